@@ -45,7 +45,7 @@ class LoopWatchdog:
         self._waited_ms: dict[str, list[float]] = {}
 
     def complaints(self) -> list[str]:
-        """What was found, in words."""
+        """Return a description of the findings."""
         computed = [f"{name} computed for {ms:.0f} ms" for name, ms in self.computed_ms.items()]
         waited = [
             f"{name} waited {len(times)} times, for {max(times):.0f} ms at most"
@@ -79,7 +79,7 @@ class LoopWatchdog:
             asyncio.Handle._run = run  # type: ignore[attr-defined]
 
     def _measure(self, run: Any, handle: Any) -> None:
-        # Libraries of remote file systems have a loop in a thread of their own, on which nobody else waits.
+        # Libraries of remote file systems have a loop in a thread of their own, on which no other code waits.
         name = None if threading.current_thread().name == "fsspecIO" else _name_of(handle._callback)
         before_ms, self._thread.excused_ms = _Times(), 0.0
         run(handle)
@@ -144,7 +144,7 @@ _delay = _Delay()
 
 
 def _name_of(callback: Any) -> str | None:
-    """What is called, for a task what it runs; None if that is the test's own business."""
+    """Return the callable, or the coroutine of a task; None if it belongs to the test."""
     task = getattr(callback, "__self__", None)
     called = task.get_coro() if isinstance(task, asyncio.Task) else getattr(callback, "func", callback)
     code = getattr(called, "cr_code", None) or getattr(called, "gi_code", None) or getattr(called, "__code__", None)

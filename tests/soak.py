@@ -28,7 +28,7 @@ CLUSTER_HITS = 10
 
 
 def failing_seed(first: int, seeds: int = SEEDS) -> int | None:
-    """The first of the seeds that fails, told with what it violates; None if none does."""
+    """Return the first failing seed and print its violation; None if none fails."""
     for seed in range(first, first + seeds):
         violations = simulate(seed).violations
         if violations:
@@ -39,7 +39,7 @@ def failing_seed(first: int, seeds: int = SEEDS) -> int | None:
 
 
 def jobs_were_lost(kind: str, kills: int = KILLS) -> bool:
-    """Whether kills lost a job or ran one again, told with the jobs."""
+    """Return whether kills lost or repeated a job, and print the jobs."""
     seed = random.randrange(2**32)
     with tempfile.TemporaryDirectory() as directory:
         figures = measure(kind, kills, seed, Path(directory) / kind)
@@ -51,7 +51,7 @@ def jobs_were_lost(kind: str, kills: int = KILLS) -> bool:
 
 
 def output_was_wrong() -> bool:
-    """Whether faults changed what jobs commit, told with the job."""
+    """Return whether faults changed the committed output of a job, and print the job."""
     return Series(random.randrange(2**32), page()).run(RUNS)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "firesteel"
 
-# What each package may import of the others, as DESIGN.md draws it. `contract` are the modules of datastream that the
+# The allowed imports between packages, as drawn in DESIGN.md. `contract` are the modules of datastream that the
 # operators share with the API; `errors` is open to all. Operators and slot processes read the JobGraph's description of
 # the chain that they run, and the command line shows what the runtime tells of a job: plain data in both cases.
 CONTRACT_MODULES = {

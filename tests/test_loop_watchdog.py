@@ -1,4 +1,4 @@
-"""What the watchdog takes for blocking, and what it does not."""
+"""Calls that the watchdog considers blocking, and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generator has the published proportions; each query gives what plain Python gives over the same events."""
+"""The generator has the published proportions; each query has the same results as plain Python over the same events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each workload gives the same results as the program by hand that it is compared with."""
+"""Each workload has the same results as its hand-written counterpart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYED = ["w2", "w3", "w4", "w5", "w6"]
 
 
 def by_hand(module):
-    """What the hand-written program makes of all positions, in batches."""
+    """Return the results of the hand-written program for all positions, in batches."""
     batches = (module.rows(range(start, start + 500)) for start in range(0, RECORDS, 500))
     if module.ROW is None:
         return [tuple(result) for batch in batches for result in batch]

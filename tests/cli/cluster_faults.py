@@ -225,7 +225,7 @@ class FaultyCluster:
         self._zookeeper.kill()
         time.sleep(random.uniform(0, 5))
         self._zookeeper.start()
-        # As whoever supervises them does: what can't reach ZooKeeper for too long ends.
+        # As a supervisor does: a process that cannot reach ZooKeeper for too long ends.
         alive = [one for one in self._job_managers if one.process.poll() is None]
         self._job_managers = alive + [self._start() for _ in range(2 - len(alive))]
 

@@ -1,4 +1,4 @@
-"""A session cluster as its users see it: JobManager processes, commands, and a job that goes on until it is stopped."""
+"""A session cluster as its users see it: JobManager processes, commands, and a job that runs until it is stopped."""
 
 from __future__ import annotations
 

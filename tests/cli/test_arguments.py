@@ -1,4 +1,4 @@
-"""Where options come from, and what is told of those that nobody knows."""
+"""Sources of options, and warnings about unknown ones."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ENTRIES = [{"pid": 11, "address": "http://localhost:8081"}, {"pid": 12, "address
 
 @pytest.fixture
 def signalled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Two JobManagers, of which the second one does not end; the ids of processes that were told to."""
+    """Two JobManagers, the second of which does not end; yields the ids of processes that got a signal."""
     told: list[int] = []
 
     def kill(process_id: int, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Whom the client of the REST API gives its token to."""
+"""The servers to which the client of the REST API sends its token."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ARROW = [arrow_type(kind) for kind in TYPES]
 
 
 class Run:
-    """A kernel with a clock that is set by hand."""
+    """A kernel with a manual clock."""
 
     def __init__(self, factory: Any, ttl_ms: int = TTL_MS) -> None:
         self.now_ms = 1000

@@ -1,4 +1,4 @@
-"""What Flink 2.3's shaded Jackson wrote for the same fields."""
+"""The output of Flink 2.3's shaded Jackson for the same fields."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ KEYS = st.recursive(
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """What PyFlink's bytes say, but for NaNs and sets."""
+    """Return PyFlink's bytes of the key, except for NaNs and sets."""
     if type(a) is not type(b):
         return False
     if isinstance(a, float):

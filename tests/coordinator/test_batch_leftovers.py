@@ -1,4 +1,4 @@
-"""What failed executions of BATCH jobs leave is removed, and nothing that another execution needs."""
+"""Leftovers of failed executions of BATCH jobs are removed, and nothing that another execution needs."""
 
 from __future__ import annotations
 

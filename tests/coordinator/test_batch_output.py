@@ -1,4 +1,4 @@
-"""The output of a BATCH job is decided once, whoever runs the job."""
+"""The output of a BATCH job is decided once, whichever JobManager runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checkpoints write, hold and leave: slots write what changed, and everything anew now and then."""
+"""Files of checkpoints: which are written, kept and removed. Slots write changes, and occasionally all state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from firesteel.task.versions import Chain, VersionFile
 
 
 class Run:
-    """A run of a job with one stage and two slots, which writes what it is told to."""
+    """A run of a job with one stage and two slots, which writes the given versions."""
 
     def __init__(self, directory: Path) -> None:
         env = StreamExecutionEnvironment.get_execution_environment()
@@ -106,7 +106,7 @@ def test_a_resumed_run_keeps_the_files_of_its_checkpoint(tmp_path: Path) -> None
     assert (stats.checkpointed_size, stats.state_size) == (10, 160)
 
 
-# --- files that nobody needs any more --------------------------------------------------------------------------------
+# --- unneeded files --------------------------------------------------------------------------------
 
 
 def test_replaced_files_are_removed_at_once_unless_a_checkpoint_needs_them(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ PASSWORD = "hush-hush-hush"
 
 
 class Guarded(Sink):
-    """Writes to a file, for those who know the password; fails as long as there is a file `down` beside it."""
+    """Writes to a file if the password is right; fails as long as there is a file `down` next to it."""
 
     def __init__(self, path: Path, password: str = PASSWORD) -> None:
         self.path = path

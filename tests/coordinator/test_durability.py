@@ -1,4 +1,4 @@
-"""What a checkpoint refers to is on the disk before it is decided, and what is decided before it is committed."""
+"""Files are synced before the checkpoint that refers to them is decided, and decisions before they are committed."""
 
 from __future__ import annotations
 

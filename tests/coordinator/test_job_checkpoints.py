@@ -27,7 +27,7 @@ from firesteel.task.versions import VersionFile
 
 
 class Output(Committable):
-    """What a sink wants to have committed."""
+    """A committable of a sink."""
 
     is_durable = True
 
@@ -94,7 +94,7 @@ def job(tmp_path: Path) -> JobCheckpoints:
 
 
 def texts(directory: Path) -> list[str]:
-    """What is in the files of a checkpoint or savepoint, by region."""
+    """Return the contents of the files of a checkpoint or savepoint, by region."""
     metadata = read_metadata(directory)
     base = metadata.base_of(directory)
     return [(base / file.path).read_text() for state in metadata.states for (file,) in state.chains.values()]
@@ -111,7 +111,7 @@ def test_a_checkpoint_is_decided_when_all_regions_have_prepared_and_each_commits
     assert (checkpoints_in(job.directory), left.committed) == ([], [])
     assert job.wants_part_of(right.member)
     assert not job.wants_part_of(left.member)
-    left.batch("b")  # It goes on meanwhile.
+    left.batch("b")  # It continues meanwhile.
     right.batch("x")
     right.prepare()
     assert newest(job) == ["a", "x"]
@@ -136,7 +136,7 @@ def test_while_a_region_restarts_the_others_take_checkpoints_with_its_last_part(
     left.checkpoints.settle()
     right.batch("y")
     right.prepare()
-    right.fail()  # What it had prepared is void.
+    right.fail()  # Its prepared part is void.
     for text in "bc":
         left.batch(text)
         left.prepare()

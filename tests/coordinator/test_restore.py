@@ -69,7 +69,7 @@ def counts(env: StreamExecutionEnvironment, uid: str = "count", max_parallelism:
 
 
 def finals(*results: LocalResult) -> dict[int, int]:
-    """What the timers said at the end: key -> count."""
+    """Return the final output of the timers: key -> count."""
     found = [tuple(map(int, re.findall(r"-?\d+", line.split(">")[-1]))) for r in results for line in r.lines]
     last = [(key, -count) for key, count in found if count < 0]
     assert len(last) == len(dict(last)), "a key ended twice"
@@ -95,7 +95,7 @@ def test_a_savepoint_is_restored_in_any_parallelism_and_back_end(
     program = counts(environment(before, **backend))
     first = run_local(program, batch_elements=elements, batches=batches, savepoint=tmp_path)
     second = run_local(counts(environment(after, first.savepoint, **later_backend)), batch_elements=elements)
-    # A savepoint behind the end leaves nothing to do: the timers have fired.
+    # A savepoint after the end leaves nothing to do: the timers have fired.
     assert finals(first, second) == EXPECTED
 
 

@@ -1,4 +1,4 @@
-"""What batches read: splits of the user's own sources, as they grow, are restored and dealt to other subtasks."""
+"""Input of batches: splits of custom sources that grow, are restored, and are reassigned to other subtasks."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_finished_splits_are_forgotten() -> None:
 
 
 class Closing(Growing):
-    """Says which splits are finished, and lists them for ever."""
+    """Reports finished splits, and keeps listing them."""
 
     def discover_splits(self) -> Sequence[SourceSplit]:
         return [SourceSplit(name, length, is_finished=name < "c") for name, length in LENGTHS.items()]

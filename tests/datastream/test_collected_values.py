@@ -1,4 +1,4 @@
-"""What `execute_and_collect` gives: the values that PyFlink 2.3 gave for the same programs, seen there."""
+"""Results of `execute_and_collect`: the values that PyFlink 2.3 returned for the same programs."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_trigger_and_lateness_are_those_of_the_window() -> None:
 
 def test_late_elements_join_within_the_allowed_lateness() -> None:
     env = environment()
-    # One element per batch, the watermark right behind the largest time: ("a", 2, 3) comes behind it.
+    # One element per batch, the watermark just below the largest time: ("a", 2, 3) arrives after it.
     left = timed(env, [("a", 1, 1), ("a", 0, 30), ("a", 2, 3)], bound=0)
     right = timed(env, [("a", 10, 2), ("a", 0, 30), ("a", 0, 31)], bound=0)
     windows = left.join(right).where(first).equal_to(first).window(tumbling(10)).allowed_lateness(100)

@@ -126,7 +126,7 @@ def test_the_job_manager_of_the_deployment_starts(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_the_entrypoint_starts_an_executor(tmp_path: Path) -> None:
-    """It connects to the driver, and ends since nobody is there."""
+    """It connects to the driver, and ends because there is none."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -44,7 +44,7 @@ END = 10**6
 TAG = OutputTag("aside")
 
 serialised: Callable[[Any], Any] = copy.deepcopy
-"""What a value is after it went over a wire."""
+"""Returns a value as it is after serialization."""
 
 
 class Color(enum.Enum):
@@ -123,7 +123,7 @@ def odd_key(index: int) -> Any:
 
 
 def name_of(key: Any) -> str:
-    """What a key is, told apart from all other odd keys."""
+    """Return a description of a key that distinguishes it from all other odd keys."""
     if isinstance(key, (Plain, Box)):
         return f"{type(key).__name__}({vars(key)})"
     if isinstance(key, tuple):
@@ -194,7 +194,7 @@ class Reuse(MapFunction):
 
 
 def retaining() -> Callable[[Any], Any]:
-    """A function that keeps parts of what it gives, and changes them later."""
+    """A function that keeps parts of its results, and changes them later."""
     kept: list[Any] = []
 
     def retain(value: Any) -> Any:
@@ -360,7 +360,7 @@ class Added(KeyedProcessFunction):
 
 
 class AtEnd(KeyedProcessFunction):
-    """Gives its own list at each timer, and goes on with it."""
+    """Emits its own list at each timer, and continues to use it."""
 
     def open(self, runtime_context: Any) -> None:
         self.seen = runtime_context.get_list_state(ListStateDescriptor("seen", ANY))
@@ -397,7 +397,7 @@ class Panes(ProcessWindowFunction):
 
 
 class ModelState:
-    """Any state of one key. What goes in and out is serialised."""
+    """Any state of one key; values are serialized on each access."""
 
     def __init__(self, descriptor: Any) -> None:
         self.descriptor = descriptor
@@ -557,8 +557,8 @@ class Step:
         model: Elements and run -> elements.
         is_keyed: Whether it begins with a key_by().
         needs_order: Whether its results depend on the order of the elements of a key.
-        keeps_order: Whether the elements of a key are in a known order behind it.
-        keeps_numbers: Whether numbers are still times behind it.
+        keeps_order: Whether the elements of a key are in a known order after it.
+        keeps_numbers: Whether numbers are still times after it.
     """
 
     build: Callable[[Any], Any]

@@ -1,4 +1,4 @@
-"""A small server with the bulk API of Elasticsearch and a store of documents behind it.
+"""A small server with the bulk API of Elasticsearch and a store of documents.
 
 It answers as Elasticsearch does: NDJSON in, a result per action out, 400 for a document that does not fit the mapping,
 429 for what it has no room for. It has nothing else of Elasticsearch.
@@ -25,8 +25,8 @@ class Cluster:
 
     Attributes:
         indices: index -> id -> document.
-        requests: The actions of each bulk request, as they came.
-        version: What the server says it is.
+        requests: The actions of each bulk request, in order of arrival.
+        version: The version that the server reports.
         busy_items: So many actions are rejected with 429.
         busy_requests: So many requests are rejected with 429.
         user: `name:password` that requests must have.

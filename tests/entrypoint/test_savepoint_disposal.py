@@ -1,4 +1,4 @@
-"""What goes with a savepoint, and what does not."""
+"""Files that are removed with a savepoint, and files that are not."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _HASTY = 0.3
 
 @dataclass(frozen=True)
 class Case:
-    """What is run: the job, how many records it reads and how, what hits it, and the seed of the moments."""
+    """A fault run: the job, its records and how they are read, the faults, and the seed of their times."""
 
     job: str
     faults: tuple[str, ...]
@@ -61,8 +61,8 @@ class Outcome:
         hit: The faults that there were: a job may end before the last ones.
         errors: Why it ended when it failed.
         recoveries: Fault, seconds to the next committed output.
-        hidden_files: Part files in progress that were left behind.
-        violations: What is wrong; nothing should be.
+        hidden_files: Part files in progress that were left over.
+        violations: Violations found; there should be none.
     """
 
     starts: int = 0
@@ -140,7 +140,7 @@ class FaultRun:
         return max(found, key=lambda chk: (chk / METADATA).stat().st_mtime_ns, default=None)
 
     def _said(self) -> str:
-        """What the job said since its last start."""
+        """Return the output of the job since its last start."""
         with self._log.open("rb") as log:
             log.seek(self._log_begin)
             return log.read().decode(errors="replace")
@@ -204,7 +204,7 @@ class FaultRun:
         return True
 
     def _wait_for_a_moment(self, is_hasty: bool) -> None:
-        """Wait for any moment, also while the job starts or goes on; or until a checkpoint is about to be committed."""
+        """Wait a random time, also while the job starts or restarts, or until a checkpoint is to be committed."""
         if is_hasty:
             time.sleep(self._random.uniform(0, 4))
         elif self._random.random() < 0.5:
@@ -258,7 +258,7 @@ class FaultRun:
                 violations.append(f"{doubled.total()} doubled or wrong: {sorted(doubled)[:3]}")
         if orphans := left_after(self._mark, _ORPHANS_GONE_S):
             violations.append(f"still alive: {[process.command[:120] for process in orphans]}")
-        # What one leaves that was killed behind the end of its job is for the next start to remove.
+        # Leftovers of a process that was killed after the end of its job are removed at the next start.
         was_killed = self._process is not None and self._process.returncode == -9
         if not was_killed and (left := sorted(os.listdir(self._temporary))):
             violations.append(f"left in the directory for temporary files: {left}")

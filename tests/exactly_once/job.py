@@ -1,6 +1,6 @@
 """The jobs of the fault runs, as a user's program: `firesteel run job.py <job> <sink> <where> <records>`.
 
-Watermark alignment keeps the batches small, so that a job is long enough to be hit at many moments. What a job writes
+Watermark alignment keeps the batches small, so that a job is long enough for faults at many times. What a job writes
 does not depend on the order in which its sources are read, so there is one truth (see `truth`).
 """
 

@@ -29,7 +29,7 @@ RUNS = 56
 _MOST_FAULTS = 3
 _BATCH_AFTER = 6
 _FAULTS_OF_BATCH = ("JVM", "worker", "worker daemon")
-"""It has no slot processes, and a new process of the JobManager begins a job without checkpoints anew: no fault run."""
+"""A BATCH job has no slot processes, and a new JobManager process restarts it from the beginning: no fault run."""
 
 
 HEAD = """# Exactly once
@@ -84,7 +84,9 @@ def cases(seed: int, sinks: Sequence[str]) -> Iterator[tuple[Case, str]]:
             yield Case(job, tuple(hit), rng.randrange(2**32)), sink
             if number % _BATCH_AFTER == 0:
                 hit = rng.sample(_FAULTS_OF_BATCH, k=rng.randrange(1, _MOST_FAULTS))
-                batch_job = "totals" if job == "interval join" else job  # The truth of so many would take long.
+                batch_job = (
+                    "totals" if job == "interval join" else job
+                )  # Computing the expected output of more takes too long.
                 yield Case(batch_job, tuple(hit), rng.randrange(2**32), 7 * Case.records, "BATCH"), sink
 
 
@@ -104,7 +106,7 @@ class Series:
         self._done: list[tuple[Case, str, Outcome]] = []
 
     def run(self, runs: int) -> bool:
-        """Whether something was wrong; the directory of such a run is kept, and told."""
+        """Return whether something was wrong; the directory of such a run is kept and printed."""
         with ExitStack() as stack:
             urls = {}
             if database_servers.is_installed("postgres", "initdb"):

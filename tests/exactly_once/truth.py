@@ -1,4 +1,4 @@
-"""What the jobs of the fault runs should write, in plain Python."""
+"""The expected output of the jobs of the fault runs, in plain Python."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_program_runs_to_its_end_or_is_refused(name: str, parallelism: int, tmp_
 
 
 def outcome(result: LocalResult, directory: Path) -> tuple[list[str], list[str], list[str]]:
-    """What a run printed, collected and wrote, in any order."""
+    """Return the printed, collected and written output of a run, in any order."""
     parts = [path for path in directory.glob("firesteel-out*/**/*") if path.is_file() and path.name[0] != "."]
     written = [line for part in parts for line in part.read_text().splitlines()]
     return sorted(result.lines), sorted(map(repr, result.elements)), sorted(written)

@@ -34,7 +34,7 @@ def run(program: ModuleType, mode: str, parallelism: int, chaining: bool = True,
 
 
 def sorted_lines(result: LocalResult) -> list[str]:
-    """What was printed, without the numbers of the subtasks."""
+    """Return the printed lines, without the numbers of the subtasks."""
     return sorted(re.sub(r"^\d+> ", "", line) for line in result.lines)
 
 

@@ -1,4 +1,4 @@
-"""What holds for every graph."""
+"""Properties of every graph."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ class HostCluster:
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = _WAIT_S) -> Any:
-    """Return what a condition gives once that is true."""
+    """Return the value of a condition once it is true."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, "it did not come to pass"

@@ -47,7 +47,7 @@ class Host:
     Attributes:
         name: Its name, which the other hosts know.
         address: Its address.
-        files: What its processes see as `HERE`.
+        files: The directory that its processes see as `HERE`.
     """
 
     def __init__(self, network: Network, name: str, number: int) -> None:

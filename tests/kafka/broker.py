@@ -88,7 +88,7 @@ class Broker:
             consumer.close()
 
     def values(self, topic: str) -> list[str]:
-        """What a reader of committed records finds in a topic, sorted."""
+        """Return the records that a read-committed consumer finds in a topic, sorted."""
         numbers = self.admin.list_topics(timeout=10).topics[topic].partitions
         found = [value for number in numbers for value in CommittedLog(self.servers, topic, number).read()]
         return sorted(value.decode() for value in found)

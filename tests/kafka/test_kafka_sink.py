@@ -202,7 +202,7 @@ class Seconds:
 
 
 def request(topic: str, number: int, *values: str, job: str = "job") -> CommitRequest:
-    """What the first writer of a sink with that topic as its prefix prepared."""
+    """Return the commit prepared by the first writer of a sink with that topic as its prefix."""
     rows = tuple((topic, None, value.encode(), 0, None) for value in values)
     return CommitRequest(
         job, "sink", 0, number, PreparedRecords(PreparedRows(None, rows), frozenset({topic}), f"{topic}-0")

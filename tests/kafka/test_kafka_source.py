@@ -1,4 +1,4 @@
-"""KafkaSource against a real broker: which offsets are read, with which timestamps, and what the group is told."""
+"""KafkaSource against a real broker: offsets and timestamps that it reads, and offsets committed to the group."""
 
 from __future__ import annotations
 

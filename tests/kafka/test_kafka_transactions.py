@@ -1,7 +1,7 @@
 """The protocol of exactly-once commits, against a model of Kafka's transaction coordinator.
 
 Commits are decided one after the other. Whoever commits may die at each step; its successor commits the same again,
-and one that seemed dead may wake up and go on.
+and one that seemed dead may resume.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def cluster(new_cluster: Callable[[], Cluster]) -> Cluster:
 
 
 def checkpoint(number: int, topic: str = "t") -> list[CommitRequest]:
-    """What the writer prepared for a checkpoint: several batches of two records."""
+    """Return the commit that the writer prepared for a checkpoint: several batches of two records."""
     return [
         CommitRequest("job", "sink", 0, n, PreparedRecords(_rows(topic, n), frozenset({topic}), "prefix-0"))
         for n in range(BATCHES * number, BATCHES * (number + 1))

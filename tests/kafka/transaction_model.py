@@ -18,7 +18,7 @@ class ProcessDied(BaseException):
 
 @dataclass
 class Cluster:
-    """What brokers know: committed records and markers, and the newest epoch of each transactional id.
+    """The state of the brokers: committed records and markers, and the newest epoch of each transactional id.
 
     Attributes:
         steps: How many calls there were.
@@ -123,7 +123,7 @@ class AdminClient:
 
 
 def library(cluster: Cluster) -> SimpleNamespace:
-    """What the connector uses of `confluent_kafka`."""
+    """The part of `confluent_kafka` that the connector uses."""
     return SimpleNamespace(
         Producer=lambda settings: Producer(cluster, settings),
         Consumer=lambda settings: SimpleNamespace(

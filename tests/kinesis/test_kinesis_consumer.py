@@ -1,4 +1,4 @@
-"""FlinkKinesisConsumer against moto's server: where it starts, what it reads, and where it goes on."""
+"""FlinkKinesisConsumer against moto's server: where it starts, what it reads, and where it resumes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def source_of(amazon: Amazon, *streams: str, **properties: str) -> KinesisSource
 
 
 class Reading:
-    """What enumerator and readers do in a job, batch by batch."""
+    """The work of enumerator and readers in a job, batch by batch."""
 
     def __init__(self, source: KinesisSource, parallelism: int = 1, after: Reading | None = None) -> None:
         self.splits = SourceSplits(source, parallelism)
@@ -291,7 +291,7 @@ def test_bad_records_are_named_and_empty_ones_left_out(amazon: Amazon) -> None:
 
 
 def packed(*values: bytes) -> bytes:
-    """What the Kinesis Producer Library makes of records: field 1 has partition keys, field 3 the records."""
+    """The Kinesis Producer Library's encoding of records: field 1 has partition keys, field 3 the records."""
 
     def field(number: int, content: bytes) -> bytes:
         length = len(content)

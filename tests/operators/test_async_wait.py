@@ -23,7 +23,7 @@ ANY_ERROR = async_retry_predicates.has_exception_predicate
 
 
 class Flaky(AsyncFunction):
-    """Fails or gives nothing so many times per value, then the value."""
+    """Fails or returns nothing a given number of times per value, then returns the value."""
 
     def __init__(self, failures: int, empty: int = 0) -> None:
         self.failures, self.empty = failures, empty

@@ -1,4 +1,4 @@
-"""State of table operators: what a version holds is enough to go on, in other subtasks too."""
+"""State of table operators: a version suffices to restore it, also in other subtasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sinks show travels in files when it is large, and comes out as if it had not."""
+"""Large output of sinks is passed in files, and is the same as if it were passed inline."""
 
 from __future__ import annotations
 

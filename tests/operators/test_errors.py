@@ -1,4 +1,4 @@
-"""What an error of user code says: operator, subtask, what was processed, and the user's own line."""
+"""Errors of user code name the operator, the subtask, the current record and the line of user code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What user code gives away it can't change any more, whichever operator it is in; results come in parts."""
+"""User code cannot change values after it emitted them, in any operator; results are emitted in parts."""
 
 from __future__ import annotations
 

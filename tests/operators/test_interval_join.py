@@ -155,7 +155,7 @@ BOUNDS = st.tuples(st.integers(-8, 8), st.integers(-8, 8)).map(sorted)
 
 
 def model(events: list[Event], lower: int, upper: int, is_batch: bool) -> tuple[Counter[Any], list[Any], list[Any]]:
-    """Every pair of elements in time whose distance is within the bounds; what was behind the watermark is late.
+    """Every pair of elements in time whose distance is within the bounds; elements behind the watermark are late.
 
     As in Flink, an element at the watermark is in time, but what waited for it until then is gone.
     """

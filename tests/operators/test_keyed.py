@@ -139,7 +139,7 @@ def test_states_are_restored() -> None:
 
 
 class Gather(KeyedProcessFunction):
-    """Yields the very list that it keeps in state and goes on to change."""
+    """Yields the same list that it keeps in state and changes later."""
 
     def open(self, runtime_context: Any) -> None:
         self.state = runtime_context.get_state(ValueStateDescriptor("seen", Types.PICKLED_BYTE_ARRAY()))
@@ -299,7 +299,7 @@ def test_restored_timers_fire() -> None:
 
 
 class Again(KeyedProcessFunction):
-    """A timer that registers the next one, for ever."""
+    """A timer that registers the next one, indefinitely."""
 
     def process_element(self, value: Any, ctx: Any) -> Any:
         ctx.timer_service().register_event_time_timer(10)

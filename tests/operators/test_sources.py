@@ -94,7 +94,7 @@ AS_JAVA: list[tuple[str, str, list[str]]] = [
     ("IBM037", "81 25 82", ["a", "b"]),
     ("GBK", "a1 a1 0a 81", ["\u3000", "\ufffd"]),
 ]
-"""What a BufferedReader over an InputStreamReader gives in Java 17."""
+"""The output of a BufferedReader over an InputStreamReader in Java 17."""
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 1000])

@@ -37,7 +37,7 @@ class Positions(Source):
 
 
 class Reader:
-    """A source subtask, fed by hand."""
+    """A source subtask whose input the test provides."""
 
     def __init__(self, strategy: WatermarkStrategy = ASCENDING, **settings: Any) -> None:
         strategy = strategy.with_timestamp_assigner(Itself())

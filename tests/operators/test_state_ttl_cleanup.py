@@ -138,13 +138,13 @@ def test_disabled_cleanup_leaves_expired_values_until_they_are_read(clock: Manua
 
 
 def version(states: States) -> Any:
-    """What changed since the last version, in parts."""
+    """Return the changes since the last version, in parts."""
     assert isinstance(states.harness.operator, KeyedOperator)
     return pickle.loads(pickle.dumps(list(states.harness.operator.backend.delta())))
 
 
 def restored_from(versions: list[Any], descriptor: StateDescriptor, ttl: StateTtlConfig.Builder) -> States:
-    """The state behind all these versions."""
+    """Return the state after all these versions."""
     states = States(descriptor, ttl)
     assert isinstance(states.harness.operator, KeyedOperator)
     for delta in chain.from_iterable(versions):

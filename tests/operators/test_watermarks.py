@@ -83,7 +83,7 @@ def test_silent_stream_turns_idle_and_the_next_element_ends_that() -> None:
 
 
 class Punctuated:
-    """A watermark behind each multiple of ten."""
+    """A watermark after each multiple of ten."""
 
     def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
         if event % 10 == 0:

@@ -52,7 +52,7 @@ def backend_of(harness: OperatorHarness) -> KeyedStateBackend:
 
 
 def contents(harness: OperatorHarness) -> dict[Any, Any]:
-    """What the windows' table changed since it was asked last."""
+    """Return the changes of the windows' table since the last call."""
     return {e: v for name, part in backend_of(harness).delta() if name == CONTENTS_TABLE for e, v in part.items()}
 
 

@@ -25,7 +25,7 @@ TTL = 100
 """How long all states live here (ms)."""
 
 Do = Callable[[Any], Any]
-"""What is done to the state of the element's key; its result is emitted."""
+"""An action on the state of the element's key; its result is emitted."""
 
 
 class Sum(AggregateFunction):

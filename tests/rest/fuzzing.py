@@ -1,4 +1,4 @@
-"""Requests that nobody thought of, made of the API's own document: whatever comes, the server must not fail."""
+"""Generated requests, from the API's own document: no request may make the server fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def some_jobs(rest: Rest) -> list[str]:
 
 
 def fuzz(url: str, job_ids: list[str], examples: int, seed: int) -> None:
-    """Call all endpoints with so many requests each, most of them about jobs that there are.
+    """Call all endpoints with a number of requests each, most of them about existing jobs.
 
     Raises:
         FailureGroup: an answer says that the server failed, or is none that the document tells of.
@@ -63,7 +63,7 @@ async def run(examples: int, seed: int, directory: Path) -> None:
 
 
 def api_failed(examples: int = 50) -> bool:
-    """Whether a request made the server fail, told with the request."""
+    """Return whether a request made the server fail, and print the request."""
     seed = random.randrange(2**32)
     try:
         with tempfile.TemporaryDirectory() as directory:

@@ -41,7 +41,7 @@ class Rest:
             return answer.status, await answer.json()
 
     def forget(self) -> None:
-        """Let the next answers be about jobs as they are now, and not as they were up to three seconds ago."""
+        """Refresh cached responses, which may be up to three seconds old."""
         self.view._jobs.clear()
 
     async def get(self, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Who may ask what: pages of other sites, other users of the machine, callers with tokens."""
+"""Access control: pages of other sites, other users of the machine, callers with tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that hold before anybody has said who they are."""
+"""Limits that hold before authentication."""
 
 from __future__ import annotations
 

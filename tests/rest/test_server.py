@@ -121,7 +121,7 @@ EMPTY = {
     "FAILED": (".jobs.RESTARTING", ".allocatedSlots[]"),
     "CANCELED": (".entries[].", ".jobs.RESTARTING", ".allocatedSlots[]"),
 }
-"""What a job in that state leaves empty."""
+"""Fields that are empty for a job in that state."""
 
 
 async def in_state(rest: Rest, state: str) -> str:

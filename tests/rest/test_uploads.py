@@ -1,4 +1,4 @@
-"""Uploads have limits, and whoever asks for something else is answered meanwhile."""
+"""Uploads have limits, and other requests are answered in the meantime."""
 
 from __future__ import annotations
 

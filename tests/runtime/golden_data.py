@@ -1,4 +1,4 @@
-"""What Flink 2.3 built and answered, as data."""
+"""Recorded graphs and responses of Flink 2.3."""
 
 from __future__ import annotations
 

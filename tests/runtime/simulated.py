@@ -64,7 +64,7 @@ class SimulatedTaskRunner:
 
 
 class SimulatedQuery:
-    """A query that goes on until the test ends it through its listener."""
+    """A query that runs until the test ends it through its listener."""
 
     def __init__(self, query: QueryDescriptor, listener: DataPlaneListener) -> None:
         self.descriptor = query
@@ -119,7 +119,7 @@ class SimulatedDataPlane(DataPlane):
 
 @dataclass
 class RecordingListener:
-    """Remembers what it was told about jobs."""
+    """Records the events of jobs."""
 
     events: list[JobEvent] = field(default_factory=list)
 
@@ -213,5 +213,5 @@ async def gateway_of(cluster: Cluster) -> TaskExecutorGateway:
 
 
 async def slots_available(cluster: Cluster) -> int:
-    """Slots that nobody has."""
+    """Return the free slots."""
     return (await cluster.gateway.request_overview()).slots_available

@@ -1,4 +1,4 @@
-"""What processes use: with all processes below them, and nobody else's."""
+"""Resource usage of processes, including their descendants and no others."""
 
 from __future__ import annotations
 

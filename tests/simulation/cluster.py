@@ -41,7 +41,7 @@ CONFIGURATION = {
 
 @dataclass(slots=True)
 class RunningTask:
-    """A task on a TaskExecutor: live from its deployment until it is told to stop."""
+    """A task on a TaskExecutor: live from its deployment until it is stopped."""
 
     tdd: TaskDeploymentDescriptor
     session_id: str | None
@@ -183,7 +183,7 @@ class JobManagerProcess:
         self.process.start(run())
 
     def _fatal(self, error: BaseException) -> None:
-        """A fatal error ends the process; whoever watches it starts it again."""
+        """A fatal error ends the process; its supervisor restarts it."""
         self.cluster.log(f"{self.name} fatal: {error!r}")
         self.cluster.crash(self)
 
@@ -295,7 +295,7 @@ class Cluster:
         self.client = Client(self)
 
     def log(self, text: str) -> None:
-        """Remember what happened, for whoever looks into a failing seed."""
+        """Record an event, for the analysis of a failing seed."""
         self.story.append(f"{asyncio.get_running_loop().time():9.3f} {text}")
 
     def violated(self, text: str) -> None:

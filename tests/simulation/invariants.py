@@ -1,4 +1,4 @@
-"""What must hold at every moment, and what must hold in the end."""
+"""Invariants that hold at all times, and conditions that hold at the end."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _jobs_have_one_leader(cluster: Cluster) -> None:
 
 
 def check_ended(cluster: Cluster) -> list[str]:
-    """What keeps a quiet cluster from being through with all jobs; empty if it is."""
+    """Return why an idle cluster has not completed all jobs; empty if it has."""
     missing = [job_id[:6] for job_id in sorted(cluster.client.acknowledged - cluster.finished_jobs())]
     return [f"job {job_id} was acknowledged and has no result" for job_id in missing]
 

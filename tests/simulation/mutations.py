@@ -42,7 +42,7 @@ class Mutation:
     broken: Callable[..., Any]
 
     def caught_by(self, seed: int, violations_of: ViolationsOf) -> str | None:
-        """What the simulation of a seed finds wrong with it."""
+        """Return the violation that the simulation of a seed finds."""
         with mock.patch.object(self.owner, self.method, self.broken):
             violations = violations_of(seed)
         return violations[0] if violations else None

@@ -12,7 +12,7 @@ from tests.simulation.virtual_time import SimulatedProcess, later
 
 
 class ProcessHa:
-    """High availability as one process sees it: what it is told, it is told in its own process."""
+    """High availability as seen by one process: its callbacks run in that process."""
 
     def __init__(
         self, shared: EmbeddedHaServices, process: SimulatedProcess, learns_late: Callable[[], float] = lambda: 0.0

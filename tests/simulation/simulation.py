@@ -42,7 +42,7 @@ def simulate(seed: int) -> Outcome:
     """Run one seed; the same seed takes the same way (with the same PYTHONHASHSEED)."""
     chance = random.Random(seed)
     logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore", RuntimeWarning)  # What a killed process leaves was never awaited, of course.
+    warnings.simplefilter("ignore", RuntimeWarning)  # Coroutines of a killed process were never awaited, as expected.
     loop = VirtualTimeLoop()
     random.seed(seed + 2)  # The jitter of restart delays.
     gc.disable()
@@ -75,7 +75,7 @@ class _Ids:
 
 
 def _frames(awaited: Any) -> list[str]:
-    """What waits for what."""
+    """Return the pending waits."""
     names = []
     while awaited is not None:
         awaited = getattr(awaited, "coroutine", awaited)
@@ -172,7 +172,7 @@ class _Run:
         return number
 
     def _make_job(self, index: int, slots: int) -> Callable[[], JobGraph]:
-        """A job that a cluster with so many slots can run."""
+        """Return a job that a cluster with this number of slots can run."""
         widest = min(slots, self.chance.choice([1, 2, 4, 16]))
         vertices: list[tuple[str, int, list[Input]]] = []
         for number in range(self.chance.choice([1, 2, 3])):

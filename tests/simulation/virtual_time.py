@@ -71,7 +71,7 @@ def _task_factory(loop: asyncio.AbstractEventLoop, coroutine: Any, **settings: A
 
 
 class _Steps(Coroutine[Any, Any, Any]):
-    """A coroutine that goes on only while its process lives, and may be what kills it."""
+    """A coroutine that continues only while its process is alive; any of its steps may kill the process."""
 
     __slots__ = ("_coroutine", "_process")
 
@@ -132,7 +132,7 @@ class SimulatedProcess:
             self._context.copy().run(callback, *arguments)
 
     def step(self, coroutine: Any) -> None:
-        """One of its tasks is about to go on."""
+        """Called before one of its tasks continues."""
         if self.is_alive:
             self._on_step(self)
         if not self.is_alive:

@@ -38,7 +38,7 @@ def processes_below(process: int) -> list[int]:
 
 
 def command_line(process: int) -> str:
-    """What all users of the machine see of a process."""
+    """Information about a process that all users of the machine can see."""
     with suppress(OSError):
         return Path(f"/proc/{process}/cmdline").read_text(errors="replace").replace("\0", " ")
     return ""

@@ -30,7 +30,7 @@ class StandaloneSpark:
     Args:
         directory: For logs and the Workers' directories.
         recovers: Whether a Master that is started again knows the applications and Workers of the former.
-        secret: What Master, Workers and applications authenticate each other with; None: they do not.
+        secret: The secret of Master, Workers and applications; None disables authentication.
     """
 
     def __init__(self, directory: Path, recovers: bool = False, secret: str | None = None) -> None:
@@ -63,7 +63,7 @@ class StandaloneSpark:
 
         Args:
             cores: How many its executors may use.
-            is_apart: Its executors have temporary files that nobody else sees, as on another host.
+            is_apart: Whether its executors have private temporary files, as on another host.
         """
         name = f"worker-{next(self._numbers)}"
         temporary = Path(tempfile.mkdtemp(prefix="worker-"))  # a short name: Unix sockets need one
@@ -109,7 +109,7 @@ class StandaloneSpark:
             return subprocess.Popen([*wrapper, *command], stdout=log, stderr=log, env=environment)
 
     def processes(self) -> list[int]:
-        """What runs in the Workers' directories: executors and what belongs to them."""
+        """Return the processes in the Workers' directories: executors and their children."""
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             try:

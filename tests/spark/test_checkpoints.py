@@ -1,4 +1,4 @@
-"""Checkpoints and savepoints of jobs on Spark: taken while the job runs, gone on from in other jobs."""
+"""Checkpoints and savepoints of jobs on Spark: taken while the job runs, and restored in other jobs."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_a_client_whose_results_were_dropped_is_told() -> None:
         buffers.put(f"sink-{number}", [number], lambda: False)
     with pytest.raises(ResultsLostError, match="results of collecting sink sink-0 were lost: more than 100 sinks"):
         buffers.fetch("sink-0", CollectRequest())
-    buffers.put("sink-0", [1], lambda: False)  # The run goes on.
+    buffers.put("sink-0", [1], lambda: False)  # The run continues.
     with pytest.raises(ResultsLostError):
         buffers.answer("sink-0", CollectRequest().to_bytes())
     assert [buffers.fetch(f"sink-{number}", CollectRequest()).elements for number in range(1, 101)] == [
@@ -146,7 +146,7 @@ def test_a_client_is_told_when_another_process_collects(job: JobGraph, tmp_path:
     for asked in (CollectRequest(), CollectRequest(known.version, 3)):
         with pytest.raises(ResultsLostError):
             second.fetch("sink", asked)
-    # What the second one had is missing here.
+    # The elements of the second one are missing here.
     first.begin(job, tmp_path)
     with pytest.raises(ResultsLostError):
         first.fetch("sink", CollectRequest(known.version, 3))

@@ -230,7 +230,7 @@ def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path, parallelism):
 
 
 def test_a_monitored_directory_is_read_as_files_appear_and_processing_time_goes_on(tmp_path):
-    """An unbounded source: a timer that fires without new data proves that the clock goes on."""
+    """An unbounded source: a timer that fires without new data proves that the clock advances."""
 
     class Deadline(KeyedProcessFunction):
         def process_element(self, value, ctx):

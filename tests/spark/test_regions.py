@@ -36,7 +36,7 @@ class Note(MapFunction):
     def map(self, value):
         time.sleep(self._pause_s)
         if self._fault and value == COUNT // 2 and not self._done.exists():
-            while len(opened(self._opened.parent, "good")) < 2:  # Else there is nothing that could go on.
+            while len(opened(self._opened.parent, "good")) < 2:  # Otherwise no region could continue.
                 time.sleep(0.01)
             self._done.touch()
             if self._fault == "exception":

@@ -148,7 +148,7 @@ def test_what_goes_wrong_in_one_slot_ends_the_stage(
                 write_message(writer, gate, message)
         else:
             rows_of(reader)
-            reader.read()  # Until the stage is given up here, too.
+            reader.read()  # Until the stage is aborted here, too.
 
     with slots(tmp_path, 3, serve) as remote, pytest.raises(expected):
         run(remote, [(slot, 0, 3, b"x" * 1_000_000) for slot in range(3)])

@@ -37,7 +37,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 def exchange(address: SlotAddress) -> bytes:
-    """What comes back."""
+    """Return the response."""
     with connect(address) as connection, connection.makefile("rb") as reader:
         connection.sendall(DATA)
         return reader.read(len(DATA))

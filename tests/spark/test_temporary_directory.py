@@ -16,7 +16,7 @@ MAKE = "from firesteel.spark.temporary_directory import TemporaryDirectory; d = 
 
 
 def start(directory: Path, then: str) -> subprocess.Popen[str]:
-    """A process that makes a directory, tells where it is, and goes on with `then`."""
+    """A process that creates a directory, prints its path, and continues with `then`."""
     environment = {**os.environ, "TMPDIR": str(directory), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-u", "-c", f"{MAKE}; {then}"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)

@@ -1,4 +1,4 @@
-"""Random queries over random tables give what SQLite gives, where the meaning is the same, in both modes."""
+"""Random queries over random tables have the same results as in SQLite, where the semantics agree, in both modes."""
 
 from __future__ import annotations
 

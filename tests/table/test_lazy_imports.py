@@ -1,4 +1,4 @@
-"""What a subtask imports of tables: not the API, not the planner."""
+"""A subtask of a table program imports neither the API nor the planner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What plans look like: operators as Flink names them, and what the rules make of queries."""
+"""Plans: Flink's names of operators, and the effect of the rules on queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries run for real, with results by hand: what each kind of operator gives on a stream and in a batch."""
+"""Queries that are executed, with hand-written results: each kind of operator in streaming and batch mode."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_results_of_batches(orders, name):
 
 def test_a_stream_with_its_changes_applied_is_the_batch(orders):
     for sql, expected in BATCH.values():
-        if "ORDER BY" in sql or "COUNT(*), SUM" in sql:  # a stream sorts by time only, and gives nothing of nothing
+        if "ORDER BY" in sql or "COUNT(*), SUM" in sql:  # a stream sorts by time only, and no input has no output
             continue
         left = []
         for kind, *row in changes(environment(orders, "streaming", 2), sql):

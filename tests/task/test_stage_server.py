@@ -1,4 +1,4 @@
-"""What a slot does with requests that come twice, late, or to another process."""
+"""Duplicate, late and misdirected requests to a slot."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
 
 class Slot:
-    """Writes one version after the other, as a slot that is always told where it was."""
+    """Writes one version after the other, like a slot that always gets its last version."""
 
     def __init__(self, directory: Path, slot: int = 0) -> None:
         self.directory = directory
@@ -26,7 +26,7 @@ class Slot:
         self.batch = -1
 
     def write(self, entries: dict[str, object] | int, in_full: bool = False, number: int = 1) -> Chain:
-        """Write a version with these entries, or with one value of so many bytes."""
+        """Write a version with these entries, or with one value of a given size in bytes."""
         self.batch += 1
         changed = {"x": b"x" * entries} if isinstance(entries, int) else entries
 
@@ -131,7 +131,7 @@ def test_a_version_of_a_try_is_written_by_one_process_only(tmp_path: Path) -> No
 
 
 def test_leftovers_of_another_try_are_not_part_of_a_version(tmp_path: Path) -> None:
-    """A slot that was thought dead goes on writing deltas beside those of its successor."""
+    """A slot that was presumed dead continues to write deltas next to those of its successor."""
     slot, zombie = Slot(tmp_path), Slot(tmp_path)
     zombie.run = slot.run
     parent = slot.write({"base": "x" * 1000})

@@ -33,7 +33,7 @@ class Count(KeyedProcessFunction):
 
 
 def job(keys: int) -> StreamExecutionEnvironment:
-    """25 elements over so many keys in turn; a value lives for 2.5 batches."""
+    """25 elements over a number of keys in turn; the time to live is 2.5 batches."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(1)
     ttl = StateTtlConfig.new_builder(Time.milliseconds(STEP * 5 // 2)).cleanup_full_snapshot().build()

@@ -1,4 +1,4 @@
-"""What type checkers make of programs: right ones must pass, wrong ones fail at the lines marked `# error:`."""
+"""Type checks of programs: correct ones must pass, wrong ones must fail at the lines marked `# error:`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAMS = sorted((HERE / "programs").glob("*.py"))
 WRONG = sorted((HERE / "wrong").glob("*.py"))
 
 Found = dict[str, set[tuple[int, str]]]
-"""What a checker reports: file name -> lines and messages."""
+"""The reports of a checker: file name -> lines and messages."""
 
 
 @pytest.fixture(scope="module")

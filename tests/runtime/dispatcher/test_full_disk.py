@@ -48,7 +48,7 @@ def a_job() -> JobGraph:
 
 
 def shown(job: ArchivedExecutionGraph) -> list[str]:
-    """What /jobs/:jobid/exceptions says."""
+    """Return the response of /jobs/:jobid/exceptions."""
     return [entry["stacktrace"] for entry in job_exceptions(job, 20)["exceptionHistory"]["entries"]]
 
 

@@ -1,4 +1,4 @@
-"""What a JobManager keeps of jobs that are over: it must not grow with their number."""
+"""The data that a JobManager keeps of completed jobs, which must not grow with their number."""
 
 from __future__ import annotations
 

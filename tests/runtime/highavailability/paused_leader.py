@@ -1,4 +1,4 @@
-"""A process that leads, says its session, and writes when it is told to.
+"""A process that leads, prints its session, and writes on command.
 
 Run as a program with a configuration (JSON) as its argument; each line on its input names a job to put.
 """

@@ -1,4 +1,4 @@
-"""What every kind of high availability promises (scenarios B, C, D)."""
+"""The contract of every kind of high availability (scenarios B, C, D)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def retrieving(process: HighAvailabilityServices, component: str = "x") -> Liste
 
 
 def tools(kind: Kind, **options: bool) -> HaStores:
-    """The stores, seen by nobody's session; the job graph store runs."""
+    """The stores without a leader session; the job graph store runs."""
     stores = kind.process(**options).stores(None)
     stores.job_graphs.start()
     return stores

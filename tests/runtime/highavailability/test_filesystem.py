@@ -126,7 +126,7 @@ async def test_a_manually_modified_directory_is_reported(tmp_path: Path, monkeyp
 
 
 def _refusing(write: Callable[..., None], times: int) -> Callable[..., None]:
-    """A disk that is full for so many writes."""
+    """A disk that is full for a number of writes."""
     refusals = iter(range(times))
 
     def refuse(self: FencedDirectory, *arguments: Any) -> None:

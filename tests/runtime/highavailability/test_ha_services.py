@@ -1,4 +1,4 @@
-"""Which kind of high availability a configuration gives."""
+"""The kind of high availability that a configuration selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who leads, asked of the JobManager over TCP."""
+"""Leader queries to the JobManager over TCP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway to whoever leads: kept while nothing changes, another one when somebody else leads."""
+"""The gateway to the current leader: kept while nothing changes, replaced when another process leads."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Malicious:
 
 
 def forged(path: Path) -> list[bytes]:
-    """Entries of somebody who knows the formats, but not the secret."""
+    """Entries of an attacker who knows the formats, but not the secret."""
     pickled = cloudpickle.dumps(Malicious(path))
     digest = hashlib.sha256(pickled).digest()
     guessed = EntryCodec(b"another secret, as long", "cluster")
@@ -177,7 +177,7 @@ async def test_a_forged_node_of_a_large_job_removes_no_file(zookeeper_server: Zo
 
 
 def creator(kind: Kind, secret: bytes = SECRET, **options: str) -> ZooKeeperOptions:
-    """The options of a process that lets nobody else at its nodes."""
+    """Return the options of a process that restricts access to its nodes."""
     assert isinstance(kind, ZooKeeper)
     prefix = "high-availability.zookeeper"
     root, _, cluster_id = kind.options.path.rpartition("/")

@@ -1,4 +1,4 @@
-"""What runs where, as the job believes and as TaskExecutors tell."""
+"""Reconciliation of the deployments that the job expects and that TaskExecutors report."""
 
 from __future__ import annotations
 

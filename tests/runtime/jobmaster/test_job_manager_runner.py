@@ -60,7 +60,7 @@ async def started(runner: Runner) -> JobMaster:
 
 
 def leader_of(runner: Runner) -> tuple[str | None, str | None]:
-    """Who is published as the job's leader."""
+    """Return the published leader of the job."""
     return runner.cluster.ha._components[runner.job_id].published
 
 

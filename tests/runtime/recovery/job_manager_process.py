@@ -64,7 +64,7 @@ async def main(configuration: Mapping[str, str], run: str, notes: str) -> None:
         try:
             await leader_gateway(rpc, ha.leader_retrieval(DISPATCHER), DispatcherGateway)
             break
-        except RpcConnectionError:  # What is published is still the leader that was killed.
+        except RpcConnectionError:  # The killed leader is still published.
             await asyncio.sleep(0.01)
     print("ready", flush=True)
     await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""Staying registered at whoever leads (scenario F10)."""
+"""Registration at the current leader (scenario F10)."""
 
 from __future__ import annotations
 

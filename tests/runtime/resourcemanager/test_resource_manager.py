@@ -1,4 +1,4 @@
-"""ResourceManager: who may register, what becomes of workers (scenarios K)."""
+"""ResourceManager: registration, and the life cycle of workers (scenarios K)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Framework:
 
 
 class SimulatedJobMaster(FencedRpcEndpoint):
-    """Notes what it is told."""
+    """Records the events that it receives."""
 
     def __init__(self, rpc: InMemoryRpcService, address: str, token: str) -> None:
         super().__init__(rpc, address, token)
@@ -123,7 +123,7 @@ class SlowRpcService(InMemoryRpcService):
 
 
 class Cluster:
-    """A ResourceManager and whoever wants to register."""
+    """A ResourceManager and the processes that register at it."""
 
     def __init__(self, driver: Framework | None, configuration: dict[str, str]) -> None:
         self.clock = ManualClock()

@@ -315,7 +315,7 @@ async def test_nothing_is_unpickled_before_the_caller_is_authenticated(serve: Se
 
 
 async def everything(client: channel.Channel) -> bytes:
-    """What comes until the connection ends."""
+    """Return the data received until the connection ends."""
     replies = b""
     try:
         while True:

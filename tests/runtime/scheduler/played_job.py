@@ -30,7 +30,7 @@ BAD = TaskFailure("ValueError: bad")
 
 
 class PlayedJob:
-    """Keeps what the scheduler asks for; `serve` gives slots, `run` and `report` play tasks. Names: `a#0`."""
+    """Records the requests of the scheduler; `serve` gives slots, `run` and `report` play tasks. Names: `a#0`."""
 
     def __init__(
         self, job: JobGraph, options: SchedulerOptions | None = None, strategy: RestartStrategy | None = None

@@ -1,4 +1,4 @@
-"""What is restarted after a failure, against what Flink 2.3 computed (scenarios P)."""
+"""The subtasks that are restarted after a failure, compared with Flink 2.3 (scenarios P)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 
 
 class Slots:
-    """A provider over a pool; what the pool tells is told to the provider."""
+    """A provider over a pool; the actions of the pool are passed to the provider."""
 
     def __init__(self) -> None:
         self.pool = SlotPool("job")
@@ -33,7 +33,7 @@ class Slots:
             self.pool.register_task_manager(task_manager)
 
     def follow(self, actions: list[SlotPoolAction]) -> list[SlotPoolAction]:
-        """What is left to do once the provider heard of the pool."""
+        """Return the remaining actions after the provider processed those of the pool."""
         left: list[SlotPoolAction] = []
         for action in actions:
             if isinstance(action, SlotAllocated):

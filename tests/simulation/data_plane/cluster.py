@@ -73,7 +73,7 @@ class Copy:
 
 
 class Deployment:
-    """The slots of one run of one leader; they outlive it, as nobody may have told them."""
+    """The slots of one run of one leader; they may outlive it, because they may not be notified."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster = cluster
@@ -197,7 +197,7 @@ class SimulatedSpark(Pipeline):
         return copy, process
 
     def _serve(self, copy: Copy, slot: int, request: StageRequest, rows: list[tuple[int, int, bytes]]) -> None:
-        """What a worker and the slot do; the worker may be lost between any two rows."""
+        """Run a worker and the slot; the worker may be lost between any two rows."""
         me = self._cluster.scheduler.current
         assert me is not None
         try:
@@ -320,7 +320,7 @@ class Cluster:
     happened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def log(self, text: str) -> None:
-        """Remember what happened; paths are told from the temporary directory on, which has another name each time."""
+        """Record an event; paths are relative to the temporary directory, whose name varies."""
         self.story.append(f"{self.scheduler.steps}: {text.replace(f'{self.directory.parent.parent}/', '')}")
 
     def elect(self) -> Leader:

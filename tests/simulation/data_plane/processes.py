@@ -1,8 +1,8 @@
 """Processes that take turns, step by step: each file operation is a step, and between two steps anything may happen.
 
 The code under test is the real one, which blocks on files. So each process is a greenlet: a step hands the turn back to
-the scheduler, which decides who goes on. A process that is killed runs no further file operation, not even those of its
-`finally` blocks.
+the scheduler, which chooses the next one. A process that is killed runs no further file operation, not even those
+of its `finally` blocks.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Scheduler:
 
     Args:
         chance: Decides everything.
-        most_steps: After so many the simulation is given up.
+        most_steps: The maximum number of steps, after which the simulation fails.
 
     Attributes:
         current: The process whose turn it is.
@@ -103,7 +103,7 @@ class Scheduler:
         return process
 
     def pause(self, process: Process, steps: int) -> None:
-        """Let a process take no turn for so many steps of others."""
+        """Pause a process for a number of steps of the others."""
         process.paused_until = self.steps + steps
 
     def run(self, is_over: Callable[[], bool], between: Callable[[], None]) -> None:

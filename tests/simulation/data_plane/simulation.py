@@ -1,4 +1,4 @@
-"""One seed: a job, its leaders and slots, and what befalls them, until the job is over and nobody moves any more."""
+"""One seed: a job, its leaders and slots, and the injected faults, until the job has ended and all is idle."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def simulate(seed: int) -> Outcome:
             mock.patch.object(uuid, "uuid4", side_effect=lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
             mock.patch.object(secrets, "token_hex", lambda size: f"{ids.getrandbits(8 * size):0{2 * size}x}"),
         ):
-            warnings.simplefilter("ignore", ResourceWarning)  # What a killed process had open is closed by nobody.
+            warnings.simplefilter("ignore", ResourceWarning)  # Files of a killed process are never closed.
             return _Run(seed, chance, directory).run()
     finally:
         os.chdir(before)
