@@ -126,7 +126,7 @@ class GroupAggregate(_Grouping):
         self._output.flush()
 
     def _gather(self, key: Any, values: Any, kind: int, arguments: Any) -> None:
-        data = self._table.data
+        data = self._table.data  # without `put`: batch mode writes no versions
         state = data.get(key)
         if state is None:
             state = data[key] = [0, self._aggregates.new(), values]

@@ -185,7 +185,7 @@ class RegularJoin(Kernel):
         if not others and self._outer[index]:
             output.add(INSERT, self._pair(index, row, self._nulls[1 - index]))
         for other in others:
-            if other_outer and other[1] == 0:
+            if other_outer and other[1] == 0:  # its first match: retract the row padded with NULL
                 output.add(DELETE, self._pair(index, self._nulls[index], other[0]))
                 output.add(INSERT, self._pair(index, row, other[0]))
             else:
@@ -221,7 +221,7 @@ class RegularJoin(Kernel):
             self._recount(1 - index, other, -1)
             kept_kind = DELETE if self._outer[0] or self._outer[1] else kind
             self._output.add(kept_kind, self._pair(index, row, other[0]))
-            if self._outer[1 - index] and other[1] == 0:
+            if self._outer[1 - index] and other[1] == 0:  # its last match is gone: pad it with NULL again
                 self._output.add(INSERT, self._pair(index, self._nulls[index], other[0]))
         if others and self._outer[1 - index]:
             self._touch(1 - index, key)

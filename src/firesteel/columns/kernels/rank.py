@@ -137,6 +137,7 @@ class Rank(Kernel):
                 gone.remove(row)
             else:
                 new.append(row)
+        # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
         is_update = self._plan.end == 1 and not self._plan.keeps_all and bool(gone and new)
         for row in gone:
             self._output.add(UPDATE_BEFORE if is_update else DELETE, row)
@@ -198,7 +199,7 @@ class WindowRank(TimedKernel):
                 continue
             entry = self._table.data.get(key) or [end, []]
             insort_right(entry[1], row, key=self._key)
-            if plan.function == "ROW_NUMBER":
+            if plan.function == "ROW_NUMBER":  # by RANK and DENSE_RANK, more than `end` rows may qualify
                 del entry[1][plan.end :]
             self._table.put(key, entry)
 

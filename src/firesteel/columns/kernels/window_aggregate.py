@@ -185,6 +185,7 @@ class WindowAggregate(TimedKernel):
         sessions = self._table.data.get(key, [])
         merged = merge_session(sessions, start, end, [values, accumulators], self._join)
         self._table.put(key, merged)
+        # The merged session is last. Its former ends stay in `_by_end`; `_take_sessions` then finds no session there.
         self._by_end[merged[-1][1]].add(key)
 
     def _join(self, content: Any, other: Any) -> None:
