@@ -27,14 +27,14 @@ class TableRef:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A query that was looked up already (the relational node of a `Table`)."""
+    """A query that is resolved already (the relational node of a `Table`)."""
 
     node: Any
 
 
 @dataclass(frozen=True, slots=True)
 class ValuesQuery:
-    """`VALUES (1, 'a'), (2, 'b')`: rows of expressions; `row_type` where it is declared (`from_elements`)."""
+    """`VALUES (1, 'a'), (2, 'b')`: rows of expressions; `row_type` if it is declared (`from_elements`)."""
 
     rows: tuple[tuple[Any, ...], ...]
     row_type: Any = None

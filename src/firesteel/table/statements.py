@@ -83,7 +83,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """CREATE [TEMPORARY] VIEW; `text` is the query as it was written."""
+    """CREATE [TEMPORARY] VIEW; `text` is the original text of the query."""
 
     path: Path
     columns: tuple[str, ...]
@@ -245,7 +245,7 @@ class LoadModule:
 
 @dataclass(frozen=True, slots=True)
 class SetOption:
-    """SET 'key' = 'value' (SQL client); without key: show all. `reset` for RESET."""
+    """SET 'key' = 'value' (SQL client); without a key it lists all options. `reset` marks RESET."""
 
     key: str | None = None
     value: str | None = None

@@ -1,4 +1,7 @@
-"""DataStreams as tables: columns by type, fields or schema. Flink: `ExternalDynamicSource` and `FieldInfoUtils`."""
+"""DataStreams as tables, with columns from the type, from fields or from a schema.
+
+Flink: `ExternalDynamicSource` and `FieldInfoUtils`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from firesteel.table.catalog_manager import CatalogManager
 
 _Column = tuple[str, t.DataType, int | str]
-"""Name, type, and where it is from (see `RowsToColumns`)."""
+"""Name, type and origin of a column (see `RowsToColumns`)."""
 
 
 class _Make:
@@ -56,16 +59,16 @@ def stream_table(
 
     Args:
         stream: The stream.
-        fields: A schema, or expressions, or nothing: all fields of the type.
-        kinds: The kinds of rows that there are.
-        has_kinds: Whether rows say their kind.
-        catalogs: Looks up the expressions of a schema.
+        fields: A schema, or expressions, or nothing for all fields of the type.
+        kinds: The row kinds that occur.
+        has_kinds: Whether the rows have row kinds.
+        catalogs: Looks up functions in the expressions of a schema.
 
     Returns:
         The node, and the schema if one was declared.
 
     Raises:
-        ValidationException: the type has no columns, or a column does not exist.
+        ValidationException: The type has no columns, or a column does not exist.
     """
     found = _fields_of(stream)
     if len(fields) == 1 and isinstance(fields[0], Schema):
@@ -105,7 +108,7 @@ def _scan(
 
 
 def _by_expressions(found: list[_Column], fields: tuple[Any, ...]) -> Iterator[_Column]:
-    """Yield the columns that fields are: by name where all of them exist, else by position."""
+    """Yield the columns of field expressions: by name if all names exist, else by position."""
     nodes = [Ref((field,)) if isinstance(field, str) else node_of(field) for field in fields]
     known = {name: (kind, source) for name, kind, source in found}
     plain = [node for node in nodes if not _time_attribute(node)]
@@ -135,7 +138,7 @@ def _time_attribute(node: Any) -> str | None:
 
 
 def _name_and_source(node: Any) -> tuple[str, str]:
-    """Return the name of the column and that of the field."""
+    """Return the name of the column and the name of the field."""
     inner = node.expression if isinstance(node, Alias) else node
     if isinstance(inner, Apply) and inner.function in _TIMES:
         inner = inner.operands[0]

@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of an element in a statement: line and column, both from 1."""
+    """The position of an element in a statement: line and column, both counted from 1."""
 
     line: int
     column: int
@@ -20,7 +20,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A column, a field of one, or a qualified column: `("o", "address", "city")`."""
+    """A column, a field of a column, or a qualified column: `("o", "address", "city")`."""
 
     path: tuple[str, ...]
     position: Position | None = None
@@ -28,7 +28,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Lit:
-    """A constant; `type` is a logical type, or None where the value decides."""
+    """A constant; `type` is a logical type, or None if it follows from the value."""
 
     value: Any
     type: Any = None

@@ -1,4 +1,4 @@
-"""Inference of the kinds of rows and the unique keys of a query (`FlinkChangelogModeInferenceProgram`)."""
+"""Inference of row kinds and unique keys of a query (Flink: `FlinkChangelogModeInferenceProgram`)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def kinds_of(node: Any, is_streaming: bool) -> frozenset[Kind]:
 
 
 def sorts_all(node: rel.Sort) -> bool:
-    """Return whether a Sort takes a Top-N of all rows, so that rows may fall out again."""
+    """Return whether a Sort is a global Top-N, which may retract rows."""
     return node.fetch is not None or node.offset > 0
 
 
@@ -61,7 +61,7 @@ def is_proctime(kind: Any) -> bool:
 
 
 def deduplicates(node: rel.Rank) -> str | None:
-    """Return ROWTIME or PROCTIME where a Rank keeps the first or last row by time; None: it is a Top-N."""
+    """Return ROWTIME or PROCTIME if a Rank keeps the first or last row by time, or None for a Top-N."""
     if node.end != 1 or node.start != 1 or node.function != "ROW_NUMBER" or len(node.order) != 1:
         return None
     kind = node.input.row_type.fields[node.order[0].index].data_type
@@ -79,7 +79,7 @@ def is_append_only_rank(node: rel.Rank, input_kinds: frozenset[Kind]) -> bool:
 
 
 def upsert_key(node: Any) -> tuple[int, ...] | None:
-    """Return columns by which later rows of a node replace earlier ones, None: none is known."""
+    """Return the columns by which later rows of a node replace earlier ones, or None if unknown."""
     if isinstance(node, rel.Project):
         key = upsert_key(node.input)
         if key is None:

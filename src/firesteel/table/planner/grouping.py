@@ -1,4 +1,4 @@
-"""A SELECT with groups: keys, grouping sets, windows of time and aggregate calls."""
+"""Resolution of a SELECT with groups: keys, grouping sets, time windows and aggregate calls."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Call:
 
 
 class GroupedResolver(ExpressionResolver):
-    """A resolver of items over groups: keys, aggregates, and expressions over them."""
+    """Resolves select items over groups: keys, aggregates, and expressions over them."""
 
     def __init__(self, layer: GroupedSelect) -> None:
         super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
@@ -147,7 +147,7 @@ class GroupedSelect:
     # --- references of items ---------------------------------------------------------------------------------------
 
     def key_of(self, expression: Any) -> Rex | None:
-        """Return the key that an expression is, None: it is none."""
+        """Return the reference to the key that equals an expression, or None."""
         try:
             rex = self._plain.resolve(expression)
         except ValidationException:
@@ -172,13 +172,13 @@ class GroupedSelect:
         return columns is not None and isinstance(key, InputRef) and key.index == columns[2]
 
     def _window_columns(self) -> tuple[int, int, int | None] | None:
-        """Return the columns of window start, end and time where these are among the keys."""
+        """Return the columns of window start, end and time if these are among the keys."""
         columns = window_columns(self.node)
         indexes = {key.index for key in self._keys if isinstance(key, InputRef)}
         return columns if columns is not None and columns[0] in indexes and columns[1] in indexes else None
 
     def property(self, name: str, nullable: bool) -> Rex:
-        """Return a property of the window: start, end, rowtime or proctime; that of the Table API is nullable."""
+        """Return a window property: start, end, rowtime or proctime; those of the Table API are nullable."""
         assert self.window is not None
         if name not in self._properties:
             self._properties.append(name)
@@ -196,7 +196,7 @@ class GroupedSelect:
         return with_kind(LocalZonedTimestampType(3, False), TimestampKind.PROCTIME)
 
     def grouping(self, call: Apply) -> Rex:
-        """Return GROUPING or GROUPING_ID over keys: a bit per key, set where the key is not in the group's set."""
+        """Return GROUPING or GROUPING_ID: a bit per key, set if the key is not in the grouping set of the row."""
         if self._sets is None:
             return Literal(0, BigIntType(False))
         id_ref: Any = Deferred("grouping id", BigIntType(False))  # type: ignore[arg-type]
@@ -356,7 +356,7 @@ class GroupedSelect:
 
 
 class _Projection:
-    """The columns that an aggregate reads: keys and arguments, each once."""
+    """The columns that an aggregate reads: keys and arguments, without duplicates."""
 
     def __init__(self, node: Any) -> None:
         self._node = node
@@ -364,7 +364,7 @@ class _Projection:
         self._names: list[str] = []
 
     def column(self, rex: Rex, name: str = "") -> int:
-        """Return the index of an expression's column."""
+        """Return the index of the column of an expression, adding it if necessary."""
         if rex not in self._expressions:
             self._expressions.append(rex)
             known = self._node.row_type.names[rex.index] if isinstance(rex, InputRef) else ""
@@ -372,7 +372,7 @@ class _Projection:
         return self._expressions.index(rex)
 
     def kept(self, index: int) -> int | None:
-        """Return where a column of the source is, None: it is not read."""
+        """Return the index of a source column in the projection, or None if it is not read."""
         rex = InputRef(index, self._node.row_type.fields[index].data_type)
         return self._expressions.index(rex) if rex in self._expressions else None
 

@@ -28,10 +28,10 @@ class Planner:
     """The planner of one table environment.
 
     Args:
-        environment: The StreamExecutionEnvironment in which jobs are made.
-        catalogs: Finds tables and functions.
+        environment: The StreamExecutionEnvironment in which jobs are created.
+        catalogs: Looks up tables and functions.
         config: The options of the table environment.
-        is_streaming: Whether results are given as they change.
+        is_streaming: Whether results are emitted as they change.
     """
 
     def __init__(self, environment: Any, catalogs: Any, config: Any, is_streaming: bool) -> None:
@@ -41,18 +41,18 @@ class Planner:
         self._context = ResolveContext(catalogs, is_streaming)
 
     def resolve(self, query: Any) -> Any:
-        """Return the relational node of a query (of `firesteel.table.queries`).
+        """Resolve a query (of `firesteel.table.queries`) to its relational node.
 
         Raises:
-            ValidationException: a name is unknown, or types do not fit.
+            ValidationException: A name is unknown, or types do not fit.
         """
         return QueryResolver(self._context).resolve(query)
 
     def resolve_expression(self, expression: Any, row_type: Any) -> Any:
-        """Return the typed expression of an unresolved one over the columns of a row.
+        """Resolve an expression over the columns of a row.
 
         Raises:
-            ValidationException: a name is unknown, or types do not fit.
+            ValidationException: A name is unknown, or types do not fit.
         """
         return ExpressionResolver(Scope.of(row_type), self._context.catalogs).resolve(expression)
 
@@ -83,7 +83,7 @@ class Planner:
         return batches.job_client, rows
 
     def insert(self, inserts: Sequence[tuple[Any, Any, Any, Any]], job_name: str | None) -> Any:
-        """Run inserts as one job; each is `(node, table, sink, request)`. Returns the job's client."""
+        """Run inserts, each `(node, table, sink, request)`, as one job, and return its client."""
         with self._own_job() as environment:
             self.attach(inserts)
             return environment.execute_async(job_name or "insert")
@@ -122,7 +122,7 @@ class Planner:
         return explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
 
     def _translator(self) -> Translator:
-        self._config.get_idle_state_retention()  # a wrong duration is refused here, not in the job
+        self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
         zone = self._config.get(_TIME_ZONE, "default")
         settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
         return Translator(self._environment, self._is_streaming, settings)

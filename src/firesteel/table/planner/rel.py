@@ -1,7 +1,7 @@
-"""Relational algebra with types: queries after the resolution of all names. Calcite: `RelNode`.
+"""Typed relational algebra: queries after all names have been resolved. Calcite: `RelNode`.
 
 Each node has `row_type` (a `RowType`: names and types of its columns) and `inputs`. Expressions are those of
-`firesteel.columns.rex` and refer to the columns of the input, of a join's two inputs side by side.
+`firesteel.columns.rex`. They refer to the columns of the input, or of both inputs of a join, left columns first.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from firesteel.columns.types import RowType
 
 
 class OneInput:
-    """A node that reads one other."""
+    """Base of nodes with one input."""
 
     __slots__ = ()
     input: Any
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
+        """Return the input."""
         return (self.input,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableScan:
-    """A table of a connector. `columns` are indexes into its physical columns, `metadata` keys with types.
+    """A scan of a connector table. `columns` are indexes of its physical columns, `metadata` are keys with types.
 
     Attributes:
-        partitions: A condition over the partition columns, in the order of the table's keys; None: all partitions.
+        partitions: A condition on the partition columns, in the order of the table's keys; None for all partitions.
     """
 
     table: Any
@@ -73,7 +73,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssignWatermark(OneInput):
-    """Watermarks by an expression over the row; `column` becomes a rowtime attribute."""
+    """Watermarks computed by an expression over the row; `column` becomes a rowtime attribute."""
 
     input: Any
     column: int
@@ -92,26 +92,26 @@ class Project(OneInput):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filter(OneInput):
-    """The rows for which a condition is true."""
+    """The rows for which a condition is TRUE."""
 
     input: Any
     condition: Rex
 
     @property
     def row_type(self) -> RowType:
-        """The columns of the input."""
+        """Return the columns of the input."""
         return self.input.row_type  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One aggregate function over columns of the input.
+    """An aggregate function over columns of the input.
 
     Attributes:
-        function: Its name in SQL, or the user's function object.
+        function: Its name in SQL, or the user-defined function.
         arguments: Indexes of columns.
-        condition: Index of a boolean column (FILTER), None: all rows.
-        order_by: `(index, descending, nulls_first)` of its own ORDER BY.
+        condition: Index of the boolean column of FILTER; None for all rows.
+        order_by: `(index, descending, nulls_first)` of the call's own ORDER BY.
     """
 
     function: Any
@@ -163,7 +163,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowTableFunction(OneInput):
-    """The columns of the input, then window_start, window_end and window_time; a row per window that it falls in."""
+    """The columns of the input, window_start, window_end and window_time; one row per window of each input row."""
 
     input: Any
     window: Window
@@ -211,13 +211,13 @@ class Join:
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The nodes that it reads."""
+        """Return both inputs."""
         return (self.left, self.right)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalJoin:
-    """A join whose times differ by bounded amounts: `left - right` is between `low` and `high` (ms, inclusive)."""
+    """A join on bounded time differences: `low <= left - right <= high` (ms)."""
 
     join: Join
     left_time: int
@@ -228,22 +228,22 @@ class IntervalJoin:
 
     @property
     def row_type(self) -> RowType:
-        """The columns of both."""
+        """Return the columns of both inputs."""
         return self.join.row_type
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The nodes that it reads."""
+        """Return both inputs."""
         return self.join.inputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemporalJoin:
-    """Each row of the left input with the version of the right one at its time.
+    """A join of each left row with the version of the right input that was valid at its time.
 
     Attributes:
-        left_time: Index in the left input.
-        right_time: Index in the right input, None: the version is that of processing time.
+        left_time: Index of the time attribute of the left input.
+        right_time: Index of the rowtime of the right input; None for a join in processing time.
     """
 
     join: Join
@@ -252,18 +252,18 @@ class TemporalJoin:
 
     @property
     def row_type(self) -> RowType:
-        """The columns of both."""
+        """Return the columns of both inputs."""
         return self.join.row_type
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The nodes that it reads."""
+        """Return both inputs."""
         return self.join.inputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookupJoin:
-    """Each row of the left input with the rows that a connector finds for its keys."""
+    """A join of each left row with the rows that a connector finds for its keys."""
 
     left: Any
     table: Any
@@ -276,13 +276,13 @@ class LookupJoin:
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
+        """Return the left input."""
         return (self.left,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowJoin:
-    """A join of rows in the same window: `left_window` and `right_window` are indexes of start and end."""
+    """A join of rows in the same window; `left_window` and `right_window` are the indexes of start and end."""
 
     join: Join
     left_window: tuple[int, int]
@@ -290,12 +290,12 @@ class WindowJoin:
 
     @property
     def row_type(self) -> RowType:
-        """The columns of both."""
+        """Return the columns of both inputs."""
         return self.join.row_type
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The nodes that it reads."""
+        """Return both inputs."""
         return self.join.inputs
 
 
@@ -336,7 +336,7 @@ class SetOperation:
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """The nodes that it reads."""
+        """Return both inputs."""
         return (self.left, self.right)
 
 
@@ -351,7 +351,7 @@ class Collation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sort(OneInput):
-    """Rows in order, and of these `fetch` from `offset` on (None: all)."""
+    """Sorted rows: `fetch` of them (None for all) after skipping `offset`."""
 
     input: Any
     collations: tuple[Collation, ...]
@@ -360,13 +360,13 @@ class Sort(OneInput):
 
     @property
     def row_type(self) -> RowType:
-        """The columns of the input."""
+        """Return the columns of the input."""
         return self.input.row_type  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The frame of an OVER aggregate; bounds in rows or ms, negative: before; None: unbounded."""
+    """The frame of an OVER aggregate. Bounds are in rows or ms, negative before the current row; None is unbounded."""
 
     is_rows: bool
     low: int | None
@@ -375,7 +375,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class OverGroup:
-    """Calls over one window: partition, order and frame."""
+    """Calls over the same window: partition, order and frame."""
 
     partition: tuple[int, ...]
     order: tuple[Collation, ...]
@@ -385,7 +385,7 @@ class OverGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Over(OneInput):
-    """The columns of the input, then a column per call of each group."""
+    """The columns of the input, followed by a column per call of each group."""
 
     input: Any
     groups: tuple[OverGroup, ...]
@@ -394,13 +394,13 @@ class Over(OneInput):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rank(OneInput):
-    """The rows of each partition with a number from `start` to `end` by an order (Top-N), or the only row (`end` 1).
+    """The rows of each partition with a rank from `start` to `end` (Top-N), or the first one (`end` 1).
 
     Attributes:
         function: ROW_NUMBER, RANK or DENSE_RANK.
-        outputs_rank: Whether the number is a last column.
-        window: Indexes of window start and end in `partition`, if it is a window Top-N.
-        end_column: Index of the column that has the last number, instead of `end`.
+        outputs_rank: Whether the rank is an additional last column.
+        window: Indexes of window start and end in `partition`, for a window Top-N.
+        end_column: Index of the column with the last rank, instead of `end`.
     """
 
     input: Any
@@ -416,12 +416,12 @@ class Rank(OneInput):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expand(OneInput):
-    """A row per grouping set: columns that are not in the set are NULL; the last column is the set's number.
+    """One row per grouping set, with NULL in columns outside the set, and the number of the set as last column.
 
     Attributes:
-        sets: Per set the indexes of the columns that stay.
-        columns: The columns that grouping sets are about.
-        ids: Per set its `GROUPING_ID` over `columns`.
+        sets: For each set, the indexes of its columns.
+        columns: The columns that occur in grouping sets.
+        ids: For each set, its `GROUPING_ID` over `columns`.
     """
 
     input: Any
@@ -442,13 +442,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match(OneInput):
-    """MATCH_RECOGNIZE over the rows of each partition in the order of time.
+    """MATCH_RECOGNIZE over the time-ordered rows of each partition.
+
+    Expressions of `define` and `measures` may contain the calls `PREV`, `NEXT`, `FIRST`, `LAST`, `MATCH_ROWTIME`,
+    aggregates and references by variable (`MATCH_REF`), which are computed per match.
 
     Attributes:
-        define: The condition per variable; `measures` are the columns of a match. Their expressions are rex whose calls
-        `PREV`,
-            `NEXT`, `FIRST`, `LAST`, `MATCH_ROWTIME`, aggregates and references by variable (`MATCH_REF`) are computed
-            per match.
+        define: The condition of each variable.
+        measures: The columns of a match.
         within: Maximum duration in ms, or None.
     """
 
@@ -467,4 +468,4 @@ class Match(OneInput):
 
 
 Rel = Any
-"""Any of the nodes above."""
+"""Any of the nodes defined above."""

@@ -1,4 +1,4 @@
-"""Rewrites of relational algebra, for correct plans (Top-N) and faster ones (fewer columns, merged projections)."""
+"""Rewrite rules of relational algebra: for correctness (Top-N) and speed (fewer columns, merged projections)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
 def optimize(node: Any, is_streaming: bool) -> Any:
-    """Return an equal plan that runs better.
+    """Apply the rewrite rules and return the optimized plan.
 
     Args:
-        node: A relational node.
-        is_streaming: Whether a filter on a row number makes a Top-N.
+        node: The root of the plan.
+        is_streaming: Whether the plan runs in streaming mode; only then does a filter on a row number become a Top-N.
     """
     return _pruned(_rewrite(node, is_streaming, {}), {})
 
@@ -54,7 +54,7 @@ def _rewrite(node: Any, is_streaming: bool, memo: dict[int, Any]) -> Any:
 
 
 def with_inputs(node: Any, inputs: list[Any]) -> Any:
-    """Return a node over other inputs."""
+    """Return a copy of a node with other inputs."""
     if isinstance(node, rel.IntervalJoin | rel.TemporalJoin | rel.WindowJoin):
         return replace(node, join=with_inputs(node.join, inputs))
     if isinstance(node, rel.Join | rel.SetOperation):
@@ -67,7 +67,7 @@ def with_inputs(node: Any, inputs: list[Any]) -> Any:
 
 
 def merge_projects(node: Any, is_streaming: bool) -> Any:
-    """Return two stacked projections merged into one, unless an expression would then be computed twice."""
+    """Merge two stacked projections, unless that would compute an expression twice."""
     while isinstance(node, rel.Project) and isinstance(node.input, rel.Project):
         inner = node.input
         if not _mergeable(node.expressions, inner.expressions):
@@ -78,7 +78,7 @@ def merge_projects(node: Any, is_streaming: bool) -> Any:
 
 
 def filter_below_project(node: Any, is_streaming: bool) -> Any:
-    """Return a filter over a projection of plain columns pushed below it, so that one operator does both."""
+    """Push a filter below a projection of plain columns, so that one operator does both."""
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.Project)):
         return node
     inner = node.input
@@ -102,7 +102,7 @@ def _mergeable(outer: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
 
 
 def top_n(node: Any, is_streaming: bool) -> Any:
-    """Return a filter on a row number over partitions as a Top-N. Flink: `FlinkLogicalRankRule`."""
+    """Convert a filter on a row number over partitions to a Top-N. Flink: `FlinkLogicalRankRule`."""
     if not isinstance(node, rel.Filter):
         return node
     project = node.input if isinstance(node.input, rel.Project) else None
@@ -140,7 +140,7 @@ def top_n(node: Any, is_streaming: bool) -> Any:
 
 
 def _rank_bound(part: Any, rank: int) -> tuple[int | None, int | None] | None:
-    """Return the first and last number that a condition on the rank column leaves."""
+    """Return the first and last rank that satisfy a condition on the rank column."""
     if not (isinstance(part, Call) and part.function in ("=", "<", "<=", ">", ">=")):
         return None
     a, b = (_uncast(operand) for operand in part.operands)
@@ -165,7 +165,7 @@ def _uncast(rex: Any) -> Any:
 
 
 def drop_rank_number(node: Any, is_streaming: bool) -> Any:
-    """Return a plan where a Top-N without a used rank number emits rows only, which changes its updates."""
+    """Drop an unused rank column of a Top-N, which reduces its updates."""
     if not isinstance(node, rel.Project):
         return node
     condition = node.input.condition if isinstance(node.input, rel.Filter) else None
@@ -173,7 +173,7 @@ def drop_rank_number(node: Any, is_streaming: bool) -> Any:
     if not isinstance(rank, rel.Rank) or not rank.outputs_rank:
         return node
     number = len(rank.row_type) - 1
-    if rank.start == rank.end == 1 and rank.function == "ROW_NUMBER":  # the number is always 1
+    if rank.start == rank.end == 1 and rank.function == "ROW_NUMBER":  # the rank is always 1
         one = Literal(1, rank.row_type.fields[number].data_type)
         expressions = tuple(inline(e, (*refs(rank.row_type)[:number], one)) for e in node.expressions)
         condition = None if condition is None else inline(condition, (*refs(rank.row_type)[:number], one))

@@ -1,4 +1,4 @@
-"""Time attributes and the lengths of windows."""
+"""Time attributes and window lengths."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from firesteel.table.unresolved import Apply, Lit
 
 
 def with_kind(kind: Any, attribute: TimestampKind) -> DataType:
-    """Return a timestamp type as a time attribute of that kind, or as none."""
+    """Return a timestamp type as a time attribute of this kind, or as a plain timestamp."""
     return type(kind)(kind.precision, kind._nullable, kind=attribute)  # type: ignore[no-any-return]
 
 
 def without_time_attribute(kind: Any) -> DataType:
-    """Return the type of a column whose values are no time attribute any more."""
+    """Return the type of a column whose values are no longer a time attribute."""
     return kind.materialized() if is_time(kind) else kind  # type: ignore[no-any-return]
 
 
@@ -31,7 +31,7 @@ def interval_millis(expression: Any, function: str) -> int:
     """Return the milliseconds of an interval literal.
 
     Raises:
-        ValidationException: it is something else.
+        ValidationException: The expression is not an interval literal of days to seconds.
     """
     if isinstance(expression, Apply) and expression.function == "NEGATE":
         return -interval_millis(expression.operands[0], function)

@@ -38,7 +38,7 @@ from firesteel.table.planner.values_source import values_stream
 
 
 class Translator:
-    """A translator of relational nodes to streams; a node that is read twice becomes one stream.
+    """A translator of relational nodes to streams; a node that is read several times becomes one stream.
 
     Args:
         environment: The environment of the streams.
@@ -56,7 +56,7 @@ class Translator:
         """Return the DataStream of column batches of a node.
 
         Raises:
-            TableException: the node can't run in this mode.
+            TableException: The node is not supported in this mode.
         """
         known = self._streams.get(id(node))
         if known is not None:
@@ -70,7 +70,7 @@ class Translator:
         return kinds_of(node, self.is_streaming)
 
     def retracts(self, node: Any) -> bool:
-        """Return whether a node takes rows back."""
+        """Return whether a node emits retractions."""
         return self.kinds(node) != INSERT_ONLY
 
     # --- how operators are added ---------------------------------------------------------------------------------
@@ -86,12 +86,12 @@ class Translator:
         return result
 
     def join(self, node: Any, factory: Any, streams: tuple[Any, Any], keys: tuple[tuple[int, ...], ...]) -> Any:
-        """Add an operator with two inputs, which meet by key columns."""
+        """Add an operator with two inputs, both partitioned by key columns."""
         left, right = (self.by_columns(stream, columns) for stream, columns in zip(streams, keys, strict=True))
         return self._add(node, ColumnOperator(factory, 2), left, right, keys[0] == (), None)
 
     def by_columns(self, stream: Any, keys: tuple[int, ...]) -> Any:
-        """Distribute a stream by key columns; no keys: all rows go to one subtask."""
+        """Partition a stream by key columns; without keys all rows go to one subtask."""
         partitioner = Partitioner("HASH", keys) if keys else GLOBAL
         return stream._new_stream(stream._partition(partitioner))
 
@@ -317,7 +317,7 @@ class Translator:
         return left, right
 
     def _keys(self, node: rel.Join) -> tuple[tuple[int, ...], ...]:
-        # NOT IN compares with all rows of the right side.
+        # NOT IN needs all rows of the right side in one subtask.
         return ((), ()) if node.null_aware else (node.left_keys, node.right_keys)
 
     def _join(self, node: rel.Join) -> Any:
