@@ -8,6 +8,8 @@ import importlib
 import pytest
 
 MODULES = (
+    "catalog_base",
+    "catalog_objects",
     "environment_settings",
     "expression",
     "expressions",

@@ -57,7 +57,7 @@ __all__ = [
 
 
 class HiveCatalog(Catalog):
-    """Hive's metastore; not available."""
+    """Hive's metastore; creating it raises NotImplementedError."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class HiveCatalog(Catalog):
 
 
 class JdbcCatalog(Catalog):
-    """The tables of a database; not available."""
+    """The tables of a database; creating it raises NotImplementedError."""
 
     def __init__(self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str) -> None:
         raise NotImplementedError("There is no JDBC catalog; declare its tables with the jdbc connector")

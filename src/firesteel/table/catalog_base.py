@@ -16,13 +16,25 @@ from firesteel.table.catalog_statistics import CatalogColumnStatistics, CatalogT
 
 
 class Catalog:
-    """Databases with tables, views and functions (Flink: `catalog.Catalog`).
+    """A catalog: databases with tables, views and functions (Flink: `catalog.Catalog`).
 
-    Derive from it to bring a catalog of one's own; methods that are not overridden say that they are not supported.
+    Derive from it to implement a custom catalog, and register that with `TableEnvironment.register_catalog`. Methods
+    that are not overridden raise NotImplementedError. The exceptions below are those that callers expect. In PyFlink
+    the class only wraps Java catalogs.
+
+    Example:
+        >>> from firesteel.table.catalog import GenericInMemoryCatalog
+        >>> from firesteel.table import EnvironmentSettings, TableEnvironment
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> table_env.register_catalog("shop", GenericInMemoryCatalog("shop"))
+        >>> table_env.use_catalog("shop")
+        >>> result = table_env.execute_sql("CREATE TABLE orders (id BIGINT) WITH ('connector' = 'datagen')")
+        >>> table_env.get_catalog("shop").list_tables("default")
+        ['orders']
     """
 
     def get_default_database(self) -> str:
-        """Return the name of the database that is current when the catalog is used."""
+        """Return the name of the database that becomes current when the catalog is used."""
         raise self._unsupported("get_default_database")
 
     def list_databases(self) -> list[str]:
@@ -30,7 +42,11 @@ class Catalog:
         raise self._unsupported("list_databases")
 
     def get_database(self, database_name: str) -> CatalogDatabase:
-        """Return a database."""
+        """Return a database.
+
+        Raises:
+            DatabaseNotExistException: The database does not exist.
+        """
         raise self._unsupported("get_database")
 
     def database_exists(self, database_name: str) -> bool:
@@ -38,11 +54,29 @@ class Catalog:
         raise self._unsupported("database_exists")
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
-        """Create a database."""
+        """Create a database.
+
+        Args:
+            name: The name of the database.
+            database: Its properties and comment.
+            ignore_if_exists: Whether to do nothing if it exists.
+
+        Raises:
+            DatabaseAlreadyExistException: The database exists.
+        """
         raise self._unsupported("create_database")
 
     def drop_database(self, name: str, ignore_if_exists: bool) -> None:
-        """Drop a database, which must be empty."""
+        """Drop an empty database.
+
+        Args:
+            name: The name of the database.
+            ignore_if_exists: Whether to do nothing if it does not exist.
+
+        Raises:
+            DatabaseNotExistException: The database does not exist.
+            DatabaseNotEmptyException: The database has tables or views.
+        """
         raise self._unsupported("drop_database")
 
     def alter_database(self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool) -> None:
@@ -62,7 +96,11 @@ class Catalog:
         raise self._unsupported("list_materialized_tables")
 
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
-        """Return a table or view."""
+        """Return a table or view.
+
+        Raises:
+            TableNotExistException: The table or view does not exist.
+        """
         raise self._unsupported("get_table")
 
     def table_exists(self, table_path: ObjectPath) -> bool:
@@ -70,15 +108,34 @@ class Catalog:
         raise self._unsupported("table_exists")
 
     def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool) -> None:
-        """Drop a table or view."""
+        """Drop a table or view.
+
+        Raises:
+            TableNotExistException: It does not exist, and `ignore_if_not_exists` is false.
+        """
         raise self._unsupported("drop_table")
 
     def rename_table(self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool) -> None:
-        """Rename a table or view."""
+        """Rename a table or view within its database.
+
+        Raises:
+            TableNotExistException: It does not exist, and `ignore_if_not_exists` is false.
+            TableAlreadyExistException: There is a table or view of the new name.
+        """
         raise self._unsupported("rename_table")
 
     def create_table(self, table_path: ObjectPath, table: CatalogBaseTable, ignore_if_exists: bool) -> None:
-        """Create a table or view."""
+        """Create a table or view.
+
+        Args:
+            table_path: Database and name.
+            table: The definition, with unresolved names.
+            ignore_if_exists: Whether to do nothing if it exists.
+
+        Raises:
+            TableAlreadyExistException: A table or view of this name exists.
+            DatabaseNotExistException: The database does not exist.
+        """
         raise self._unsupported("create_table")
 
     def alter_table(self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool) -> None:
@@ -130,7 +187,11 @@ class Catalog:
         raise self._unsupported("list_functions")
 
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
-        """Return a function."""
+        """Return a function.
+
+        Raises:
+            FunctionNotExistException: The function does not exist.
+        """
         raise self._unsupported("get_function")
 
     def function_exists(self, function_path: ObjectPath) -> bool:

@@ -24,7 +24,12 @@ class _Copyable:
 
 
 class ObjectPath:
-    """Database and name of an object within a catalog."""
+    """The database and name of an object within a catalog.
+
+    Example:
+        >>> ObjectPath.from_string("shop_db.orders").get_object_name()
+        'orders'
+    """
 
     def __init__(self, database_name: str, object_name: str) -> None:
         self._database_name = database_name
@@ -32,10 +37,10 @@ class ObjectPath:
 
     @staticmethod
     def from_string(full_name: str) -> ObjectPath:
-        """Return the path of `database.name`.
+        """Return the path of a text `database.name`.
 
         Raises:
-            ValueError: the text has no such form.
+            ValueError: The text does not have two parts.
         """
         parts = full_name.split(".")
         if len(parts) != 2:
@@ -188,9 +193,9 @@ class CatalogBaseTable(_Copyable):
         options: The options of WITH.
         partition_keys: The partition columns.
         comment: The text of COMMENT.
-        query: For a view: its query, resolved whenever the view is used.
-        text: For a view: the text of its query.
-        view_columns: For a view: the names of its columns; empty for those of the query.
+        query: The query of a view, which is resolved whenever the view is used.
+        text: The SQL text of the query of a view.
+        view_columns: The column names of a view; empty for those of its query.
         distribution: The clause DISTRIBUTED BY.
     """
 
@@ -217,7 +222,7 @@ class CatalogBaseTable(_Copyable):
 
     @property
     def is_view(self) -> bool:
-        """Whether it is a view."""
+        """Return whether this is a view."""
         return self.query is not None
 
     @staticmethod
@@ -284,7 +289,7 @@ class CatalogBaseTable(_Copyable):
 
 
 class CatalogFunction(_Copyable):
-    """A function by the name of its Python object or Java class."""
+    """A function, identified by its Python object (`module.attribute`) or Java class."""
 
     def __init__(self, class_name: str, function_language: str = "Python") -> None:
         self._class_name = class_name
@@ -317,7 +322,7 @@ class CatalogFunction(_Copyable):
 
 
 class CatalogModel(_Copyable):
-    """A model of machine learning; kept, and never run."""
+    """A machine learning model; it can be stored but not executed."""
 
     def __init__(
         self, input_schema: Schema, output_schema: Schema, options: dict[str, str], comment: str | None
@@ -347,7 +352,7 @@ class CatalogModel(_Copyable):
 
 
 class CatalogDescriptor:
-    """A catalog to be created: its name, options and comment."""
+    """The definition of a catalog: its name, options and comment."""
 
     def __init__(self, catalog_name: str, configuration: Configuration, comment: str | None = None) -> None:
         self.catalog_name = catalog_name

@@ -37,7 +37,12 @@ class _Database:
 
 
 class GenericInMemoryCatalog(Catalog):
-    """Databases, tables, views and functions that live as long as the program."""
+    """A catalog in memory, whose databases, tables, views and functions are lost when the program ends.
+
+    Args:
+        name: The name of the catalog, for messages.
+        default_database: The name of its first database.
+    """
 
     def __init__(self, name: str, default_database: str = "default") -> None:
         self._name = name
