@@ -5,6 +5,7 @@ The planner creates them from the program; `firesteel.columns.evaluate` computes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,3 +57,12 @@ class UserCall:
 
 
 Rex = InputRef | Literal | Call | UserCall
+
+
+def input_columns(rex: Rex) -> Iterator[int]:
+    """Yield the indexes of the columns that an expression reads."""
+    if isinstance(rex, InputRef):
+        yield rex.index
+    elif isinstance(rex, (Call, UserCall)):
+        for operand in rex.operands:
+            yield from input_columns(operand)

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
+from itertools import compress, islice
 from typing import Any
+
+import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.expiring_state import CleanupRounds
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.rex import Rex
+from firesteel.columns.rex import Rex, input_columns
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
     Row,
     RowOutput,
-    batch_of,
     is_retraction,
     keys_of,
     kinds_list,
     rows_of,
 )
 from firesteel.columns.values import arrow_type
+
+_PAIRS = 1 << 14
+"""Number of pairs of rows from which on the condition is evaluated."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,10 @@ class Matcher:
         self.right = [arrow_type(kind) for kind in plan.right_types]
         self._types = [*self.left, *self.right]
         self._condition = None
+        self._needed: set[int] = set()
         if plan.condition is not None:
             self._condition = compile_filter(plan.condition, plan.settings.context(context))
+            self._needed = set(input_columns(plan.condition))
 
     def close(self) -> None:
         """Close the user functions."""
@@ -74,10 +81,27 @@ class Matcher:
 
     def fitting(self, index: int, row: Row, others: list[Row]) -> list[bool]:
         """Return for each row of the other side whether the condition holds; `index` is the side of `row`."""
-        if self._condition is None or not others:
-            return [True] * len(others)
-        pairs = [row + other for other in others] if index == 0 else [other + row for other in others]
-        return self._condition(batch_of(pairs, self._types)).tolist()  # type: ignore[no-any-return]
+        return self.all_fitting(index, [row], [others])[0]
+
+    def all_fitting(self, index: int, rows: list[Row], others: list[list[Row]]) -> list[list[bool]]:
+        """Do the same for several rows, each with its own rows of the other side, in one evaluation."""
+        counts = [len(candidates) for candidates in others]
+        total = sum(counts)
+        if self._condition is None or not total:
+            return [[True] * count for count in counts]
+        here = [row for row, count in zip(rows, counts, strict=True) for _ in range(count)]
+        there = [candidate for candidates in others for candidate in candidates]
+        width = len(self.left)
+        left, right = (here, there) if index == 0 else (there, here)
+        unused = pa.nulls(total)  # Most columns are wide and not part of the condition.
+        columns = tuple(
+            pa.array([row[column] for row in left] if column < width else [row[column - width] for row in right], kind)
+            if column in self._needed
+            else unused
+            for column, kind in enumerate(self._types)
+        )
+        found = iter(self._condition(ColumnBatch(columns, total)).tolist())
+        return [list(islice(found, count)) for count in counts]
 
 
 def has_null(key: Row) -> bool:
@@ -160,27 +184,50 @@ class RegularJoin(Kernel):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join the rows of a batch; in batch mode only store them, and join at the end of input."""
         keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
-        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
-            if not self.context.is_streaming:
+        rows = rows_of(batch)
+        if not self.context.is_streaming:
+            for key, row in zip(keys, rows, strict=True):
                 self._sides[index].gather(key, row)
-            elif is_retraction(kind):
-                self._retract(index, key, kind, row)
+            return
+        matches = self._matches(index, zip(keys, rows, strict=True))
+        for key, kind, row, others in zip(keys, kinds_list(batch), rows, matches, strict=True):
+            if is_retraction(kind):
+                self._retract(index, key, kind, row, others)
             else:
-                self._add(index, key, kind, row)
+                self._add(index, key, kind, row, others)
         self._output.flush()
 
     def _pair(self, index: int, row: Row, other: Row) -> Row:
         return row + other if index == 0 else other + row
 
-    def _others(self, index: int, key: Row, row: Row) -> list[list[Any]]:
-        if has_null(key):
-            return []
-        others = self._sides[1 - index].rows(key)
-        fits = self._matcher.fitting(index, row, [other[0] for other in others])
-        return [other for other, fit in zip(others, fits, strict=True) if fit]
+    def _matches(self, index: int, keyed: Iterable[tuple[Row, Row]]) -> Iterator[list[list[Any]]]:
+        """Yield for each row the entries of the other side that match it.
 
-    def _add(self, index: int, key: Row, kind: int, row: Row) -> None:
-        others = self._others(index, key, row)
+        Rows of one side change no rows of the other, so the condition is evaluated for many rows at once. In a stream,
+        though, an outer join counts matches in the entries of the other side, and rows with a time to live expire: both
+        look entries up as late as possible.
+        """
+        side = self._sides[1 - index]
+        is_late = self.context.is_streaming and (any(self._outer) or self.context.state_ttl_ms)
+        limit = 0 if is_late else _PAIRS
+        rows: list[Row] = []
+        candidates: list[list[list[Any]]] = []
+        count = 0
+        for key, row in keyed:
+            rows.append(row)
+            candidates.append([] if has_null(key) else side.rows(key))
+            count += len(candidates[-1])
+            if count >= limit:
+                yield from self._matching(index, rows, candidates)
+                rows, candidates, count = [], [], 0
+        yield from self._matching(index, rows, candidates)
+
+    def _matching(self, index: int, rows: list[Row], candidates: list[list[list[Any]]]) -> Iterator[list[list[Any]]]:
+        others = [[entry[0] for entry in entries] for entries in candidates]
+        for entries, fits in zip(candidates, self._matcher.all_fitting(index, rows, others), strict=True):
+            yield list(compress(entries, fits))
+
+    def _add(self, index: int, key: Row, kind: int, row: Row, others: list[list[Any]]) -> None:
         output, other_outer = self._output, self._outer[1 - index]
         if not others and self._outer[index]:
             output.add(INSERT, self._pair(index, row, self._nulls[1 - index]))
@@ -206,7 +253,7 @@ class RegularJoin(Kernel):
     def _touch(self, index: int, key: Row) -> None:
         self._sides[index].keep(key, self._sides[index].rows(key))
 
-    def _retract(self, index: int, key: Row, kind: int, row: Row) -> None:
+    def _retract(self, index: int, key: Row, kind: int, row: Row, others: list[list[Any]]) -> None:
         side = self._sides[index]
         rows = side.rows(key)
         place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
@@ -214,7 +261,6 @@ class RegularJoin(Kernel):
             return
         del rows[place]
         side.keep(key, rows)
-        others = self._others(index, key, row)
         if not others and self._outer[index]:
             self._output.add(DELETE, self._pair(index, row, self._nulls[1 - index]))
         for other in others:
@@ -231,14 +277,13 @@ class RegularJoin(Kernel):
         if self.context.is_streaming:
             return
         left, right = (side.data for side in self._sides)
-        for key, rows in left.items():
-            for row, *_ in rows:
-                others = self._others(0, key, row)
-                for other in others:
-                    other[1] += 1
-                    self._output.add(INSERT, row + other[0])
-                if not others and self._outer[0]:
-                    self._output.add(INSERT, row + self._nulls[1])
+        keyed = [(key, entry[0]) for key, rows in left.items() for entry in rows]
+        for (_, row), others in zip(keyed, self._matches(0, keyed), strict=True):
+            for other in others:
+                other[1] += 1
+                self._output.add(INSERT, row + other[0])
+            if not others and self._outer[0]:
+                self._output.add(INSERT, row + self._nulls[1])
         if self._outer[1]:
             for rows in right.values():
                 self._output.extend(self._nulls[0] + row for row, count, _ in rows if count == 0)
