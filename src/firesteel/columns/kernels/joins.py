@@ -103,6 +103,13 @@ class Matcher:
         found = iter(self._condition(ColumnBatch(columns, total)).tolist())
         return [list(islice(found, count)) for count in counts]
 
+    def crossed(self, rows: list[Row], others: list[Row]) -> Iterator[list[bool]]:
+        """Yield for each row of the left side for which rows of the right side the condition holds."""
+        step = max(1, _PAIRS // max(1, len(others)))
+        for start in range(0, len(rows), step):
+            chunk = rows[start : start + step]
+            yield from self.all_fitting(0, chunk, [others] * len(chunk))
+
 
 def has_null(key: Row) -> bool:
     """Return whether a key contains NULL, which never equals anything; its first part is the key group."""

@@ -314,8 +314,7 @@ class WindowJoin(TimedKernel):
         kind = self._plan.join.kind
         matched = [False] * len(right)
         others = [] if has_null(key) else right
-        for row in left:
-            fits = self._matcher.fitting(0, row, others)
+        for row, fits in zip(left, self._matcher.crossed(left, others), strict=True):
             if kind in ("SEMI", "ANTI"):
                 if any(fits) == (kind == "SEMI"):
                     self._output.add(INSERT, row)
