@@ -132,7 +132,7 @@ def test_another_host_resumes_and_removes_leftovers_of_the_first(bucket: Bucket,
     assert (second.checkpoints.run, second.checkpoints.batch_id) == (2, 0)
     assert [file.path for file in second.chains[0]] == ["versions-1/0/0/0-1.full"]
     second.batch(1, is_checkpoint=True, waits=True, full=True)
-    with pytest.raises(CheckpointExistsError, match=r"s3://.*/job/chk-2 was taken by another JobManager"):
+    with pytest.raises(CheckpointExistsError, match=r"s3://.*/job/chk-2 was already taken by another JobManager"):
         first.batch(2, is_checkpoint=True, waits=True)
     first.end()
     second.batch(2, is_checkpoint=True, waits=True)
@@ -172,5 +172,5 @@ def test_a_checkpoint_that_takes_too_long_fails(bucket: Bucket, tmp_path: Path):
     run = Run(bucket, tmp_path, timeout="0 ms")
     for store in run.stores:
         store.send = lambda *args: NOTHING_STORED  # type: ignore[method-assign]
-    with pytest.raises(CheckpointFailedError, match="2 files were not sent in 0 s"):
+    with pytest.raises(CheckpointFailedError, match="2 files were not uploaded within 0 s"):
         run.batch(0, is_checkpoint=True)
