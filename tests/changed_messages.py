@@ -58,10 +58,17 @@ def old_quotes(
     current = {words(message) for message in now}
     removed = {words(message): message for message in before if words(message) not in current}
     old, new = "\n".join(removed), "\n".join(current)
+    gone = [key for key in removed if key.count(" ") > WORDS and key not in new]
     for number, text in texts:
-        part = next((part for part in parts(text) if part in old and part not in new), None)
-        if part is not None:
-            yield number, next(message for key, message in removed.items() if part in key)
+        for part in parts(text):
+            # A quote is a piece of an old message, or it has a piece in it where the message has values between pieces.
+            if part in old and part not in new:
+                found = next(key for key in removed if part in key)
+            else:
+                found = next((key for key in gone if key in part), None)
+            if found is not None:
+                yield number, removed[found]
+                break
 
 
 def messages(revision: str) -> set[str]:
