@@ -1,14 +1,18 @@
 """Tables of a database."""
 
+import pickle
 import sqlite3
+from decimal import Decimal
 
 import pytest
 
 from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.table.connectors.jdbc_lookup import JdbcLookupError
+from firesteel.table.connectors.lookup_cache import CacheLimits, LookupCache
+from firesteel.table.errors import ValidationException
 
-pytestmark = pytest.mark.spark
 
-
+@pytest.mark.spark
 def test_rows_replace_those_of_their_keys_and_come_back(tmp_path):
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as database:
@@ -24,3 +28,122 @@ def test_rows_replace_those_of_their_keys_and_come_back(tmp_path):
         assert database.execute("SELECT k, n FROM totals ORDER BY k").fetchall() == [("a", 2), ("b", 1)]
     with t_env.execute_sql("SELECT n, k FROM t").collect() as rows:
         assert sorted(tuple(row) for row in rows) == [(1, "b"), (2, "a")]
+
+
+# --- lookup joins ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop(tmp_path):
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE items (id BIGINT, lang TEXT, name TEXT, price TEXT)")
+        database.executemany(
+            "INSERT INTO items VALUES (?, ?, ?, ?)",
+            [(1, "en", "pen", "1.50"), (1, "de", "Stift", "1.50"), (2, "en", "ink", None)],
+        )
+    return path
+
+
+def environment(path, mode="streaming", **options):
+    settings = EnvironmentSettings.new_instance()
+    t_env = TableEnvironment.create((settings.in_batch_mode() if mode == "batch" else settings).build())
+    t_env.get_config().set("parallelism.default", "1")
+    declared = {"connector": "jdbc", "url": f"jdbc:sqlite:{path}", "table-name": "items", **options}
+    shown = ", ".join(f"'{key}' = '{value}'" for key, value in declared.items())
+    t_env.execute_sql(f"CREATE TABLE items (id BIGINT, lang STRING, name STRING, price DECIMAL(8, 2)) WITH ({shown})")
+    t_env.execute_sql(
+        "CREATE VIEW orders AS SELECT *, PROCTIME() AS p "
+        "FROM (VALUES ('a', 1), ('b', 2), ('c', 3), ('d', CAST(NULL AS INT))) AS t (o, item)"
+    )
+    return t_env
+
+
+def lookup(t_env, *keys):
+    table = t_env.from_path("items")._node.source
+    return table.lookup(list(keys))
+
+
+def join(t_env, kind, condition):
+    query = f"SELECT o, name, price FROM orders {kind} JOIN items FOR SYSTEM_TIME AS OF orders.p AS i ON {condition}"
+    with t_env.execute_sql(query).collect() as rows:
+        return sorted((tuple(row) for row in rows), key=repr)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+def test_rows_are_joined_with_those_of_a_database(shop, mode):
+    t_env = environment(shop, mode)
+    pens, ink = [("a", "Stift", Decimal("1.50")), ("a", "pen", Decimal("1.50"))], ("b", "ink", None)
+    assert join(t_env, "", "orders.item = i.id") == [*pens, ink]
+    assert join(t_env, "LEFT", "orders.item = i.id AND i.lang = 'de'") == [
+        pens[0],
+        *((order, None, None) for order in "bcd"),
+    ]
+
+
+def test_a_lookup_finds_the_rows_of_each_key_and_survives_pickling(shop):
+    found = lookup(environment(shop), "id", "lang")
+    for each in (found, pickle.loads(pickle.dumps(found))):
+        assert each([(1, "de"), (3, "en"), (2, "en")]) == [
+            [(1, "de", "Stift", Decimal("1.50"))],
+            [],
+            [(2, "en", "ink", None)],
+        ]
+
+
+def test_a_cache_keeps_rows_and_missing_keys(shop):
+    caching = {"lookup.cache": "PARTIAL", "lookup.partial-cache.max-rows": "10"}
+    cached, plain = (lookup(environment(shop, **options), "id") for options in (caching, {}))
+    keys = [(2,), (3,)]
+    before = plain(keys)
+    assert cached(keys) == before
+    with sqlite3.connect(shop) as database:
+        database.execute("UPDATE items SET name = 'blue ink' WHERE id = 2")
+        database.execute("INSERT INTO items VALUES (3, 'en', 'pad', '2')")
+    assert cached(keys) == before
+    assert plain(keys) == [[(2, "en", "blue ink", None)], [(3, "en", "pad", Decimal("2.00"))]]
+
+
+def test_cached_rows_expire():
+    now = [0]
+    cache = LookupCache(CacheLimits(2, 100, 30, keeps_missing=False), lambda: now[0])
+    cache.put((1,), [("a",)])
+    cache.put((2,), [])
+    assert cache.get((2,)) is None
+    for now[0] in (20, 40, 60, 80):
+        assert cache.get((1,)) == [("a",)]
+    now[0] = 100
+    assert cache.get((1,)) is None, "too long after the write"
+    cache.put((1,), [("a",)])
+    now[0] = 131
+    assert cache.get((1,)) is None, "too long after the last use"
+    for key in "xyz":
+        cache.put((key,), [(key,)])
+    assert [cache.get((key,)) for key in "xyz"] == [None, [("y",)], [("z",)]]
+
+
+def test_a_failed_lookup_names_query_and_key(shop):
+    found = lookup(environment(shop), "id")
+    shop.unlink()
+    with pytest.raises(JdbcLookupError, match=r'WHERE "id" = \?. with parameters \(7,\).*no such table'):
+        found([(7,)])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lookup.cache": "FULL"}, "lookup.cache"),
+        ({"lookup.cache": "PARTIAL"}, "lookup.partial-cache.max-rows"),
+        ({"lookup.max-retries": "often"}, "an integer"),
+    ],
+)
+def test_invalid_options_of_lookups_are_refused(shop, options, message):
+    with pytest.raises(ValidationException, match=message):
+        lookup(environment(shop, **options), "id")
+
+
+def test_a_lookup_join_needs_a_key(shop):
+    query = "SELECT * FROM orders JOIN items FOR SYSTEM_TIME AS OF orders.p AS i ON i.lang = 'de'"
+    with pytest.raises(ValidationException, match="requires an equality condition"):
+        environment(shop).execute_sql(query)

@@ -16,7 +16,7 @@ from firesteel.datastream.connectors.jdbc import (
     JdbcSource,
     NumericBetweenParametersProvider,
 )
-from firesteel.operators.jdbc_splits import rows_of
+from firesteel.datastream.connectors.jdbc_values import rows_of
 from firesteel.testing import Fault, run_local
 from tests.datastream.connectors.conftest import Target
 

@@ -9,9 +9,13 @@ from firesteel.columns.type_information import type_info_of
 from firesteel.columns.types import RowField, RowType
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from firesteel.datastream.connectors.jdbc_address import database_of
 from firesteel.datastream.connectors.jdbc_source import JdbcSource
 from firesteel.datastream.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
 from firesteel.table.connectors.base import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.table.connectors.jdbc_lookup import JdbcLookup, LookupQuery
+from firesteel.table.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS
+from firesteel.table.connectors.lookup_cache import lookup_cache
 from firesteel.table.connectors.options import Options
 from firesteel.table.connectors.registry import ConnectorContext
 
@@ -23,6 +27,7 @@ _OPTIONS = (
     "sink.buffer-flush.max-rows",
     "sink.buffer-flush.interval",
     "sink.max-retries",
+    *LOOKUP_OPTIONS,
 )
 
 
@@ -62,6 +67,29 @@ class JdbcTable:
         rows = environment.from_source(builder.build(), WatermarkStrategy.no_watermarks(), name)
         fields = tuple((index, column.type) for index, column in enumerate(request.columns))
         return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
+
+    def lookup(self, keys: list[str]) -> JdbcLookup:
+        """Return the lookup of all columns by the values of key columns.
+
+        Raises:
+            ValidationException: an option of lookups is invalid.
+        """
+        options, columns = self._options, self._table.physical_columns
+        by_name = {column.name: column for column in columns}
+        condition = " AND ".join(f"{self._quoted(key)} = ?" for key in keys)
+        user, password = (options.values.get(key) for key in ("username", "password"))
+        selected = ", ".join(self._quoted(column.name) for column in columns)
+        key_type: Any = type_info_of(_row_type(tuple(by_name[key] for key in keys)))
+        row_type: Any = type_info_of(_row_type(columns))
+        query = LookupQuery(
+            database_of(options.text("url"), user, password),
+            f"SELECT {selected} FROM {self._name()} WHERE {condition}",
+            key_type,
+            row_type,
+            tuple(column.type for column in columns),
+            options.number("lookup.max-retries", 3),
+        )
+        return JdbcLookup(query, lookup_cache(options))
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return the upsert kinds if there is a key. Actual deletions fail the job."""

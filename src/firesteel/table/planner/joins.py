@@ -223,6 +223,8 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
             "A lookup join needs a plain connector table on the right, without further operations"
         )
     keys = tuple(sides.right_keys)
+    if not keys:
+        raise ValidationException("Temporal table join requires an equality condition on fields of the lookup table.")
     names = [scan.row_type.names[key] for key in keys]
     types = joined_type(sides.left.row_type, right.row_type, kind)
     condition = conjunction(sides.rest)
