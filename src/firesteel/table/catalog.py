@@ -16,6 +16,7 @@ from firesteel.table.catalog_objects import (
     Procedure,
 )
 from firesteel.table.catalog_statistics import CatalogColumnStatistics, CatalogTableStatistics
+from firesteel.table.jdbc_catalog import JdbcCatalog
 from firesteel.table.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.resolved_schema import (
     Column,
@@ -68,10 +69,3 @@ class HiveCatalog(Catalog):
         hive_version: str | None = None,
     ) -> None:
         raise NotImplementedError("There is no Hive connector; declare its tables with the filesystem connector")
-
-
-class JdbcCatalog(Catalog):
-    """The tables of a database; creating it raises NotImplementedError."""
-
-    def __init__(self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str) -> None:
-        raise NotImplementedError("There is no JDBC catalog; declare its tables with the jdbc connector")

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.table import statements as s
+from firesteel.table.catalog_base import Catalog
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, CatalogFunction
 from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.function_catalog import load_function
+from firesteel.table.jdbc_catalog import JdbcCatalog
 from firesteel.table.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.modules import Modules
 from firesteel.table.planner.time_attributes import without_time_attribute
@@ -120,14 +122,16 @@ class DdlExecutor:
         if kind is None:
             raise ValidationException(
                 f"Unable to create catalog '{statement.name}'. The option 'type' is missing; supported: "
-                f"generic_in_memory"
+                f"{', '.join(_CATALOGS)}"
             )
-        if kind != "generic_in_memory":
+        make = _CATALOGS.get(kind)
+        if make is None:
+            known = "\n".join(_CATALOGS)
             raise ValidationException(
                 f"Unable to create catalog '{statement.name}'. Could not find any factory for identifier '{kind}' that "
-                "implements 'CatalogFactory'.\n\nAvailable factory identifiers are:\n\ngeneric_in_memory"
+                f"implements 'CatalogFactory'.\n\nAvailable factory identifiers are:\n\n{known}"
             )
-        catalog = GenericInMemoryCatalog(statement.name, options.get("default-database", "default"))
+        catalog = make(statement.name, options)
         self._catalogs.register_catalog(statement.name, catalog, options, statement.comment)
         return ok()
 
@@ -224,6 +228,10 @@ def _in_order(columns: tuple[ColumnDefinition, ...], names: tuple[str, ...]) -> 
     return tuple(by_name[name] for name in names)
 
 
+_CATALOGS: dict[str, Callable[[str, dict[str, str]], Catalog]] = {
+    "generic_in_memory": lambda name, options: GenericInMemoryCatalog(name, options.get("default-database", "default")),
+    "jdbc": JdbcCatalog.of_options,
+}
 _DROPS: dict[str, Callable[[DdlExecutor, s.Drop], None]] = {
     "TABLE": DdlExecutor._drop_table,
     "VIEW": DdlExecutor._drop_table,
