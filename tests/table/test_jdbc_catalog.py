@@ -16,6 +16,7 @@ from firesteel.table.errors import (
     TableNotExistException,
     ValidationException,
 )
+from firesteel.table.jdbc_metadata import Address
 from tests.datastream.connectors import database_servers
 
 
@@ -71,6 +72,10 @@ def test_what_is_missing_or_unsupported_is_named(catalog):
         catalog.get_table(ObjectPath("shop.db", "odd"))
     with pytest.raises(CatalogException, match="supported: jdbc:postgresql"):
         JdbcCatalog("c", "d", None, None, "jdbc:oracle://host")
+
+
+def test_passwords_are_not_shown():
+    assert "se&cret" not in repr(Address("jdbc:mysql://host", "tester", "se&cret"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -36,7 +36,7 @@ class Address:
 
     base_url: str
     username: str | None
-    password: str | None
+    password: str | None = field(repr=False)
 
     def url(self, database: str) -> str:
         """Return the URL of a database."""
