@@ -58,7 +58,7 @@ class JdbcLookup:
         self._query = query
         self._cache = cache
         self._connection: Any = None
-        self._converters: tuple[list[Any], Callable[[list[Any]], list[Any]]] | None = None
+        self._prepared: tuple[str, list[Any], Callable[[list[Any]], list[Any]]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return JdbcLookup, (self._query, self._cache)
@@ -96,14 +96,13 @@ class JdbcLookup:
         query = self._query
         if self._connection is None:
             self._connection = query.database.connect()
-        if self._converters is None:
-            parameters = [query.database.converter(kind) for kind in query.key_type.get_field_types()]
-            self._converters = parameters, rows_of(query.row_type)
-        converts, convert_rows = self._converters
+        if self._prepared is None:
+            converters = [query.database.converter(kind) for kind in query.key_type.get_field_types()]
+            self._prepared = native_statement(query.sql, query.database), converters, rows_of(query.row_type)
+        sql, converts, convert_rows = self._prepared
         parameters = [
             value if convert is None else convert(value) for value, convert in zip(key, converts, strict=True)
         ]
-        sql = native_statement(query.sql, query.database)
         rows = convert_rows(list(query.database.rows(self._connection, sql, parameters, _FETCH_SIZE)))
         columns = zip(*rows, strict=True) if rows else ()
         found = [to_arrow(column, kind).to_pylist() for column, kind in zip(columns, query.types, strict=False)]
