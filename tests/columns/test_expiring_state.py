@@ -10,7 +10,8 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
-from firesteel.columns.kernels.joins import JoinPlan
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
@@ -79,8 +80,8 @@ def test_keys_that_never_come_back_are_removed() -> None:
     assert run.entries() < 2 * 40  # a value and a time for each of the last ten keys, and for those not visited yet
 
 
-def join(kind: str) -> JoinPlan:
-    return JoinPlan(kind, ((0,), (0,)), None, TYPES, TYPES, QuerySettings())
+def join(kind: str) -> JoinFactory:
+    return JoinFactory(JoinPlan(kind, ((0,), (0,)), None, TYPES, TYPES, QuerySettings(), has_updates=False))
 
 
 def test_rows_of_a_join_expire_one_by_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,8 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
-from firesteel.columns.kernels.joins import JoinPlan
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
@@ -53,7 +55,8 @@ FACTORIES = {
     "top": RankFactory("ROW_NUMBER", (0,), ((1, True, False),), 1, 2, True, TYPES, False),
     "last": DeduplicateFactory((0,), True, 2, TYPES),
     "sort": SortFactory(ORDER, TYPES, 2),
-    "join": JOIN,
+    "outer join": JoinFactory(JOIN),
+    "inner join": JoinFactory(replace(JOIN, kind="INNER", has_updates=False)),
     "interval join": IntervalJoinFactory(JOIN, 2, 2, -5, 5, True),
     "temporal join": TemporalJoinFactory(JOIN, 2, 2),
 }

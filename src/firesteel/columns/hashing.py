@@ -26,11 +26,21 @@ def key_groups(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int)
 
     Rows with equal values have the same key group.
     """
+    return groups_of(row_hashes(batch, columns), max_parallelism)
+
+
+def groups_of(hashes: Hashes, max_parallelism: int) -> np.ndarray[Any, Any]:
+    """Return the key groups (int32) of rows with these hashes."""
+    return (hashes % np.uint64(max_parallelism)).astype(np.int32)
+
+
+def row_hashes(batch: ColumnBatch, columns: Sequence[int]) -> Hashes:
+    """Return a hash per row, derived from the values of some columns; 0 without columns."""
     with np.errstate(over="ignore"):
         hashes = np.zeros(batch.length, np.uint64)
         for index in columns:
             hashes = _mix(hashes * _PRIME + _hash(batch.columns[index]))
-        return (hashes % np.uint64(max_parallelism)).astype(np.int32)
+        return hashes
 
 
 def _mix(values: Hashes) -> Hashes:

@@ -39,6 +39,7 @@ class KernelContext:
         subtask_index: The index of the subtask.
         parallelism: The number of subtasks.
         state_ttl_ms: The time to live of state since its last write (`table.exec.state.ttl`); 0 means no expiry.
+        is_state_on_disk: Whether the state tables are on disk, so that state may be larger than memory.
     """
 
     is_streaming: bool
@@ -51,6 +52,7 @@ class KernelContext:
     subtask_index: int = 0
     parallelism: int = 1
     state_ttl_ms: int = 0
+    is_state_on_disk: bool = False
 
 
 class Kernel:

@@ -46,6 +46,7 @@ class ColumnRunner(Operator):
                 task.subtask_index,
                 task.parallelism,
                 Duration.parse(task.configuration.get(_STATE_TTL, "0 ms")).to_millis(),
+                self.backend.is_on_disk,
             )
         )
 

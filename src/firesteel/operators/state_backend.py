@@ -56,6 +56,11 @@ class KeyedStateBackend:
         self.on_records: list[Callable[[int], None]] = []
         self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the tables are on disk."""
+        return self._store is not None
+
     def table(self, name: str) -> StateTable:
         """Return the table of a state, created on first use."""
         table = self._table(name)

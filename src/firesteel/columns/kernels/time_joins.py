@@ -1,4 +1,4 @@
-"""Joins with time bounds: interval, temporal and window joins. Flink: `TimeIntervalJoin` etc."""
+"""Interval and temporal joins. Flink: `TimeIntervalJoin`, `TemporalRowTimeJoinOperator`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
-from firesteel.columns.kernels.joins import JoinPlan, Matcher, has_null
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.row_joins import Matcher, has_null
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE, Row, RowOutput, keys_of, kinds_list, rows_of
 
@@ -246,89 +247,3 @@ class ProcessingTimeTemporalJoin(Kernel):
                 elif self._plan.join.kind == "LEFT":
                     self._output.add(kind, row + (None,) * len(self._matcher.right))
         self._output.flush()
-
-
-@dataclass(frozen=True)
-class WindowJoinFactory:
-    """Plan of a join of rows in the same window, emitted when the window ends.
-
-    Attributes:
-        ends: Index of the window end column of each input.
-    """
-
-    join: JoinPlan
-    ends: tuple[int, int]
-
-    def make(self) -> Kernel:
-        """Return the kernel."""
-        return WindowJoin(self)
-
-
-class WindowJoin(TimedKernel):
-    """Keeps the rows of each window of both sides. Flink: `WindowJoinOperator`.
-
-    State per side: the end of the window and the rows, by key.
-    """
-
-    def __init__(self, plan: WindowJoinFactory) -> None:
-        super().__init__()
-        self._plan = plan
-
-    def open(self, context: KernelContext) -> None:
-        """Compile the condition and open the state tables."""
-        super().open(context)
-        self._matcher = Matcher(self._plan.join, context)
-        self._tables = (context.table("left"), context.table("right"))
-        is_semi = self._plan.join.kind in ("SEMI", "ANTI")
-        self._output = RowOutput(self._matcher.left if is_semi else self._matcher.types, context.emit)
-
-    def close(self) -> None:
-        """Close the user functions."""
-        self._matcher.close()
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Store rows until their window ends; late ones are dropped."""
-        keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
-        ends = times_of(batch.columns[self._plan.ends[index]])
-        table = self._tables[index]
-        for key, end, row in zip(keys, ends, rows_of(batch), strict=True):
-            if end is not None and end - 1 > self._watermark:
-                entry = table.data.get(key) or [end, []]
-                entry[1].append(row)
-                table.put(key, entry)
-
-    def watermark(self, timestamp: int) -> int:
-        """Join the windows that have ended."""
-        self._watermark = timestamp
-        left, right = self._tables
-        due = {key: None for table in self._tables for key, entry in table.data.items() if entry[0] - 1 <= timestamp}
-        for key in due:
-            rows = [table.data.get(key, (0, []))[1] for table in self._tables]
-            self._join(key, rows[0], rows[1])
-            left.remove(key)
-            right.remove(key)
-        self._output.flush()
-        return timestamp
-
-    def _join(self, key: Row, left: list[Row], right: list[Row]) -> None:
-        kind = self._plan.join.kind
-        matched = [False] * len(right)
-        others = [] if has_null(key) else right
-        for row, fits in zip(left, self._matcher.crossed(left, others), strict=True):
-            if kind in ("SEMI", "ANTI"):
-                if any(fits) == (kind == "SEMI"):
-                    self._output.add(INSERT, row)
-                continue
-            for i, fit in enumerate(fits):
-                if fit:
-                    matched[i] = True
-                    self._output.add(INSERT, row + right[i])
-            if not any(fits) and kind in ("LEFT", "FULL"):
-                self._output.add(INSERT, row + (None,) * len(self._matcher.right))
-        if kind in ("RIGHT", "FULL"):
-            nulls = (None,) * len(self._matcher.left)
-            self._output.extend(nulls + row for row, found in zip(right, matched, strict=True) if not found)
-
-    def end(self) -> None:
-        """Join all windows of a bounded query."""
-        self.watermark(MAX_WATERMARK)

@@ -16,13 +16,15 @@ from firesteel.columns.kernels.correlate import (
     NormalizeFactory,
     SetOperationFactory,
 )
-from firesteel.columns.kernels.joins import JoinPlan
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
-from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory, WindowJoinFactory
+from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
 from firesteel.datastream.operator_descriptors import ColumnOperator
@@ -310,6 +312,7 @@ class Translator:
             _types(node.right),
             self.settings,
             node.null_aware,
+            self.retracts(node.left) or self.retracts(node.right),
         )
 
     def _inputs(self, node: Any) -> tuple[Any, Any]:
@@ -321,7 +324,7 @@ class Translator:
         return ((), ()) if node.null_aware else (node.left_keys, node.right_keys)
 
     def _join(self, node: rel.Join) -> Any:
-        return self.join(node, self._plan(node), self._inputs(node), self._keys(node))
+        return self.join(node, JoinFactory(self._plan(node)), self._inputs(node), self._keys(node))
 
     def _interval_join(self, node: rel.IntervalJoin) -> Any:
         factory = IntervalJoinFactory(

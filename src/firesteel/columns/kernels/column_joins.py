@@ -1,0 +1,283 @@
+"""Joins that process whole batches: of inputs without updates, and of bounded inputs.
+
+Pairs of rows are found by the hash of their keys and are then checked: equal keys, and the further condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.evaluate import compile_filter
+from firesteel.columns.hashing import Hashes, groups_of, row_hashes
+from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.join_state import LOGS
+from firesteel.columns.kernels.row_index import Array, RowIndex, pairs
+from firesteel.columns.kernels.row_log import RowLog
+from firesteel.columns.rex import input_columns
+from firesteel.columns.rows import freeze
+from firesteel.columns.values import arrow_type
+
+_PAIRS = 1 << 17
+"""Number of pairs that are checked, and about that of those emitted, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Pairs of rows that the join condition holds for.
+
+    Attributes:
+        run: The number of the run of the other side.
+        rows: Rows of the batch.
+        others: The row of the run that each of them is paired with.
+    """
+
+    run: int
+    rows: Array
+    others: Array
+
+
+class PairMatcher:
+    """Finds the pairs of rows that a join condition holds for."""
+
+    def __init__(self, plan: JoinPlan, context: KernelContext) -> None:
+        self._plan = plan
+        self.types = tuple([arrow_type(kind) for kind in types] for types in (plan.left_types, plan.right_types))
+        self._condition = None
+        self._needed: frozenset[int] = frozenset()
+        if plan.condition is not None:
+            self._condition = compile_filter(plan.condition, plan.settings.context(context))
+            self._needed = frozenset(input_columns(plan.condition))
+
+    def close(self) -> None:
+        """Close the user functions."""
+        if self._condition is not None:
+            self._condition.close()
+
+    def has_null_key(self, index: int, batch: ColumnBatch) -> Array:
+        """Return per row of side `index` whether a key is NULL, which equals nothing."""
+        found = np.zeros(batch.length, bool)
+        for column in self._plan.keys[index]:
+            if batch.columns[column].null_count:
+                found |= batch.columns[column].is_null().to_numpy(zero_copy_only=False)
+        return found
+
+    def hashes(self, index: int, batch: ColumnBatch) -> Hashes:
+        """Return the hashes of the keys of side `index`."""
+        return row_hashes(batch, self._plan.keys[index])
+
+    def matches(self, index: int, batch: ColumnBatch, hashes: Hashes, others: RowIndex) -> Iterator[Matches]:
+        """Yield the rows of the other side that match the rows of a batch of side `index`, none of whose keys is NULL.
+
+        Within a run, the pairs are in the order of the batch's rows.
+        """
+        for number, run in enumerate(others.runs()):
+            for rows, positions in pairs(run, hashes, _PAIRS):
+                is_match = self._are_equal(index, batch, rows, run.rows, positions)
+                rows, positions = rows[is_match], positions[is_match]
+                if self._condition is not None and len(rows):
+                    is_match = self._holds(index, batch, rows, run.rows, positions)
+                    rows, positions = rows[is_match], positions[is_match]
+                if len(rows):
+                    yield Matches(number, rows, positions)
+
+    def _are_equal(self, index: int, batch: ColumnBatch, rows: Array, other: ColumnBatch, positions: Array) -> Array:
+        """Return per pair whether the keys are equal and not only their hashes."""
+        equal = np.ones(len(rows), bool)
+        here, there = pa.array(rows), pa.array(positions)
+        for a, b in zip(self._plan.keys[index], self._plan.keys[1 - index], strict=True):
+            left, right = batch.columns[a].take(here), other.columns[b].take(there)
+            if pa.types.is_nested(left.type):
+                found = [freeze(x) == freeze(y) for x, y in zip(left.to_pylist(), right.to_pylist(), strict=True)]
+                equal &= np.array(found, bool)
+            else:
+                equal &= pc.equal(left, right).to_numpy(zero_copy_only=False)
+        return equal
+
+    def _holds(self, index: int, batch: ColumnBatch, rows: Array, other: ColumnBatch, positions: Array) -> Array:
+        """Return per pair whether the further condition holds."""
+        sides = [(batch, pa.array(rows)), (other, pa.array(positions))]
+        (left, here), (right, there) = sides if index == 0 else sides[::-1]
+        unused = pa.nulls(len(rows))
+        columns = [
+            column.take(places) if number in self._needed else unused
+            for number, (column, places) in enumerate(
+                [(column, here) for column in left.columns] + [(column, there) for column in right.columns]
+            )
+        ]
+        assert self._condition is not None
+        return self._condition(ColumnBatch(tuple(columns), len(rows)))
+
+    def joined(self, index: int, batch: ColumnBatch, other: RowIndex, matches: list[Matches]) -> ColumnBatch:
+        """Return the joined rows, in the order of the batch's rows."""
+        runs = other.runs()
+        rows = np.concatenate([found.rows for found in matches])
+        others = concat([runs[found.run].rows.take(found.others) for found in matches])
+        if len(matches) > 1:
+            order = np.argsort(rows, kind="stable")
+            rows, others = rows[order], others.take(order)
+        here = batch.take(rows)
+        left, right = (here, others) if index == 0 else (others, here)
+        return ColumnBatch((*left.columns, *right.columns), len(rows))
+
+
+class InnerJoin(Kernel):
+    """An inner join of two streams without updates.
+
+    State: the rows of both sides, as a `RowLog` each; it is in memory a second time, indexed.
+    """
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition and index the restored rows."""
+        super().open(context)
+        self._matcher = PairMatcher(self._plan, context)
+        self._logs = tuple(RowLog(context.table(name)) for name in LOGS)
+        self._indexes = (RowIndex(), RowIndex())
+        for index, log in enumerate(self._logs):
+            for rows in log.rows():
+                self._indexes[index].add(rows, self._matcher.hashes(index, rows))
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Join rows with those of the other side that arrived before, and store them."""
+        rows = batch.filter(~self._matcher.has_null_key(index, batch))
+        hashes = self._matcher.hashes(index, rows)
+        other = self._indexes[1 - index]
+        for matches in _in_parts(self._matcher.matches(index, rows, hashes, other)):
+            self.context.emit(self._matcher.joined(index, rows, other, matches))
+        self._indexes[index].add(rows, hashes)
+        self._logs[index].append(rows, groups_of(hashes, self.context.max_parallelism))
+
+
+def _in_parts(matches: Iterator[Matches]) -> Iterator[list[Matches]]:
+    """Yield matches in lists of about `_PAIRS` pairs."""
+    part: list[Matches] = []
+    count = 0
+    for found in matches:
+        part.append(found)
+        count += len(found.rows)
+        if count >= _PAIRS:
+            yield part
+            part, count = [], 0
+    if part:
+        yield part
+
+
+class CompleteJoin:
+    """Joins inputs that are complete: indexes the right one and searches it with the left one.
+
+    Args:
+        plan: The plan of a join of any kind.
+        context: Provides what the condition needs, and takes the joined rows.
+    """
+
+    def __init__(self, plan: JoinPlan, context: KernelContext) -> None:
+        self._plan = plan
+        self._emit = context.emit
+        self._is_semi = plan.kind in ("SEMI", "ANTI")
+        self._outer = (plan.kind in ("LEFT", "FULL"), plan.kind in ("RIGHT", "FULL"))
+        self._matcher = PairMatcher(plan, context)
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._matcher.close()
+
+    def join(self, left: Iterable[ColumnBatch], right: Iterable[ColumnBatch]) -> None:
+        """Emit the joined rows."""
+        index, without_key = RowIndex(), []
+        for batch in right:
+            rows, nulls = self._by_key(1, batch)
+            index.add(rows, self._matcher.hashes(1, rows))
+            without_key += [nulls] if nulls.length else []
+        matched = [np.zeros(run.rows.length, bool) for run in index.runs()]
+        for batch in left:
+            rows, nulls = self._by_key(0, batch)
+            if self._is_semi:
+                self._emit_semi(rows, nulls, index, bool(without_key))
+                continue
+            self._emit_pairs(rows, index, matched)
+            if self._outer[0]:
+                self._emit_padded(0, nulls)
+        if self._outer[1]:
+            for run, found in zip(index.runs(), matched, strict=True):
+                self._emit_padded(1, run.rows.filter(~found))
+            for nulls in without_key:
+                self._emit_padded(1, nulls)
+
+    def _by_key(self, index: int, batch: ColumnBatch) -> tuple[ColumnBatch, ColumnBatch]:
+        """Return the rows without a NULL in their key, and those with one."""
+        is_null = self._matcher.has_null_key(index, batch)
+        return batch.filter(~is_null), batch.take(np.flatnonzero(is_null))
+
+    def _emit_pairs(self, rows: ColumnBatch, index: RowIndex, matched: list[Array]) -> None:
+        found_here = np.zeros(rows.length, bool)
+        for matches in _in_parts(self._matcher.matches(0, rows, self._matcher.hashes(0, rows), index)):
+            for found in matches:
+                found_here[found.rows] = True
+                matched[found.run][found.others] = True
+            self._emit(self._matcher.joined(0, rows, index, matches))
+        if self._outer[0]:
+            self._emit_padded(0, rows.filter(~found_here))
+
+    def _emit_semi(self, rows: ColumnBatch, nulls: ColumnBatch, index: RowIndex, right_has_null: bool) -> None:
+        """Emit the left rows with a match (SEMI) or without (ANTI).
+
+        For NOT IN, NULL on the right makes the answer unknown for all rows; NULL on the left does so for its row,
+        unless there is nothing on the right. Unknown excludes a row as a match does.
+        """
+        is_unknown = self._plan.null_aware and right_has_null
+        matched = np.full(rows.length, is_unknown)
+        if not is_unknown:
+            for found in self._matcher.matches(0, rows, self._matcher.hashes(0, rows), index):
+                matched[found.rows] = True
+        is_semi = self._plan.kind == "SEMI"
+        self._emit(rows.filter(matched if is_semi else ~matched))
+        is_null_match = self._plan.null_aware and (right_has_null or bool(index.runs()))
+        if is_null_match == is_semi:
+            self._emit(nulls)
+
+    def _emit_padded(self, index: int, rows: ColumnBatch) -> None:
+        """Emit rows of one side with NULLs for the other."""
+        nulls = [pa.nulls(rows.length, kind) for kind in self._matcher.types[1 - index]]
+        columns = [*rows.columns, *nulls] if index == 0 else [*nulls, *rows.columns]
+        self._emit(ColumnBatch(tuple(columns), rows.length))
+
+
+class BoundedJoin(Kernel):
+    """A join of bounded inputs: stores both and joins them at the end of input.
+
+    The rows are no keyed state, because bounded jobs write no versions.
+    """
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self._plan = plan
+        self._sides: tuple[list[ColumnBatch], list[ColumnBatch]] = ([], [])
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._join = CompleteJoin(self._plan, context)
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._join.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Store the rows of a batch."""
+        self._sides[index].append(batch)
+
+    def end(self) -> None:
+        """Join the stored rows."""
+        self._join.join(*self._sides)

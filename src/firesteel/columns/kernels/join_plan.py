@@ -1,0 +1,32 @@
+"""The plan of a join, shared by all kinds of joins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.rex import Rex
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    """The plan of a join.
+
+    Attributes:
+        kind: INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
+        keys: The columns of both inputs that must be equal.
+        condition: A further condition on the columns of both inputs.
+        left_types: Logical types of the left input's columns.
+        right_types: Logical types of the right input's columns.
+        null_aware: Whether NULL keys follow the rules of NOT IN.
+        has_updates: Whether an input of a stream contains rows other than inserts.
+    """
+
+    kind: str
+    keys: tuple[tuple[int, ...], tuple[int, ...]]
+    condition: Rex | None
+    left_types: tuple[Any, ...]
+    right_types: tuple[Any, ...]
+    settings: Any
+    null_aware: bool = False
+    has_updates: bool = True

@@ -1,0 +1,110 @@
+"""An index of rows by the hash of their key columns. It is filled and searched by whole batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.hashing import Hashes
+
+Array = np.ndarray[Any, Any]
+
+_MAX_ROWS = 1 << 22
+_MAX_BYTES = 1 << 29
+"""Limits of a run. Arrow's strings have 32-bit offsets, so a column must stay below 2 GiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rows in the order in which they were added, with their hashes in ascending order.
+
+    Attributes:
+        rows: The rows.
+        hashes: The sorted hashes of the rows.
+        order: The row that each hash belongs to. Rows with the same hash keep their order.
+    """
+
+    rows: ColumnBatch
+    hashes: Hashes
+    order: Array
+
+
+class RowIndex:
+    """Rows by hash, as a few sorted runs that are merged when they have similar sizes.
+
+    As in a log-structured merge tree, adding `n` rows in small batches costs O(n log n) in total.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self._waiting: list[tuple[ColumnBatch, Hashes]] = []
+
+    def add(self, rows: ColumnBatch, hashes: Hashes) -> None:
+        """Add rows; they are sorted before the next search."""
+        if rows.length:
+            self._waiting.append((rows, hashes))
+
+    def runs(self) -> Sequence[Run]:
+        """Return the runs, oldest rows first."""
+        waiting, self._waiting = self._waiting, []
+        for parts in _limited(waiting):
+            hashes = np.concatenate([part[1] for part in parts])
+            order = np.argsort(hashes, kind="stable")
+            self._runs.append(Run(concat([part[0] for part in parts]), hashes[order], order))
+            while len(self._runs) > 1 and _should_merge(*self._runs[-2:]):
+                self._runs[-2:] = [_merged(*self._runs[-2:])]
+        return self._runs
+
+
+def pairs(run: Run, hashes: Hashes, limit: int) -> Iterator[tuple[Array, Array]]:
+    """Find the rows of a run whose hashes equal given ones.
+
+    Yields:
+        Positions in `hashes` (ascending) and the rows of the run that they are paired with (in the order in which they
+        were added), at most `limit` pairs at a time.
+    """
+    ascending = np.argsort(hashes)  # Searching in ascending order is kind to the processor's cache.
+    first, last = np.empty(len(hashes), np.int64), np.empty(len(hashes), np.int64)
+    first[ascending] = np.searchsorted(run.hashes, hashes[ascending], "left")
+    last[ascending] = np.searchsorted(run.hashes, hashes[ascending], "right")
+    ends = np.cumsum(last - first)
+    total = int(ends[-1]) if len(ends) else 0
+    for start in range(0, total, limit):
+        numbers = np.arange(start, min(start + limit, total))
+        positions = np.searchsorted(ends, numbers, "right")
+        yield positions, run.order[last[positions] - (ends[positions] - numbers)]
+
+
+def _limited(waiting: list[tuple[ColumnBatch, Hashes]]) -> Iterator[list[tuple[ColumnBatch, Hashes]]]:
+    """Yield batches in groups that fit into one run."""
+    group: list[tuple[ColumnBatch, Hashes]] = []
+    rows = size = 0
+    for part in waiting:
+        rows, size = rows + part[0].length, size + _bytes(part[0])
+        if group and (rows > _MAX_ROWS or size > _MAX_BYTES):
+            yield group
+            group, rows, size = [], part[0].length, _bytes(part[0])
+        group.append(part)
+    if group:
+        yield group
+
+
+def _should_merge(older: Run, newer: Run) -> bool:
+    if older.rows.length > 2 * newer.rows.length or older.rows.length + newer.rows.length > _MAX_ROWS:
+        return False
+    return _bytes(older.rows) + _bytes(newer.rows) <= _MAX_BYTES
+
+
+def _merged(older: Run, newer: Run) -> Run:
+    hashes = np.concatenate([older.hashes, newer.hashes])
+    order = np.argsort(hashes, kind="stable")
+    rows = np.concatenate([older.order, newer.order + older.rows.length])
+    return Run(concat([older.rows, newer.rows]), hashes[order], rows[order])
+
+
+def _bytes(batch: ColumnBatch) -> int:
+    return sum(column.nbytes for column in batch.columns)

@@ -1,0 +1,69 @@
+"""The rows of one input as keyed state: segments of columns per key group, to which rows are only added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.kernel import StateTable
+
+_FULL = 1024
+"""Number of rows from which on a segment is not merged any more."""
+
+
+class RowLog:
+    """Rows in a state table whose entries are `(key group, bucket, number of the segment)`.
+
+    A bucket holds rows that are removed together. A new segment is merged with the last ones if they are not larger, so
+    the state of a job with small batches does not consist of tiny segments, and a row is rewritten about log2(1024)
+    times at most.
+    """
+
+    def __init__(self, table: StateTable) -> None:
+        self._table = table
+        self._lengths: dict[int, dict[int, list[int]]] = {}
+        for (group, bucket, _), rows in sorted(table.data.items(), key=lambda item: item[0]):
+            self._segments(bucket, group).append(rows.length)
+
+    def buckets(self) -> list[int]:
+        """Return the buckets that have rows."""
+        return list(self._lengths)
+
+    def rows(self, bucket: int = 0) -> list[ColumnBatch]:
+        """Return the rows of a bucket."""
+        return [self._table.data[entry] for entry in self._entries(bucket)]
+
+    def append(self, rows: ColumnBatch, groups: np.ndarray[Any, Any], bucket: int = 0) -> None:
+        """Add rows, each with its key group."""
+        order = np.argsort(groups, kind="stable")
+        rows, groups = rows.take(order), groups[order]
+        starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()
+        for group, start, stop in zip(groups[starts].tolist(), starts, [*starts, rows.length][1:], strict=True):
+            self._add(group, bucket, rows.slice(start, stop))
+
+    def remove(self, bucket: int = 0) -> None:
+        """Remove the rows of a bucket."""
+        for entry in self._entries(bucket):
+            self._table.remove(entry)
+        self._lengths.pop(bucket, None)
+
+    def _segments(self, bucket: int, group: int) -> list[int]:
+        return self._lengths.setdefault(bucket, {}).setdefault(group, [])
+
+    def _entries(self, bucket: int) -> list[tuple[int, int, int]]:
+        groups = self._lengths.get(bucket, {})
+        return [(group, bucket, number) for group, lengths in groups.items() for number in range(len(lengths))]
+
+    def _add(self, group: int, bucket: int, segment: ColumnBatch) -> None:
+        lengths = self._segments(bucket, group)
+        merged = [segment]
+        total = segment.length
+        while lengths and lengths[-1] <= total and lengths[-1] < _FULL:
+            total += lengths.pop()
+            entry = (group, bucket, len(lengths))
+            merged.append(self._table.data[entry])
+            self._table.remove(entry)
+        self._table.put((group, bucket, len(lengths)), concat(merged[::-1]))
+        lengths.append(total)

@@ -1,0 +1,78 @@
+"""Joins of rows in the same window. Flink: `WindowJoinOperator`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.hashing import key_groups
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernels.column_joins import CompleteJoin
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.row_log import RowLog
+from firesteel.columns.kernels.windows import millis_of
+
+
+@dataclass(frozen=True)
+class WindowJoinFactory:
+    """Plan of a join of rows in the same window, emitted when the window ends.
+
+    Attributes:
+        ends: Index of the window end column of each input.
+    """
+
+    join: JoinPlan
+    ends: tuple[int, int]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return WindowJoin(self)
+
+
+class WindowJoin(TimedKernel):
+    """Stores the rows of both sides until their window ends, and joins them then.
+
+    State: a `RowLog` per side, with a bucket per end of a window.
+    """
+
+    def __init__(self, plan: WindowJoinFactory) -> None:
+        super().__init__()
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition and open the state."""
+        super().open(context)
+        self._join = CompleteJoin(self._plan.join, context)
+        self._sides = (RowLog(context.table("left")), RowLog(context.table("right")))
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._join.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Store rows until their window ends; late ones are dropped."""
+        column = self._plan.ends[index]
+        batch = batch.filter(batch.columns[column].is_valid().to_numpy(zero_copy_only=False))
+        ends = millis_of(batch.columns[column])
+        groups = key_groups(batch, self._plan.join.keys[index], self.context.max_parallelism)
+        for end in np.unique(ends[ends - 1 > self._watermark]).tolist():
+            is_due = np.flatnonzero(ends == end)
+            self._sides[index].append(batch.take(is_due), groups[is_due], end)
+
+    def watermark(self, timestamp: int) -> int:
+        """Join the windows that have ended."""
+        self._watermark = timestamp
+        left, right = self._sides
+        due = sorted(end for end in {*left.buckets(), *right.buckets()} if end - 1 <= timestamp)
+        if due:  # The windows are part of the keys, so all of them can be joined at once.
+            self._join.join(*([rows for end in due for rows in side.rows(end)] for side in self._sides))
+        for end in due:
+            left.remove(end)
+            right.remove(end)
+        return timestamp
+
+    def end(self) -> None:
+        """Join all windows of a bounded query."""
+        self.watermark(MAX_WATERMARK)

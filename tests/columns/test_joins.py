@@ -1,0 +1,204 @@
+"""Joins of whole batches find the pairs that comparing each row with each other row finds."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firesteel.columns.hashing import row_hashes
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels import row_index, row_log
+from firesteel.columns.kernels.column_joins import InnerJoin
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.joins import JoinFactory
+from firesteel.columns.kernels.row_index import RowIndex, pairs
+from firesteel.columns.kernels.row_joins import RegularJoin
+from firesteel.columns.rows import INSERT, batch_of, freeze, kinds_list, rows_of
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.type_text import parse_type
+from firesteel.columns.values import arrow_type
+from firesteel.operators.state_backend import KeyedStateBackend
+from tests.columns.rexes import call, column
+
+GROUPS = 8
+TYPES = tuple(map(parse_type, ("STRING", "INT", "DOUBLE", "ARRAY<INT>", "DECIMAL(10, 2)")))
+ARROW = [arrow_type(kind) for kind in TYPES]
+TEXT, NUMBER, FLOAT, LIST, DECIMAL = range(len(TYPES))
+SMALLER = call("<", column(NUMBER, "INT"), column(len(TYPES) + NUMBER, "INT"))
+
+ROWS = st.tuples(
+    st.sampled_from([None, "", "a", "bc"]),
+    st.sampled_from([None, 0, 1, 2, 3]),
+    st.sampled_from([None, 0.0, -0.0, 1.5, float("nan")]),
+    st.sampled_from([None, [], [1], [1, None]]),
+    st.sampled_from([None, "1.00", "2.50"]).map(lambda text: text and pa.scalar(text).cast(ARROW[DECIMAL]).as_py()),
+)
+BATCHES = st.lists(st.tuples(st.integers(0, 1), st.lists(ROWS, min_size=1, max_size=25)), min_size=1, max_size=12)
+KEYS = st.sampled_from([(), (TEXT,), (NUMBER,), (FLOAT,), (LIST,), (DECIMAL,), (TEXT, NUMBER)])
+CONDITIONS = st.sampled_from([None, SMALLER])
+
+
+class Run:
+    """A join in a subtask of its own."""
+
+    def __init__(self, plan, is_streaming=True, ttl_ms=0, state=(), key_groups=None):
+        self.backend = KeyedStateBackend(None, GROUPS)
+        self.backend.key_group = lambda key: key[0]
+        for delta in state:
+            self.backend.load(delta, key_groups)
+        self.output = []
+        self.kernel = JoinFactory(plan).make()
+        self.kernel.open(
+            KernelContext(
+                is_streaming, GROUPS, self.backend.table, self.output.append, None, lambda: 0, state_ttl_ms=ttl_ms
+            )
+        )
+
+    @property
+    def algorithm(self):
+        return self.kernel._algorithm
+
+    def give(self, index, rows):
+        self.kernel.process(index, batch_of(rows, ARROW))
+        return self.taken()
+
+    def taken(self):
+        found = [pair for batch in self.output for pair in zip(kinds_list(batch), rows_of(batch), strict=True)]
+        self.output.clear()
+        assert all(kind == INSERT for kind, _ in found)
+        return [repr(row) for _, row in found]  # NaN is to be equal to NaN
+
+    def state(self):
+        return pickle.loads(pickle.dumps(list(self.backend.full())))
+
+
+def plan_of(kind, keys, condition, has_updates=False, null_aware=False):
+    return JoinPlan(kind, (keys, keys), condition, TYPES, TYPES, QuerySettings(), null_aware, has_updates)
+
+
+def fits(plan, left, right):
+    equal = all(left[k] is not None and freeze(left[k]) == freeze(right[k]) for k in plan.keys[0])
+    if not equal or plan.condition is None:
+        return equal
+    return left[NUMBER] is not None and right[NUMBER] is not None and left[NUMBER] < right[NUMBER]
+
+
+@settings(max_examples=100, deadline=None)
+@given(BATCHES, KEYS, CONDITIONS)
+def test_an_inner_join_of_batches_equals_that_of_rows(batches, keys, condition):
+    plan = plan_of("INNER", keys, condition)
+    by_batches, by_rows = Run(plan), Run(replace(plan, has_updates=True))
+    assert isinstance(by_batches.algorithm, InnerJoin)
+    assert isinstance(by_rows.algorithm, RegularJoin)
+    for index, rows in batches:
+        assert by_batches.give(index, rows) == by_rows.give(index, rows)  # in the same order
+
+
+@settings(max_examples=60, deadline=None)
+@given(BATCHES, KEYS, st.lists(st.sampled_from(["batches", "rows", "expiring"]), min_size=12, max_size=12))
+def test_each_algorithm_goes_on_from_the_state_of_the_other(batches, keys, ways):
+    plan = plan_of("INNER", keys, None)
+    straight, resumed = Run(plan), Run(plan)
+    for (index, rows), way in zip(batches, ways, strict=False):
+        resumed = Run(
+            replace(plan, has_updates=way == "rows"), ttl_ms=1000 if way == "expiring" else 0, state=resumed.state()
+        )
+        assert sorted(resumed.give(index, rows)) == sorted(straight.give(index, rows))
+
+
+@settings(max_examples=60, deadline=None)
+@given(BATCHES, BATCHES, st.sampled_from([(TEXT,), (NUMBER,), (TEXT, NUMBER)]))
+def test_the_state_of_an_inner_join_is_split_by_key_groups(before, after, keys):
+    plan = plan_of("INNER", keys, None)
+    whole = Run(plan)
+    for index, rows in before:
+        whole.give(index, rows)
+    parts = [Run(plan, state=whole.state(), key_groups=range(start, start + 4)) for start in (0, 4)]
+    for index, rows in after:
+        expected = whole.give(index, rows)
+        groups = row_hashes(batch_of(rows, ARROW), keys) % GROUPS
+        found = []
+        for number, part in enumerate(parts):
+            own = [row for row, group in zip(rows, groups, strict=True) if group // 4 == number]
+            found += part.give(index, own) if own else []
+        assert sorted(found) == sorted(expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(BATCHES, KEYS, CONDITIONS, st.sampled_from(["INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"]))
+def test_bounded_joins_equal_comparing_all_rows(batches, keys, condition, kind):
+    plan = plan_of(kind, keys, condition)
+    run = Run(plan, is_streaming=False)
+    sides = ([], [])
+    for index, rows in batches:
+        assert run.give(index, rows) == []
+        sides[index].extend(rows_of(batch_of(rows, ARROW)))
+    run.kernel.end()
+    left, right = sides
+    matches = [(a, b) for a in range(len(left)) for b in range(len(right)) if fits(plan, left[a], right[b])]
+    nulls = (None,) * len(TYPES)
+    matched = ({a for a, _ in matches}, {b for _, b in matches})
+    expected = []
+    if kind not in ("SEMI", "ANTI"):
+        expected = [left[a] + right[b] for a, b in matches]
+    if kind in ("LEFT", "FULL"):
+        expected += [row + nulls for a, row in enumerate(left) if a not in matched[0]]
+    if kind in ("RIGHT", "FULL"):
+        expected += [nulls + row for b, row in enumerate(right) if b not in matched[1]]
+    if kind in ("SEMI", "ANTI"):
+        expected = [row for a, row in enumerate(left) if (a in matched[0]) == (kind == "SEMI")]
+    assert sorted(run.taken()) == sorted(map(repr, expected))
+
+
+@pytest.mark.parametrize(
+    ("right", "kept"),
+    [([], ["a", "b", None]), (["a"], ["b"]), (["a", None], [])],
+    ids=["empty", "without NULL", "with NULL"],
+)
+def test_a_null_makes_not_in_unknown(right, kept):
+    run = Run(plan_of("ANTI", (TEXT,), None, null_aware=True), is_streaming=False)
+    rest = (None,) * (len(TYPES) - 1)
+    run.give(0, [(text, *rest) for text in ("a", "b", None)])
+    run.give(1, [(text, *rest) for text in right])
+    run.kernel.end()
+    assert run.taken() == [repr((text, *rest)) for text in kept]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=30), max_size=10), st.integers(1, 7))
+def test_an_index_finds_all_rows_in_order_in_runs_of_limited_size(batches, limit):
+    before, row_index._MAX_ROWS = row_index._MAX_ROWS, 40
+    try:
+        index, added = RowIndex(), []
+        for number, values in enumerate(batches):
+            batch = batch_of(
+                [(value, (number, place)) for place, value in enumerate(values)], [pa.int64(), pa.list_(pa.int64())]
+            )
+            added += rows_of(batch)
+            index.add(batch, row_hashes(batch, (0,)))
+            probes = batch_of([(value,) for value in (3, 9, 0)], [pa.int64()])
+            found = []
+            for run in index.runs():
+                assert run.rows.length <= 40
+                for positions, rows in pairs(run, row_hashes(probes, (0,)), limit):
+                    assert len(positions) <= limit
+                    found += zip(positions.tolist(), rows_of(run.rows.take(rows)), strict=True)
+            expected = [(place, row) for place, value in enumerate((3, 9, 0)) for row in added if row[0] == value]
+            assert sorted(found, key=lambda pair: pair[0]) == expected
+    finally:
+        row_index._MAX_ROWS = before
+
+
+def test_segments_of_small_batches_are_merged():
+    run = Run(plan_of("INNER", (TEXT,), None))
+    for number in range(3000):
+        run.give(0, [("a", number, None, None, None)])
+    table = run.backend.table("left log").data
+    assert sum(rows.length for rows in table.values()) == 3000
+    assert len(table) < 15
+    assert max(rows.length for rows in table.values()) < 2 * row_log._FULL
