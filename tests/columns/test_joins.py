@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import sys
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels import row_index, row_log
@@ -202,3 +205,37 @@ def test_segments_of_small_batches_are_merged():
     assert sum(rows.length for rows in table.values()) == 3000
     assert len(table) < 15
     assert max(rows.length for rows in table.values()) < 2 * row_log._FULL
+
+
+def calls_made(action):
+    """How many functions an action calls, of Python and of C."""
+    counter = itertools.count()
+    sys.setprofile(lambda frame, event, argument: next(counter) if event.endswith("call") else None)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return next(counter)
+
+
+def many(length):
+    numbers = [number % 1000 for number in range(length)]
+    columns = [str(number) for number in numbers], numbers, [float(number) for number in numbers]
+    empty = pa.nulls(length, ARROW[LIST]), pa.nulls(length, ARROW[DECIMAL])
+    return ColumnBatch((*(pa.array(c, kind) for c, kind in zip(columns, ARROW, strict=False)), *empty), length)
+
+
+@pytest.mark.parametrize("is_streaming", [True, False])
+def test_the_work_of_a_join_does_not_grow_with_the_rows(is_streaming):
+    def join(length):
+        run = Run(plan_of("INNER", (TEXT, FLOAT), SMALLER), is_streaming)
+        left, right = many(length), many(1000)
+
+        def process():
+            run.kernel.process(1, right)
+            run.kernel.process(0, left)
+            run.kernel.end()
+
+        return calls_made(process)
+
+    assert join(20_000) < 1.1 * join(2_000)
