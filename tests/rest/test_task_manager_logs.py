@@ -14,6 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from firesteel.cli.main import cli
+from firesteel.cli.watching import followed
+from firesteel.client.rest_client import RestClusterClient
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.server import RestServer
@@ -104,6 +106,26 @@ async def test_a_command_shows_it(remote: Remote) -> None:
 
     assert (await asyncio.to_thread(run, "remote")).stdout == CONTENT.decode()
     assert "Could not find TaskExecutor nobody" in (await asyncio.to_thread(run, "nobody")).stderr
+
+
+async def test_a_followed_log_loses_nothing_to_a_rotation(remote: Remote) -> None:
+    """The file is renamed between two looks, with lines in it that were not read yet."""
+    log = remote.logs / "task-manager.log"
+    cluster = RestClusterClient(remote.address)
+    parts = followed(cluster, "/taskmanagers/remote/log")
+
+    async def next_part() -> bytes:
+        return await asyncio.to_thread(next, parts)
+
+    assert await next_part() == CONTENT
+    with log.open("ab") as file:
+        file.write(b"last of the old file\n")
+    log.rename(remote.logs / "task-manager.log.1")
+    log.write_bytes(b"first of the new file\n")
+    assert await next_part() == b"last of the old file\n"
+    assert await next_part() == b"first of the new file\n"
+    names = [file["name"] for file in (await asyncio.to_thread(cluster.get, "/taskmanagers/remote/logs"))["logs"]]
+    assert names == ["stdout", "task-manager.log", "task-manager.log.1"]
 
 
 def test_a_process_without_a_log_file_has_none(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ import click
 from firesteel.cli.cluster import cluster_at, cluster_options, show, time_text
 from firesteel.cli.terminal_text import in_one_line, printable
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
+from firesteel.client.rest_client import RestClusterClient
 
 _FOLLOW_S = 0.5
 
@@ -50,21 +52,37 @@ def logs(address: str, output: str, task_manager: str | None, follow: bool) -> N
         raise click.UsageError("--follow (-f) does not support JSON")
     path = "/jobmanager/log" if task_manager is None else f"/taskmanagers/{task_manager}/log"
     with cluster_at(address) as cluster:
-        data = cluster.text(path, 0)
         if not follow:
-            text = data.decode(errors="replace")
+            text = cluster.text(path, 0).decode(errors="replace")
             show(output, {"log": text}, text.removesuffix("\n"))
             return
-        # A chunk may end within a character.
-        read, decoder = 0, codecs.getincrementaldecoder("utf-8")(errors="replace")
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")  # A part may end within a character.
         try:
-            while True:
-                click.echo(printable(decoder.decode(data)), nl=False)
-                read += len(data)
-                time.sleep(_FOLLOW_S)
-                data = cluster.text(path, read)
+            for part in followed(cluster, path):
+                click.echo(printable(decoder.decode(part)), nl=False)
         except KeyboardInterrupt:
             raise SystemExit(130) from None
+
+
+def followed(cluster: RestClusterClient, path: str) -> Iterator[bytes]:
+    """Yield the contents of a log file and then, without end, what is appended to it, also after a rotation."""
+    read = 0
+    while True:
+        part = cluster.text(path, read)
+        read += len(part)
+        if part:
+            yield part
+            continue
+        name, size = next((file["name"], file["size"]) for file in cluster.get(f"{path}s")["logs"] if _is_main(file))
+        if size < read:
+            yield cluster.text(f"{path}s/{name}.1", read)  # what was written between the last look and the rotation
+            read = 0
+        else:
+            time.sleep(_FOLLOW_S)
+
+
+def _is_main(file: dict[str, Any]) -> bool:
+    return str(file["name"]).endswith(".log")
 
 
 @click.command()

@@ -85,5 +85,11 @@ class LogFiles:
     def _paths(self) -> tuple[Path, ...]:
         if self._directory is None or not self._directory.is_dir():
             return ()
-        found = (path for path in self._directory.iterdir() if path.suffix in _SUFFIXES or path.name in _NAMES)
+        found = (path for path in self._directory.iterdir() if _is_log(path.name))
         return tuple(sorted(path for path in found if path.is_file() and not path.is_symlink()))
+
+
+def _is_log(name: str) -> bool:
+    """Return whether a file is a log; the older files of a rotated log end in a number."""
+    stem, _, last = name.rpartition(".")
+    return (stem if last.isdigit() else name).endswith(_SUFFIXES) or name in _NAMES
