@@ -144,10 +144,11 @@ def test_the_report_is_readable(tmp_path):
     assert done.stdout.endswith("Works: Types, Types.INT\n")
 
 
-def test_a_program_is_refused_before_any_of_it_runs(tmp_path):
+@pytest.mark.parametrize("command", [("run",), ("plan", "stream"), ("info",)], ids=lambda words: words[0])
+def test_a_program_is_refused_before_any_of_it_runs(tmp_path, command):
     program = tmp_path / "job.py"
     program.write_text("print('runs')\nfrom pyflink.ml import A, B\nA()\nB()\n")
-    done = firesteel("run", "--pyflink", program)
+    done = firesteel(command[0], "--pyflink", *command[1:], program)
     assert done.returncode == 1
     assert done.stdout == ""
     first, *missing, last = done.stderr.splitlines()

@@ -8,7 +8,6 @@ import click
 
 from firesteel.cli.arguments import reported_errors
 from firesteel.cli.cluster import output_option, show
-from firesteel.cli.terminal_text import printable
 from firesteel.migration import Kind, check_program
 
 
@@ -24,14 +23,4 @@ def check(output: str, program: Path) -> None:
         report = check_program(program)
     show(output, report.as_json(), report.text())
     if report.of_kind(Kind.MISSING):
-        raise SystemExit(1)
-
-
-def refuse_missing(program: Path) -> None:
-    """Exit with an error if the program uses names of PyFlink that firesteel does not have, and list them."""
-    missing = check_program(program).missing_text()
-    if missing:
-        click.echo(f"Error: {program} uses names of PyFlink that are not available in firesteel:", err=True)
-        click.echo(printable(missing), err=True)
-        click.echo(f"Run firesteel check {program} to see what works and what differs, too.", err=True)
         raise SystemExit(1)

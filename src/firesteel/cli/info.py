@@ -11,6 +11,7 @@ import click
 
 from firesteel.cli.arguments import configuration, program_options, reported_errors
 from firesteel.cli.cluster import output_option, show
+from firesteel.cli.missing_names import refuse_missing
 from firesteel.errors import FiresteelError
 from firesteel.plan import load_plan_source
 
@@ -35,6 +36,7 @@ def info(
 ) -> None:
     """Print the execution plan of PROGRAM as JSON; the program runs up to its first execute()."""
     with reported_errors(program, verbose):
+        refuse_missing(program, pyflink)
         settings = configuration(options, parallelism, runtime_mode)
         with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
             source = load_plan_source(program, arguments, settings, pyflink)

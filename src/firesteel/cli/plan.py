@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import configuration, program_options, reported_errors
+from firesteel.cli.missing_names import refuse_missing
 from firesteel.plan import FORMATS, VIEWS, load_plan_source, render
 
 
@@ -52,6 +53,7 @@ def plan(
     The format html shows all views on one page.
     """
     with reported_errors(input, verbose):
+        refuse_missing(input, pyflink)
         settings = configuration(options, parallelism, runtime_mode)
         with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
             source = load_plan_source(input, arguments, settings, pyflink)

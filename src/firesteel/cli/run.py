@@ -17,6 +17,7 @@ from firesteel.cli.arguments import (
     restore_options,
     target_options,
 )
+from firesteel.cli.missing_names import refuse_missing
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -94,10 +95,7 @@ def run(
     program, arguments = program_and_arguments(python, module, files, words)
     try:
         with reported_errors(program, verbose):
-            if pyflink:
-                from firesteel.cli.check import refuse_missing  # late import: slow, and needed for these programs only
-
-                refuse_missing(program)
+            refuse_missing(program, pyflink)
             options = cluster_configuration(None, options)
             settings = configuration(options, parallelism, runtime_mode)
             settings |= restore_options(savepoint, leaves_state, claim_mode)
