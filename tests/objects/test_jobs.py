@@ -236,7 +236,7 @@ def test_a_batch_job_reads_writes_and_decides_on_s3_with_a_module_from_there(buc
     [
         (
             {"execution.checkpointing.dir": "s3://no-such-bucket/ck"},
-            r"cannot write s3://no-such-bucket/ck/\w+/versions-1/claim: The specified bucket does not exist",
+            r"cannot write s3://no-such-bucket/ck/\w+/_job: The specified bucket does not exist",
         ),
         ({"s3.access-key": "wrong"}, r"access was denied \(The key does not exist .* s3.access-key and s3.secret-key"),
     ],

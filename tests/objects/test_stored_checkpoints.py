@@ -42,9 +42,9 @@ class Run:
         job_graph = env.get_stream_graph().get_job_graph()
         self.enumerator = SplitEnumerator(job_graph)
         self.directory = directory
-        directory.mkdir(exist_ok=True)
         self.remote = Files(bucket.options).path(bucket.uri("job"))
         assert isinstance(self.remote, RemotePath)
+        directory.mkdir(exist_ok=True)
         self.job = JobCheckpoints(StagePlan(job_graph), directory, self.remote)
         self.taken: list[Any] = []
         member = Member(0, lambda: None, self.taken.append)
@@ -81,7 +81,7 @@ class Run:
 def files(*names: str) -> list[str]:
     """The names of the files of both slots, and of what else is in the store."""
     both = [f"job/versions-1/0/{slot}/{name}" for slot in (0, 1) for name in names if "/" not in name]
-    return sorted([*both, *(f"job/{name}" for name in names if "/" in name)])
+    return sorted(["job/_job", *both, *(f"job/{name}" for name in names if "/" in name)])
 
 
 def sent(bucket: Bucket) -> list[str]:
@@ -101,7 +101,7 @@ def test_a_checkpoint_is_decided_when_its_files_are_uploaded_while_batches_conti
     chains = run.job.states_of(0)[-1].chains
     assert len(chains[0, 0]) == run.checkpoints.batch_id + 1
     stored = {f"job/{file.path}" for chain in chains.values() for file in chain}
-    assert set(bucket.names("job")) - stored == {"job/chk-2/_metadata", "job/versions-1/claim"}
+    assert set(bucket.names("job")) - stored == {"job/_job", "job/chk-2/_metadata", "job/versions-1/claim"}
     assert len(sent(bucket)) == len(stored) + 1
     run.end()
 
@@ -141,7 +141,7 @@ def test_another_host_resumes_and_removes_leftovers_of_the_first(bucket: Bucket,
     left = [f"job/versions-2/0/{slot}/{name}" for slot in (0, 1) for name in ("1-1.full", "2-1.delta")]
     late = [name for name in bucket.names("job") if "versions-1" in name]
     assert set(late) <= set(files("1-1.delta", "2-1.delta"))
-    assert set(bucket.names("job")) - set(late) == {*left, "job/chk-3/_metadata", "job/versions-2/claim"}
+    assert set(bucket.names("job")) - set(late) == {*left, "job/_job", "job/chk-3/_metadata", "job/versions-2/claim"}
 
 
 def test_a_missing_file_is_downloaded_and_named_if_the_store_lacks_it(bucket: Bucket, tmp_path: Path):

@@ -94,12 +94,14 @@ class Checkpoints:
         """
         directory = region_directory(self._job.directory, self._region)
         make_directory(directory, below=self._job.directory if self._store is None else None)
+        newest_id = None
         if self._store is None:
             self.run = claim_run(directory)
         else:
+            newest_id = self._job.newest_id()
             self.run = claim_stored_run(region_directory(self._store, self._region), directory)
         self._files.remove_empty_runs_before(self.run)
-        point = self._job.join(self._member, self.run)
+        point = self._job.join(self._member, self.run, newest_id)
         if point is None:
             return None
         self._go_on(point, enumerator) if point.is_own else self._begin_with(point, enumerator)

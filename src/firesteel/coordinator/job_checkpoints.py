@@ -18,12 +18,14 @@ from typing import Any
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import AnyPath, remove_tree
+from firesteel.common.remote_path import AnyPath, RemotePath, remove_tree
 from firesteel.coordinator.checkpoint_parts import Answer, Member, Part, Request, RestorePoint, RunIsOverError, Sizes
 from firesteel.coordinator.stored_checkpoints import (
     CLAIM_MODE,
     NUM_RETAINED,
     RECOVERY_PATH,
+    check_not_ended,
+    mark_as_running,
     readable,
     remove_checkpoint,
 )
@@ -37,6 +39,7 @@ from firesteel.task.checkpoint_metadata import (
     VertexLayout,
     checkpoint_directory,
     checkpoints_in,
+    id_of,
     named_directory,
     read_metadata,
     write_metadata,
@@ -79,6 +82,8 @@ class JobCheckpoints:
         }
         self._retained = int(self._job.configuration.get(NUM_RETAINED, "1"))
         self._kept: deque[CheckpointMetadata] = deque()
+        self._joined_id = 0
+        self._is_marked = False
         self._claimed = self._claim()
         self._members: dict[int, Member] = {}
         self._requests: list[Request] = []
@@ -110,8 +115,27 @@ class JobCheckpoints:
         if self._members.get(member.region) is not member:
             raise RunIsOverError(member.region)
 
-    def join(self, member: Member, run: int) -> RestorePoint | None:
+    def newest_id(self) -> int:
+        """Return the id of the newest checkpoint, 0 if there is none, before a run claims its number.
+
+        Raises:
+            FileNotFoundError: the job was removed from the object store since its first run here, so it has ended.
+        """
+        if isinstance(self.store, RemotePath) and not self._is_marked:
+            mark_as_running(self.store)
+            self._is_marked = True
+        check_not_ended(self.store)
+        return max((id_of(path) for path in checkpoints_in(self.store)), default=0)
+
+    def join(self, member: Member, run: int, newest_id: int | None = None) -> RestorePoint | None:
         """Return the checkpoint that a run resumes from, or None if it starts from the beginning.
+
+        Args:
+            member: The run.
+            run: The number of the run.
+            newest_id: The newest checkpoint before the number was claimed, if checkpoints are in an object store. If
+            another JobManager has taken one since, its run may have a larger number, and would remove the files of this
+            run as leftovers. In a directory, a run with a larger number removes the directory of this one.
 
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint, so no region may continue here.
@@ -127,6 +151,9 @@ class JobCheckpoints:
             else:
                 self._settled.clear()
                 self._kept = deque([*(read_metadata(path) for path in reversed(own[1:])), *map(readable, own[:1])])
+                self._joined_id = self._id
+            if newest_id is not None and newest_id < self._joined_id:
+                raise CheckpointExistsError(own[0])
             member.run = run
             if own:
                 return RestorePoint(self._kept[-1], own[0], is_own=True)
@@ -258,6 +285,7 @@ class JobCheckpoints:
 
         Raises:
             CheckpointExistsError: another JobManager has taken this or a later checkpoint.
+            FileNotFoundError: another JobManager has ended the job and removed its directory.
         """
         directory = self._directory_of(metadata.checkpoint_id)
         write_metadata(directory, metadata, owner)
@@ -265,6 +293,11 @@ class JobCheckpoints:
         if newest[:1] != [directory]:
             remove_tree(directory)
             raise CheckpointExistsError(newest[0] if newest else directory)
+        try:
+            check_not_ended(self.store)
+        except FileNotFoundError:
+            remove_tree(directory)
+            raise
 
     def _directory_of(self, checkpoint_id: int) -> AnyPath:
         return self.store / f"chk-{checkpoint_id}"

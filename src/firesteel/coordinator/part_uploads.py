@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_parts import Part
@@ -62,13 +62,13 @@ class WaitingPart:
         part: The part.
         committables: Number of pending committables that it covers.
         missing: The files that are not stored yet.
-        begun_s: Start time of the uploads (monotonic clock).
+        begun_s: Start time of the uploads (monotonic clock), set when they begin.
     """
 
     part: Part
     committables: int
     missing: set[str]
-    begun_s: float = field(default_factory=time.monotonic)
+    begun_s: float = 0.0
 
 
 class PartUploads:
@@ -121,6 +121,7 @@ class PartUploads:
         Raises:
             CheckpointFailedError: files of the last checkpoint of the job could not be stored.
         """
+        waiting.begun_s = time.monotonic()
         self._waiting, self.needs_another = waiting, False
         done = self._check(self._last)
         if done is None and is_last:

@@ -30,6 +30,9 @@ RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
 RECOVERY_PATH = "execution.state-recovery.path"
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 CLAIM_MODE = "execution.state-recovery.claim-mode"
+_JOB = "_job"
+"""Name of the object that stands for a job in an object store, where a directory can't be removed for good."""
+
 _CLAIM_MODES = ("NO_CLAIM", "CLAIM", "LEGACY")
 
 _KEPT_AFTER: dict[str, frozenset[JobStatus]] = {
@@ -133,12 +136,30 @@ def _is_intact(directory: AnyPath) -> bool:
     return True
 
 
+def mark_as_running(store: RemotePath) -> None:
+    """Write the object whose removal tells JobManagers which were deposed that the job has ended."""
+    (store / _JOB).write_bytes(b"")
+
+
+def check_not_ended(store: AnyPath) -> None:
+    """Check that a job's directory was not removed, which in an object store does not keep anyone from writing to it.
+
+    Raises:
+        FileNotFoundError: it was removed, so the job has ended.
+    """
+    if isinstance(store, RemotePath) and (store / _JOB).size() is None:
+        raise FileNotFoundError(f"{store} was removed: another JobManager has ended the job")
+
+
 def remove_job_directory(directory: AnyPath) -> None:
     """Remove a job's directory; it is renamed first, so that nobody can decide anything there any more.
 
-    In an object store the checkpoints are removed first, from oldest to newest, so that no broken one remains.
+    In an object store the object that stands for the job is removed first: a deposed JobManager that takes a checkpoint
+    later misses it and withdraws the checkpoint. Then the checkpoints are removed, from oldest to newest, so that no
+    broken one remains.
     """
     if isinstance(directory, RemotePath):
+        (directory / _JOB).unlink()
         for checkpoint in reversed(checkpoints_in(directory)):
             remove_tree(checkpoint)
         remove_tree(directory)

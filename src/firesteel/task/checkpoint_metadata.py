@@ -190,6 +190,11 @@ def checkpoints_in(job_directory: AnyPath) -> list[AnyPath]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
+def id_of(checkpoint: AnyPath) -> int:
+    """Return the id of a checkpoint, given its directory."""
+    return int(checkpoint.name.partition("-")[2])
+
+
 def _is_complete(directory: AnyPath) -> bool:
     """Return whether the metadata exists; a machine crash may leave an empty file of an unfinished checkpoint."""
     return bool(size_of(directory / METADATA))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import shutil
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
@@ -28,6 +30,7 @@ from firesteel.task.stage_server import StageServer
 from firesteel.task.version_store import VersionStore
 from firesteel.task.versions import BatchTry
 from tests.simulation.data_plane.job import job_graph_of
+from tests.simulation.data_plane.object_store import SimulatedThreads
 from tests.simulation.data_plane.processes import Process, Scheduler
 
 TASK_TRIES = 3
@@ -53,6 +56,7 @@ class Faults:
     late_copy: float = 0.0
     lose_output: float = 0.0
     lose_worker: float = 0.0
+    lose_host: float = 0.0
 
 
 @dataclass
@@ -62,6 +66,15 @@ class SlotProcess:
     server: StageServer
     serving: Process | None = None
     is_alive: bool = True
+    uploads: SimulatedThreads | None = None
+
+    def kill(self) -> None:
+        """End the process and its threads."""
+        self.is_alive = False
+        if self.serving is not None:
+            self.serving.kill()
+        if self.uploads is not None:
+            self.uploads.kill()
 
 
 @dataclass
@@ -79,28 +92,44 @@ class Deployment:
         self.cluster = cluster
         self.name = name
         self._processes: dict[int, SlotProcess] = {}
+        self._lost: set[int] = set()
 
     def process_of(self, slot: int) -> SlotProcess:
-        """Return the process of a slot, a new one if the last one was killed."""
+        """Return the process of a slot, a new one if the last one was killed.
+
+        Raises:
+            ConnectionRefusedError: its host was lost; the next run has slots on another one.
+        """
+        if self.cluster.host_of(slot) in self._lost:
+            raise ConnectionRefusedError(f"the host of slot {slot} was lost")
         found = self._processes.get(slot)
         if found is None or not found.is_alive:
             found = self._processes[slot] = SlotProcess(StageServer(self.name, partial(self._open, slot)))
         return found
 
     def _open(self, slot: int, request: StageRequest) -> SlotTasks:
-        checkpoint = Path(request.checkpoint)
-        return SlotTasks(
-            self.cluster.job, slot, 0, VersionStore(checkpoint, slot), partial(read_restored_state, checkpoint)
-        )
+        store = self.cluster.store
+        if not isinstance(store, RemotePath):
+            versions = VersionStore(Path(request.checkpoint), slot)
+            return SlotTasks(self.cluster.job, slot, 0, versions, partial(read_restored_state, versions._directory))
+        disk = self.cluster.disk_of(slot)
+        versions = VersionStore(disk, slot, 0, store)
+        assert versions._uploads is not None
+        self._processes[slot].uploads = versions._uploads._threads  # type: ignore[assignment]
+        return SlotTasks(self.cluster.job, slot, 0, versions, partial(read_restored_state, disk), is_shared=False)
 
     def kill_any(self) -> None:
         """Kill the process of a slot that is at work."""
         busy = [one for one in self._processes.values() if one.is_alive and one.serving is not None]
         if busy:
-            victim = self.cluster.chance.choice(busy)
-            victim.is_alive = False
-            assert victim.serving is not None
-            victim.serving.kill()
+            self.cluster.chance.choice(busy).kill()
+
+    def lose_host(self, host: int) -> None:
+        """Kill all slots of a host; they do not come back."""
+        self._lost.add(host)
+        for slot, process in self._processes.items():
+            if self.cluster.host_of(slot) == host:
+                process.kill()
 
 
 class SimulatedSpark(Pipeline):
@@ -230,14 +259,21 @@ class Leader:
         self.number = number
         self.is_deposed = False
         self.deployment: Deployment | None = None
+        self._janitors: list[SimulatedThreads] = []
         self.process = cluster.scheduler.start(f"leader {number}", self._lead)
+
+    def kill(self) -> None:
+        """End the process and its threads."""
+        self.process.kill()
+        for janitor in self._janitors:
+            janitor.kill()
 
     def _lead(self) -> None:
         cluster = self.cluster
         job_graph = job_graph_of(cluster.job)
         if cluster.is_finished or self.is_deposed:
             return
-        restore_job(job_graph, cluster.directory)
+        restore_job(job_graph, cluster.directory, cluster.store)
         runs = 0
         while not cluster.is_finished and not self.is_deposed:
             runs += 1
@@ -249,7 +285,18 @@ class Leader:
             else:
                 cluster.log(f"leader {self.number} has finished the job")
                 cluster.is_finished = True
-                remove_job_directory(cluster.directory)
+                self._remove_job()
+
+    def _remove_job(self) -> None:
+        cluster = self.cluster
+        remove_job_directory(cluster.directory)
+        while isinstance(cluster.store, RemotePath):
+            try:
+                remove_job_directory(cluster.store)
+            except OSError:
+                self.process.step()
+            else:
+                return
 
     def _run(self, number: int) -> None:
         cluster = self.cluster
@@ -257,10 +304,12 @@ class Leader:
         plan = StagePlan(job_graph)
         self._committers = Committers(job_graph)
         enumerator = SplitEnumerator(job_graph, 3)
-        job = JobCheckpoints(plan, cluster.directory)
+        job = JobCheckpoints(plan, cluster.directory, cluster.store)
         member = Member(0, lambda: None, lambda stats: None)
         job.enter(member)
         checkpoints = Checkpoints(job, member, self._commit, self._committers)
+        if isinstance(checkpoints._janitor, SimulatedThreads):
+            self._janitors.append(checkpoints._janitor)
         checkpoints.recover(enumerator)
         self.deployment = Deployment(cluster, f"leader-{self.number}-run-{number}")
         cluster.deployments.append(self.deployment)
@@ -268,16 +317,19 @@ class Leader:
         while not enumerator.has_ended:
             nothing_came = cluster.chance.random() < 0.15
             planned = enumerator.plan_nothing() if nothing_came else enumerator.plan(0)
-            is_checkpoint = enumerator.has_ended or cluster.chance.random() < 0.6
+            is_last = enumerator.has_ended
+            is_checkpoint = is_last or (cluster.chance.random() < 0.6 and checkpoints.uploads.may_begin)
             at = checkpoints.next_batch()
             cluster.log(f"leader {self.number} begins {at}")
-            planned = replace(planned, is_checkpoint=is_checkpoint)
+            to_store = checkpoints.to_store(is_checkpoint)
+            planned = replace(planned, is_checkpoint=is_checkpoint, to_store=to_store, waits_for_store=is_last)
             reports = spark.run_batch(at, planned, checkpoints.parents, lambda: False)
             checkpoints.batch_ended(at.batch_id, reports)
             enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
             self.process.step()
             if is_checkpoint:
                 checkpoints.prepare(enumerator, 0.0)
+            if member.part is not None:
                 checkpoints.settle()
                 cluster.log(f"leader {self.number} has completed a checkpoint after {at}")
 
@@ -304,7 +356,9 @@ class Cluster:
 
     Attributes:
         job: The pickled job.
-        directory: The job's checkpoint directory.
+        directory: The job's directory on the host of the leader.
+        store: The directory of the job's checkpoints: the same, or one in an object store.
+        hosts: The number of hosts; each has a disk of its own if checkpoints are in an object store.
         is_finished: Whether the result of the job is in the store of job results.
     """
 
@@ -313,6 +367,8 @@ class Cluster:
     faults: Faults
     job: bytes
     directory: Path
+    store: AnyPath
+    hosts: int = 1
     is_finished: bool = False
     leaders: list[Leader] = field(default_factory=list)
     deployments: list[Deployment] = field(default_factory=list)
@@ -322,6 +378,17 @@ class Cluster:
     def log(self, text: str) -> None:
         """Record an event; paths are relative to the temporary directory, whose name varies."""
         self.story.append(f"{self.scheduler.steps}: {text.replace(f'{self.directory.parent.parent}/', '')}")
+
+    def host_of(self, slot: int) -> int:
+        """Return the host of a slot; leaders are on host 0."""
+        return slot % self.hosts
+
+    def disk_of(self, slot: int) -> Path:
+        """Return the job's directory on the host of a slot."""
+        return self._disk(self.host_of(slot))
+
+    def _disk(self, host: int) -> Path:
+        return self.directory.parent.parent / f"host-{host}" / self.directory.name
 
     def elect(self) -> Leader:
         """Let a new JobManager lead; the one before may not know."""
@@ -343,6 +410,9 @@ class Cluster:
             if chance.random() < getattr(faults, what):
                 act()
                 self.happened[what] += 1
+        if faults.lose_host and chance.random() < faults.lose_host:
+            self._lose_host()
+            self.happened["lose_host"] += 1
         if leader.process.is_over and not self.is_finished:
             self.elect()
 
@@ -360,7 +430,17 @@ class Cluster:
 
     def _kill_leader(self, leader: Leader) -> None:
         self.log(f"leader {leader.number} is killed")
-        leader.process.kill()
+        leader.kill()
+
+    def _lose_host(self) -> None:
+        """Kill all that runs on a host, and lose its disk."""
+        host = self.chance.randrange(self.hosts)
+        self.log(f"host {host} is lost")
+        for deployment in self.deployments:
+            deployment.lose_host(host)
+        for leader in self.leaders if host == 0 else ():
+            leader.kill()
+        shutil.rmtree(self._disk(host), ignore_errors=True)
 
     def _depose(self, leader: Leader) -> None:
         """Let another one lead; the former learns it late or, as far as it matters, never."""

@@ -35,6 +35,8 @@ KEYS = 3
 SEEN: Counter[int] = Counter()
 """How often each number was seen, over all executions: what the first function depends on."""
 
+JOB_ID = "0" * 32
+
 OUTPUT = "output"
 """Where it writes, below the working directory."""
 
@@ -72,7 +74,14 @@ def job(sink: str) -> bytes:
         builder = builder.enable_compact(strategy, FileCompactor.concat_file_compactor())
     lines.sink_to(builder.build()).uid("sink")
     job_graph = env.get_stream_graph().get_job_graph()
-    job_graph.job_id = "0" * 32
+    job_graph.job_id = JOB_ID
+    return cloudpickle.dumps(job_graph)  # type: ignore[no-any-return]
+
+
+def with_options(data: bytes, options: dict[str, str]) -> bytes:
+    """Return a pickled job with further options."""
+    job_graph = job_graph_of(data)
+    job_graph.configuration.update(options)
     return cloudpickle.dumps(job_graph)  # type: ignore[no-any-return]
 
 

@@ -12,12 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.coordinator import version_files
+from firesteel.common.remote_path import remove_tree
+from firesteel.coordinator import job_checkpoints, version_files
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
+from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
 from firesteel.operators.file_sink import FileWriter
 from firesteel.spark.idle_slots import IdleSlots
-from firesteel.task.checkpoint_metadata import CheckpointMetadata, write_metadata
+from firesteel.task.checkpoint_metadata import (
+    CheckpointExistsError,
+    CheckpointMetadata,
+    checkpoints_in,
+    write_metadata,
+)
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.slot_tasks import SlotTasks, StageReport
 from firesteel.task.stage_server import StageServer
@@ -124,6 +131,42 @@ def _forgets_where_it_was(self: IdleSlots, stage: int, slot: int, try_number: in
     return replace(_report(self, stage, slot, try_number), chain=())
 
 
+_begin = PartUploads.begin
+
+
+def _does_not_wait(self: PartUploads, waiting: WaitingPart, is_last: bool) -> WaitingPart | None:
+    """A checkpoint is decided although files of it are still being uploaded."""
+    return _begin(self, replace(waiting, missing=set()), is_last)
+
+
+_released = version_files.VersionFiles._release
+
+
+def _removes_from_store(self: version_files.VersionFiles, paths: Iterable[str]) -> None:
+    """What a batch replaces is removed from the object store, whether or not a checkpoint needs it."""
+    paths = list(paths)
+    self._garbage += [path for path in paths if path in self.stored and self._needed[path] > 1]
+    _released(self, paths)
+
+
+_join = JobCheckpoints.join
+
+
+def _joins_late(self: JobCheckpoints, member: Any, run: int, newest_id: int | None = None) -> Any:
+    """A run goes on although another leader has decided a checkpoint since its number was claimed."""
+    return _join(self, member, run)
+
+
+def _decides_after_the_end(self: JobCheckpoints, metadata: CheckpointMetadata, owner: str) -> None:
+    """A checkpoint counts although its job has ended, and its objects were removed."""
+    directory = self._directory_of(metadata.checkpoint_id)
+    job_checkpoints.write_metadata(directory, metadata, owner)
+    newest = checkpoints_in(self.store)
+    if newest[:1] != [directory]:
+        remove_tree(directory)
+        raise CheckpointExistsError(newest[0] if newest else directory)
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("within a try a stage puts out one answer", StageServer, "serve", _runs_again),
     Mutation("a version file is named by its try and never overwritten", VersionStore, "write", _overwrites),
@@ -133,6 +176,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("of two leaders one takes the next checkpoint", JobCheckpoints, "_write", _decides_anywhere),
     Mutation("nothing is committed before it is decided", Checkpoints, "prepare", _commits_first),
     Mutation("files that a checkpoint needs stay", version_files.VersionFiles, "_release", _release_at_once),
+    Mutation("a checkpoint waits until its files are in the store", PartUploads, "begin", _does_not_wait),
+    Mutation(
+        "files in the store that a checkpoint needs stay", version_files.VersionFiles, "_release", _removes_from_store
+    ),
+    Mutation("no leader decides after the end of a job", JobCheckpoints, "_write", _decides_after_the_end),
+    Mutation("no run joins a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
     Mutation("a slot that was left out is where it was", IdleSlots, "report", _forgets_where_it_was),
 )
 

@@ -88,7 +88,7 @@ class Scheduler:
         current: The process whose turn it is.
     """
 
-    def __init__(self, chance: random.Random, most_steps: int = 60_000) -> None:
+    def __init__(self, chance: random.Random, most_steps: int) -> None:
         self.chance = chance
         self.greenlet = getcurrent()
         self.current: Process | None = None
@@ -131,6 +131,15 @@ class Scheduler:
             process.kill()
             while not process.is_over:
                 process.take_turn()
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Let the process whose turn it is look at files without taking steps, on behalf of an invariant."""
+        current, self.current = self.current, None
+        try:
+            yield
+        finally:
+            self.current = current
 
     @contextmanager
     def files(self) -> Iterator[None]:

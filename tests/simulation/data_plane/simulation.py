@@ -12,23 +12,36 @@ import shutil
 import tempfile
 import uuid
 import warnings
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from firesteel.common.remote_path import AnyPath
+from firesteel.coordinator.part_uploads import TIMEOUT, TOLERABLE_FAILURES
+from firesteel.coordinator.stored_checkpoints import NUM_RETAINED
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.operators.committables import SinkCommittables
 from firesteel.task import checkpoint_metadata
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from firesteel.task.state_file import StateFileError, check_state_file
 from tests.simulation.data_plane.cluster import Cluster, Faults
-from tests.simulation.data_plane.job import OUTPUT, SEEN, job, wrong_with
+from tests.simulation.data_plane.job import JOB_ID, OUTPUT, SEEN, job, with_options, wrong_with
+from tests.simulation.data_plane.object_store import ObjectStore, SimulatedThreads, StoreFaults
 from tests.simulation.data_plane.processes import Scheduler, StepsExceededError
 
 CHECK_EVERY = 25
 """Steps between two looks at what must always hold."""
+
+MOST_STEPS = 60_000
+"""Steps after which the simulation fails; with an object store, whose requests are steps, three times as many."""
+
+STORE_EVERY = 3
+"""One seed in so many keeps checkpoints in an object store."""
 
 QUIET_AFTER = 6_000
 """Steps after which nothing goes wrong any more, so that the job comes to its end."""
@@ -76,19 +89,42 @@ def simulate(seed: int) -> Outcome:
 class _Run:
     def __init__(self, seed: int, chance: random.Random, directory: Path) -> None:
         self._seed = seed
-        self._scheduler = Scheduler(chance)
+        uses_store = seed % STORE_EVERY == 0
+        self._scheduler = Scheduler(chance, MOST_STEPS * (3 if uses_store else 1))
         self._violations: list[str] = []
         self._decided: set[str] = set()
         (directory / OUTPUT).mkdir()
         self._output = directory / OUTPUT
+        job_directory = directory / "host-0" / JOB_ID
+        job_directory.parent.mkdir()
         self._cluster = Cluster(
             self._scheduler,
             chance,
             _faults(chance),
             job(chance.choice(["rolling", "whole", "compacting"])),
-            directory / "checkpoints" / ("0" * 32),
+            job_directory,
+            job_directory,
         )
-        (directory / "checkpoints").mkdir()
+        self._objects: ObjectStore | None = None
+        self._retained = 1
+        if uses_store:
+            self._use_store(random.Random(seed + 2))
+
+    def _use_store(self, chance: random.Random) -> None:
+        """Keep checkpoints in an object store, and give hosts disks of their own."""
+        cluster = self._cluster
+        faults = StoreFaults(chance.choice([0.0, 0.05]), chance.choice([0.0, 0.05]), chance.choice([0.0, 0.05]))
+        self._objects = ObjectStore(self._scheduler, chance, faults)
+        cluster.store = self._objects.path(JOB_ID)
+        cluster.hosts = chance.choice([1, 2])
+        cluster.faults = replace(cluster.faults, lose_host=chance.choice([0.0, 0.001]))
+        self._retained = chance.choice([1, 3])
+        options = {
+            NUM_RETAINED: str(self._retained),
+            TOLERABLE_FAILURES: str(chance.choice([0, 5])),
+            TIMEOUT: f"{chance.choice([100, 5000])} s",
+        }
+        cluster.job = with_options(cluster.job, options)
 
     def run(self) -> Outcome:
         """Run until the job is over and everybody has come to an end."""
@@ -96,6 +132,7 @@ class _Run:
         write_metadata = checkpoint_metadata.write_metadata
         with (
             scheduler.files(),
+            self._in_virtual_time(),
             mock.patch(
                 "firesteel.coordinator.job_checkpoints.write_metadata",
                 lambda directory, metadata, owner: self._decide(write_metadata, directory, metadata, owner),
@@ -116,16 +153,40 @@ class _Run:
                 self._violated(text)
         return Outcome(self._seed, tuple(self._violations), tuple(cluster.story), scheduler.steps)
 
-    def _decide(self, write_metadata: Any, directory: Path, metadata: CheckpointMetadata, owner: str) -> None:
+    @contextmanager
+    def _in_virtual_time(self) -> Iterator[None]:
+        """Let threads take turns and checkpoints time out by steps, if checkpoints are in an object store."""
+        if self._objects is None:
+            yield
+            return
+        threads = partial(_threads, self._scheduler)
+        clock = SimpleNamespace(monotonic=lambda: float(self._scheduler.steps))
+        with (
+            mock.patch("firesteel.task.state_transfer.ThreadPoolExecutor", threads),
+            mock.patch("firesteel.coordinator.checkpoints.ThreadPoolExecutor", threads),
+            mock.patch("firesteel.coordinator.part_uploads.time", clock),
+        ):
+            yield
+
+    def _decide(self, write_metadata: Any, directory: AnyPath, metadata: CheckpointMetadata, owner: str) -> None:
         """Remember what is decided; a checkpoint that is withdrawn at once decides nothing."""
         write_metadata(directory, metadata, owner)
-        if checkpoints_in(directory.parent)[:1] == [directory]:
-            self._decided |= _finals(metadata)
+        with self._scheduler.unseen() if self._objects is not None else nullcontext():
+            if not self._is_removed and checkpoints_in(directory.parent)[:1] == [directory]:
+                self._decided |= _finals(metadata)
+                self._cluster.log(f"{directory.name} is decided by run {owner}")
+
+    @property
+    def _is_removed(self) -> bool:
+        """Whether the job has ended and its directory was removed; what a deposed leader still writes, it withdraws."""
+        return self._objects is not None and f"{JOB_ID}/_job" not in self._objects.objects
 
     def _between(self) -> None:
         cluster = self._cluster
         if self._scheduler.steps > QUIET_AFTER:
             cluster.faults = Faults()
+            if self._objects is not None:
+                self._objects.faults = StoreFaults()
         if self._violations:
             raise StepsExceededError("something is wrong already")
         cluster.befall()
@@ -135,7 +196,7 @@ class _Run:
 
     def _check_visible(self) -> None:
         """Nothing undecided is visible; a leader may have been killed right after it decided."""
-        for directory in checkpoints_in(self._cluster.directory)[:1]:
+        for directory in [] if self._is_removed else checkpoints_in(self._cluster.store)[:1]:
             with suppress(StateFileError):
                 self._decided |= _finals(read_metadata(directory))
         for path in self._output.glob("[!.]*"):
@@ -143,25 +204,29 @@ class _Run:
                 self._violated(f"{path.name} is visible and was never decided")
 
     def _check_newest(self) -> None:
-        """A decided checkpoint stays readable and committable."""
-        directory = self._cluster.directory
-        newest = checkpoints_in(directory)[:1]
-        if not newest:
-            return
-        try:
-            metadata = read_metadata(newest[0])
-            for path in metadata.files():
-                check_state_file(directory / path)
-        except StateFileError as error:
-            self._violated(str(error))
-            return
-        for part in _parts(metadata):
-            if not os.path.exists(part.pending) and not os.path.exists(part.final):
-                self._violated(f"{newest[0].name} can't be committed: {part.pending} is gone")
+        """Decided checkpoints stay readable, and the newest one committable."""
+        store = self._cluster.store
+        checkpoints = [] if self._is_removed else checkpoints_in(store)
+        for number, directory in enumerate(checkpoints[: self._retained]):
+            # An older one may be taken by a deposed leader, which withdraws it at once.
+            try:
+                metadata = read_metadata(directory)
+                for path in metadata.files():
+                    check_state_file(store / path)
+            except StateFileError as error:
+                self._violated(f"{directory.name} can't be read: {error}")
+                return
+            for part in _parts(metadata) if number == 0 else ():
+                if not os.path.exists(part.pending) and not os.path.exists(part.final):
+                    self._violated(f"{directory.name} can't be committed: {part.pending} is gone")
 
     def _violated(self, text: str) -> None:
         self._cluster.log(f"VIOLATED: {text}")
         self._violations.append(text)
+
+
+def _threads(scheduler: Scheduler, *_: Any, **__: Any) -> SimulatedThreads:
+    return SimulatedThreads(scheduler)
 
 
 def _faults(chance: random.Random) -> Faults:
