@@ -40,7 +40,7 @@ CHECK_EVERY = 25
 MOST_STEPS = 60_000
 """Steps after which the simulation fails; with an object store, whose requests are steps, three times as many."""
 
-STORE_EVERY = 3
+STORE_EVERY = 6
 """One seed in so many keeps checkpoints in an object store."""
 
 QUIET_AFTER = 6_000
