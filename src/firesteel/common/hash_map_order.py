@@ -17,7 +17,7 @@ def hash_map_order(key_type: TypeInformation[Any]) -> Callable[[dict[Any, Any]],
 
     Example:
         >>> hash_map_order(Types.STRING())({"banana": 1, "apple": 2, "cherry": 3})
-        ['banana', 'cherry', 'apple']
+        ['banana', 'apple', 'cherry']
     """
     if isinstance(key_type, (PickledBytesTypeInfo, ElementTypeInfo)):
         return list

@@ -146,7 +146,10 @@ class WatermarkStrategy(WithoutJava):
             TypeError: the argument is neither, or is a class.
 
         Example:
-            >>> WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, timestamp: value[1])
+            >>> class TimeOfPair(TimestampAssigner):
+            ...     def extract_timestamp(self, value, record_timestamp):
+            ...         return value[1]
+            >>> strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimeOfPair())
         """
         return replace(self, timestamp_assigner=_assigner(timestamp_assigner))
 

@@ -22,7 +22,16 @@ class AsyncDataStream:
     """Applies asynchronous functions to streams.
 
     Example:
-        >>> AsyncDataStream.unordered_wait(stream, LookUp(), Time.seconds(5), 100, Types.STRING())
+        >>> class LookUp(AsyncFunction):
+        ...     async def async_invoke(self, value):
+        ...         return [f"user {value}"]
+        ...     def timeout(self, value):
+        ...         return []
+        >>> ids = env.from_collection([1, 2], Types.INT())
+        >>> users = AsyncDataStream.unordered_wait(ids, LookUp(), Time.seconds(5), 100, Types.STRING())
+        >>> _ = users.collect_async()
+        >>> sorted(run_local(env).elements)
+        ['user 1', 'user 2']
     """
 
     @staticmethod

@@ -21,7 +21,12 @@ V = TypeVar("V")
 
 
 class BaseBroadcastProcessFunction(Function):
-    """The base class of keyed and non-keyed broadcast process functions."""
+    """The base class of keyed and non-keyed broadcast process functions.
+
+    Example:
+        >>> issubclass(KeyedBroadcastProcessFunction, BaseBroadcastProcessFunction)
+        True
+    """
 
     class BaseContext(ABC):
         """The context of an element of either side."""
@@ -54,7 +59,19 @@ class BaseBroadcastProcessFunction(Function):
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
-    """A function that returns any number of results per element of a stream and of a broadcast stream."""
+    """A function that returns any number of results per element of a stream and of a broadcast stream.
+
+    Example:
+        >>> limits = MapStateDescriptor("limits", Types.STRING(), Types.INT())
+        >>> class AboveLimit(BroadcastProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         if value > (ctx.get_broadcast_state(limits).get("limit") or 0):
+        ...             yield value
+        ...     def process_broadcast_element(self, value, ctx):
+        ...         ctx.get_broadcast_state(limits).put("limit", value)
+        >>> numbers, limit = env.from_collection([5, 20], Types.INT()), env.from_collection([10], Types.INT())
+        >>> above = numbers.connect(limit.broadcast(limits)).process(AboveLimit(), Types.INT())
+    """
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
         """The context of an element of the broadcast side."""
@@ -76,7 +93,20 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
-    """A function that returns any number of results per element of a keyed stream and of a broadcast stream."""
+    """A function that returns any number of results per element of a keyed stream and of a broadcast stream.
+
+    Example:
+        >>> names = MapStateDescriptor("names", Types.INT(), Types.STRING())
+        >>> class WithName(KeyedBroadcastProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         yield ctx.get_broadcast_state(names).get(ctx.get_current_key()), value[1]
+        ...     def process_broadcast_element(self, value, ctx):
+        ...         ctx.get_broadcast_state(names).put(*value)
+        >>> orders = env.from_collection([(7, 30)], Types.TUPLE([Types.INT(), Types.INT()]))
+        >>> users = env.from_collection([(7, "Ann")], Types.TUPLE([Types.INT(), Types.STRING()]))
+        >>> connected = orders.key_by(lambda order: order[0], Types.INT()).connect(users.broadcast(names))
+        >>> named = connected.process(WithName(), Types.TUPLE([Types.STRING(), Types.INT()]))
+    """
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
         """The context of an element of the broadcast side."""

@@ -14,8 +14,10 @@ class CloseableIterator(Generic[T]):
     """An iterator over the elements of `execute_and_collect`; closing it cancels the job if it is still running.
 
     Example:
-        >>> with stream.execute_and_collect() as results:
+        >>> numbers = env.from_collection([1, 2, 3], Types.INT())
+        >>> with numbers.execute_and_collect() as results:
         ...     print(sum(results))
+        6
     """
 
     def __init__(

@@ -65,7 +65,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
     Example:
         >>> numbers = env.from_collection([1, 2, 3], type_info=Types.INT())
-        >>> numbers.map(lambda n: n * n, output_type=Types.INT()).filter(lambda n: n > 1).print()
+        >>> _ = numbers.map(lambda n: n * n, output_type=Types.INT()).filter(lambda n: n > 1).print()
+        >>> run_local(env).lines
+        ['4', '9']
     """
 
     def _new_stream(self, transformation: Transformation) -> DataStream[Any]:
@@ -143,8 +145,15 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         Flink: `DataStream.join` (Java only).
 
         Example:
-            >>> paid = orders.join(payments).where(lambda o: o.id).equal_to(lambda p: p.order_id)
-            >>> paid.window(TumblingEventTimeWindows.of(Time.minutes(5))).apply(lambda o, p: (o.id, p.amount)).print()
+            >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[1])
+            >>> pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+            >>> orders = env.from_collection([("a", 1000), ("b", 2000)], pair).assign_timestamps_and_watermarks(timed)
+            >>> payments = env.from_collection([("a", 3000)], pair).assign_timestamps_and_watermarks(timed)
+            >>> paid = orders.join(payments).where(lambda order: order[0]).equal_to(lambda payment: payment[0])
+            >>> windows = paid.window(TumblingEventTimeWindows.of(Time.minutes(5)))
+            >>> _ = windows.apply(lambda order, payment: (order[0], payment[1] - order[1])).collect_async()
+            >>> run_local(env).elements
+            [('a', 2000)]
         """
         require(other_stream, DataStream, "join()")
         return JoinedStreams(self, other_stream)
@@ -155,9 +164,15 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         Flink: `DataStream.coGroup` (Java only).
 
         Example:
-            >>> sides = orders.co_group(payments).where(lambda o: o.id).equal_to(lambda p: p.order_id)
+            >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[1])
+            >>> pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+            >>> orders = env.from_collection([("a", 1000), ("b", 2000)], pair).assign_timestamps_and_watermarks(timed)
+            >>> payments = env.from_collection([("a", 3000)], pair).assign_timestamps_and_watermarks(timed)
+            >>> sides = orders.co_group(payments).where(lambda order: order[0]).equal_to(lambda payment: payment[0])
             >>> windows = sides.window(TumblingEventTimeWindows.of(Time.minutes(5)))
-            >>> windows.apply(lambda orders, payments: orders if not payments else ()).print()
+            >>> _ = windows.apply(lambda orders, payments: [] if list(payments) else orders).collect_async()
+            >>> run_local(env).elements
+            [('b', 2000)]
         """
         require(other_stream, DataStream, "co_group()")
         return CoGroupedStreams(self, other_stream)
@@ -330,8 +345,18 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
         Flink: `KeyedStream.intervalJoin` (Java only). Both streams need keys of the same type.
 
         Example:
-            >>> near = orders.interval_join(payments).between(Time.seconds(-5), Time.minutes(10))
-            >>> near.process(OrderWithPayment()).print()
+            >>> class Delay(ProcessJoinFunction):
+            ...     def process_element(self, left, right, ctx):
+            ...         yield left[0], right[1] - left[1]
+            >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[1])
+            >>> pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+            >>> orders = env.from_collection([("a", 1000), ("b", 2000)], pair).assign_timestamps_and_watermarks(timed)
+            >>> payments = env.from_collection([("a", 3000)], pair).assign_timestamps_and_watermarks(timed)
+            >>> by_id = orders.key_by(lambda order: order[0], Types.STRING())
+            >>> near = by_id.interval_join(payments.key_by(lambda payment: payment[0], Types.STRING()))
+            >>> _ = near.between(Time.seconds(-5), Time.minutes(10)).process(Delay()).collect_async()
+            >>> run_local(env).elements
+            [('a', 2000)]
 
         Raises:
             TypeError: the other stream is not keyed, or its keys have another type.

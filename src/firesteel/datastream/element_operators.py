@@ -84,7 +84,11 @@ class ElementOperators(StreamBase[T]):
             output_type: Type of the results; None pickles them.
 
         Example:
+            >>> words = env.from_collection(["to", "be"], Types.STRING())
             >>> lengths = words.map(lambda word: (word, len(word)), Types.TUPLE([Types.STRING(), Types.INT()]))
+            >>> _ = lengths.collect_async()
+            >>> run_local(env).elements
+            [('to', 2), ('be', 2)]
         """
         check_function(func, MapFunction, "map", "map()")
         operator = op.MapOperator(func, keyed=self._is_keyed)
@@ -114,7 +118,10 @@ class ElementOperators(StreamBase[T]):
             output_type: Type of the results; None pickles them.
 
         Example:
-            >>> words = lines.flat_map(str.split, Types.STRING())
+            >>> lines = env.from_collection(["to be", "or not"], Types.STRING())
+            >>> _ = lines.flat_map(lambda line: line.split(), Types.STRING()).collect_async()
+            >>> run_local(env).elements
+            ['to', 'be', 'or', 'not']
         """
         check_function(func, FlatMapFunction, "flat_map", "flat_map()")
         operator = op.FlatMapOperator(func, keyed=self._is_keyed)

@@ -79,7 +79,16 @@ KEY = TypeVar("KEY", contravariant=True)
 
 
 class MapFunction(Function, Generic[IN, OUT]):
-    """A function that returns one result per element."""
+    """A function that returns one result per element.
+
+    Example:
+        >>> class Length(MapFunction):
+        ...     def map(self, value):
+        ...         return len(value)
+        >>> _ = env.from_collection(["to", "question"], Types.STRING()).map(Length(), Types.INT()).collect_async()
+        >>> run_local(env).elements
+        [2, 8]
+    """
 
     @abstractmethod
     def map(self, value: IN) -> OUT:
@@ -87,7 +96,17 @@ class MapFunction(Function, Generic[IN, OUT]):
 
 
 class FlatMapFunction(Function, Generic[IN, OUT]):
-    """A function that returns any number of results per element."""
+    """A function that returns any number of results per element.
+
+    Example:
+        >>> class Words(FlatMapFunction):
+        ...     def flat_map(self, value):
+        ...         yield from value.split()
+        >>> lines = env.from_collection(["to be", "or not"], Types.STRING())
+        >>> _ = lines.flat_map(Words(), Types.STRING()).collect_async()
+        >>> run_local(env).elements
+        ['to', 'be', 'or', 'not']
+    """
 
     @abstractmethod
     def flat_map(self, value: IN) -> Iterable[OUT] | None:
@@ -95,7 +114,16 @@ class FlatMapFunction(Function, Generic[IN, OUT]):
 
 
 class FilterFunction(Function, Generic[IN]):
-    """A predicate that keeps or drops elements."""
+    """A predicate that keeps or drops elements.
+
+    Example:
+        >>> class Even(FilterFunction):
+        ...     def filter(self, value):
+        ...         return value % 2 == 0
+        >>> _ = env.from_collection([1, 2, 3, 4], Types.INT()).filter(Even()).collect_async()
+        >>> run_local(env).elements
+        [2, 4]
+    """
 
     @abstractmethod
     def filter(self, value: IN) -> bool:
@@ -103,7 +131,17 @@ class FilterFunction(Function, Generic[IN]):
 
 
 class ReduceFunction(Function, Generic[T]):
-    """A function that combines two values into one of the same type."""
+    """A function that combines two values into one of the same type.
+
+    Example:
+        >>> class Sum(ReduceFunction):
+        ...     def reduce(self, value1, value2):
+        ...         return value1 + value2
+        >>> numbers = env.from_collection([1, 2, 3, 4], Types.INT())
+        >>> _ = numbers.key_by(lambda n: n % 2, Types.INT()).reduce(Sum()).collect_async()
+        >>> run_local(env).elements
+        [1, 2, 4, 6]
+    """
 
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
@@ -146,7 +184,17 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
 
 
 class KeySelector(Function, Generic[IN, KEY_OUT]):
-    """A function that returns the key of an element; equal elements must always have the same key."""
+    """A function that returns the key of an element; equal elements must always have the same key.
+
+    Example:
+        >>> class FirstLetter(KeySelector):
+        ...     def get_key(self, value):
+        ...         return value[0]
+        >>> words = env.from_collection(["to", "be", "the"], Types.STRING())
+        >>> _ = words.key_by(FirstLetter(), Types.STRING()).reduce(lambda a, b: a + " " + b).collect_async()
+        >>> run_local(env).elements
+        ['to', 'be', 'to the']
+    """
 
     @abstractmethod
     def get_key(self, value: IN) -> KEY_OUT:
@@ -154,7 +202,12 @@ class KeySelector(Function, Generic[IN, KEY_OUT]):
 
 
 class NullByteKeySelector(KeySelector[Any, int]):
-    """A key selector that gives all elements the same key; `window_all` uses it."""
+    """A key selector that gives all elements the same key; `window_all` uses it.
+
+    Example:
+        >>> NullByteKeySelector().get_key("any element")
+        0
+    """
 
     def get_key(self, value: Any) -> int:
         """Return 0."""
@@ -162,7 +215,15 @@ class NullByteKeySelector(KeySelector[Any, int]):
 
 
 class Partitioner(Function):
-    """A function that chooses the subtask for a key."""
+    """A function that chooses the subtask for a key.
+
+    Example:
+        >>> class ByRest(Partitioner):
+        ...     def partition(self, key, num_partitions):
+        ...         return key % num_partitions
+        >>> numbers = env.from_collection([1, 2, 3, 4], Types.INT())
+        >>> spread = numbers.partition_custom(ByRest(), lambda n: n)
+    """
 
     @abstractmethod
     def partition(self, key: Any, num_partitions: int) -> int:
@@ -170,7 +231,19 @@ class Partitioner(Function):
 
 
 class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
-    """A function that returns one result per element of two inputs."""
+    """A function that returns one result per element of two inputs.
+
+    Example:
+        >>> class Text(CoMapFunction):
+        ...     def map1(self, value):
+        ...         return f"number {value}"
+        ...     def map2(self, value):
+        ...         return f"word {value}"
+        >>> numbers, words = env.from_collection([1], Types.INT()), env.from_collection(["to"], Types.STRING())
+        >>> _ = numbers.connect(words).map(Text(), Types.STRING()).collect_async()
+        >>> sorted(run_local(env).elements)
+        ['number 1', 'word to']
+    """
 
     @abstractmethod
     def map1(self, value: IN1) -> OUT:
@@ -182,7 +255,19 @@ class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
 
 
 class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
-    """A function that returns any number of results per element of two inputs."""
+    """A function that returns any number of results per element of two inputs.
+
+    Example:
+        >>> class Letters(CoFlatMapFunction):
+        ...     def flat_map1(self, value):
+        ...         return []
+        ...     def flat_map2(self, value):
+        ...         return list(value)
+        >>> numbers, words = env.from_collection([1], Types.INT()), env.from_collection(["to"], Types.STRING())
+        >>> _ = numbers.connect(words).flat_map(Letters(), Types.STRING()).collect_async()
+        >>> run_local(env).elements
+        ['t', 'o']
+    """
 
     @abstractmethod
     def flat_map1(self, value: IN1) -> Iterable[OUT] | None:
@@ -267,7 +352,19 @@ class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
 
 
 class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
-    """A function that returns any number of results and side outputs per element of two inputs."""
+    """A function that returns any number of results and side outputs per element of two inputs.
+
+    Example:
+        >>> class Text(CoProcessFunction):
+        ...     def process_element1(self, value, ctx):
+        ...         yield f"number {value}"
+        ...     def process_element2(self, value, ctx):
+        ...         yield f"word {value}"
+        >>> numbers, words = env.from_collection([1], Types.INT()), env.from_collection(["to"], Types.STRING())
+        >>> _ = numbers.connect(words).process(Text(), Types.STRING()).collect_async()
+        >>> sorted(run_local(env).elements)
+        ['number 1', 'word to']
+    """
 
     class Context(_ProcessContext, ABC):
         """The context of an element; it cannot register timers, as there is no key."""
@@ -282,7 +379,23 @@ class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
 
 
 class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
-    """A function that returns any number of results per element of two keyed inputs and uses keyed state and timers."""
+    """A function that returns any number of results per element of two keyed inputs and uses keyed state and timers.
+
+    Example:
+        >>> class WithName(KeyedCoProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.name = runtime_context.get_state(ValueStateDescriptor("name", Types.STRING()))
+        ...     def process_element1(self, value, ctx):
+        ...         self.name.update(value[1])
+        ...     def process_element2(self, value, ctx):
+        ...         yield self.name.value(), value[1]
+        >>> users = env.from_collection([(7, "Ann")], Types.TUPLE([Types.INT(), Types.STRING()]))
+        >>> orders = env.from_collection([(7, 30)], Types.TUPLE([Types.INT(), Types.INT()]))
+        >>> both = users.connect(orders).key_by(lambda user: user[0], lambda order: order[0], Types.INT())
+        >>> _ = both.process(WithName(), Types.TUPLE([Types.STRING(), Types.INT()])).collect_async()
+        >>> run_local(env).elements
+        [('Ann', 30)]
+    """
 
     class Context(_KeyedContext, ABC):
         """The context of an element."""
@@ -310,8 +423,15 @@ class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
 class SourceFunction(WithoutJava, Function, Generic[OUT]):
     """A source written in Python, with parallelism 1: override `run` or pass a function that returns an iterable.
 
+    A program can be built with one, but not run: derive from `firesteel.datastream.connectors.base.Source` instead.
+
     Example:
-        >>> env.add_source(SourceFunction(lambda: range(10)), type_info=Types.INT())
+        >>> numbers = env.add_source(SourceFunction(lambda: range(3)), type_info=Types.INT())
+        >>> _ = numbers.print()
+        >>> run_local(env)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: add_source() with a Python SourceFunction is not supported: use from_source() with ...
     """
 
     _source_func: Callable[[], Iterable[Any]] | None = None
@@ -333,7 +453,11 @@ class SinkFunction(WithoutJava, Function, Generic[IN]):
     """A sink written in Python: override `invoke` or pass a function of one value.
 
     Example:
-        >>> stream.add_sink(SinkFunction(lambda value: sent.append(value)))
+        >>> words = env.from_collection(["to", "be"], Types.STRING())
+        >>> _ = words.add_sink(SinkFunction(lambda word: print("sent", word)))
+        >>> _ = run_local(env)
+        sent to
+        sent be
     """
 
     _sink_func: Callable[[Any], Any] | None = None

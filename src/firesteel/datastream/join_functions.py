@@ -15,7 +15,15 @@ OUT = TypeVar("OUT", covariant=True)
 
 
 class JoinFunction(Function, Generic[IN1, IN2, OUT]):
-    """A function that returns one result per pair (Flink: `api.common.functions.JoinFunction`)."""
+    """A function that returns one result per pair (Flink: `api.common.functions.JoinFunction`).
+
+    Example:
+        >>> class Pair(JoinFunction):
+        ...     def join(self, first, second):
+        ...         return first, second
+        >>> Pair().join("order", "payment")
+        ('order', 'payment')
+    """
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> OUT:
@@ -26,6 +34,14 @@ class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
     """A function that returns any number of results per pair of elements with the same key and window.
 
     Flink: `api.common.functions.FlatJoinFunction`. Difference: the function returns or yields its results.
+
+    Example:
+        >>> class Matching(FlatJoinFunction):
+        ...     def join(self, first, second):
+        ...         if first != second:
+        ...             yield first, second
+        >>> list(Matching().join("order", "payment"))
+        [('order', 'payment')]
     """
 
     @abstractmethod
@@ -37,6 +53,13 @@ class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
     """A function that returns any number of results for all elements with the same key and window.
 
     Flink: `api.common.functions.CoGroupFunction`. Difference: the function returns or yields its results.
+
+    Example:
+        >>> class Unpaid(CoGroupFunction):
+        ...     def co_group(self, first, second):
+        ...         return [] if second else first
+        >>> Unpaid().co_group(["order 1", "order 2"], [])
+        ['order 1', 'order 2']
     """
 
     @abstractmethod
@@ -49,6 +72,11 @@ class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
 
     Flink: `streaming.api.functions.co.ProcessJoinFunction`. Difference: the function writes a side output by yielding
     `(OutputTag, value)`.
+
+    Example:
+        >>> class Delay(ProcessJoinFunction):
+        ...     def process_element(self, left, right, ctx):
+        ...         yield left, ctx.get_right_timestamp() - ctx.get_left_timestamp()
     """
 
     class Context(ABC):

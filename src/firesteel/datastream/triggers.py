@@ -37,6 +37,24 @@ class Trigger(ABC, Generic[T, W]):
     """Decides when a window fires.
 
     A trigger is shared by all keys and windows: it must keep its data in the state of the context.
+
+    Example:
+        >>> class FireOnLarge(Trigger):
+        ...     def on_element(self, element, timestamp, window, ctx):
+        ...         return TriggerResult.FIRE if element > 100 else TriggerResult.CONTINUE
+        ...     def on_processing_time(self, time, window, ctx):
+        ...         return TriggerResult.CONTINUE
+        ...     def on_event_time(self, time, window, ctx):
+        ...         return TriggerResult.CONTINUE
+        ...     def on_merge(self, window, ctx):
+        ...         pass
+        ...     def clear(self, window, ctx):
+        ...         pass
+        >>> numbers = env.from_collection([1, 2, 300, 4, 500], Types.INT())
+        >>> windows = numbers.window_all(GlobalWindows.create()).trigger(FireOnLarge())
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [303, 807]
     """
 
     class TriggerContext(ABC):
@@ -123,7 +141,14 @@ class _TimeTrigger(Trigger[Any, W]):
 
 
 class EventTimeTrigger(_TimeTrigger[TimeWindow]):
-    """A trigger that fires when the watermark passes the end of the window, then for each late element."""
+    """A trigger that fires when the watermark passes the end of the window, then for each late element.
+
+    Example:
+        >>> EventTimeTrigger.create().can_merge()
+        True
+        >>> type(TumblingEventTimeWindows.of(Time.minutes(5)).get_default_trigger(env)).__name__
+        'EventTimeTrigger'
+    """
 
     @staticmethod
     def create() -> EventTimeTrigger:
@@ -154,7 +179,12 @@ class EventTimeTrigger(_TimeTrigger[TimeWindow]):
 
 
 class ProcessingTimeTrigger(_TimeTrigger[TimeWindow]):
-    """A trigger that fires when processing time passes the end of the window."""
+    """A trigger that fires when processing time passes the end of the window.
+
+    Example:
+        >>> type(TumblingProcessingTimeWindows.of(Time.minutes(5)).get_default_trigger(env)).__name__
+        'ProcessingTimeTrigger'
+    """
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
@@ -203,7 +233,17 @@ class _ContinuousTrigger(_TimeTrigger[TimeWindow]):
 
 
 class ContinuousEventTimeTrigger(_ContinuousTrigger):
-    """A trigger that fires at an interval of event time, and at the end of the window."""
+    """A trigger that fires at an interval of event time, and at the end of the window.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 4, 11, 19], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> windows = numbers.window_all(TumblingEventTimeWindows.of(Time.milliseconds(20)))
+        >>> sums = windows.trigger(ContinuousEventTimeTrigger.of(Time.milliseconds(10))).reduce(lambda a, b: a + b)
+        >>> _ = sums.collect_async()
+        >>> run_local(env, batch_elements=1).elements
+        [16, 35]
+    """
 
     @staticmethod
     def of(interval: Time) -> ContinuousEventTimeTrigger:
@@ -256,7 +296,11 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
 
 
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
-    """A trigger that fires at an interval of processing time."""
+    """A trigger that fires at an interval of processing time.
+
+    Example:
+        >>> trigger = ContinuousProcessingTimeTrigger.of(Time.seconds(10))
+    """
 
     @staticmethod
     def of(interval: Time) -> ContinuousProcessingTimeTrigger:
@@ -305,7 +349,12 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
 
 
 class NeverTrigger(_TimeTrigger[Window]):
-    """A trigger that never fires."""
+    """A trigger that never fires.
+
+    Example:
+        >>> type(GlobalWindows.create().get_default_trigger(env)).__name__
+        'NeverTrigger'
+    """
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Return CONTINUE."""
@@ -319,7 +368,15 @@ class NeverTrigger(_TimeTrigger[Window]):
 
 
 class CountTrigger(_TimeTrigger[Window]):
-    """A trigger that fires each time a number of elements has arrived."""
+    """A trigger that fires each time a number of elements has arrived.
+
+    Example:
+        >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
+        >>> windows = numbers.window_all(GlobalWindows.create()).trigger(CountTrigger.of(2))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [3, 10]
+    """
 
     _result = TriggerResult.FIRE
 
@@ -364,7 +421,15 @@ class CountTrigger(_TimeTrigger[Window]):
 
 
 class PurgingTrigger(Trigger[Any, Window]):
-    """A trigger that fires when another trigger does and then removes the elements."""
+    """A trigger that fires when another trigger does and then removes the elements.
+
+    Example:
+        >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
+        >>> windows = numbers.window_all(GlobalWindows.create()).trigger(PurgingTrigger.of(CountTrigger.of(2)))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [3, 7]
+    """
 
     def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
         self.nested_trigger = nested_trigger

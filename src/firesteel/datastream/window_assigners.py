@@ -31,7 +31,22 @@ W2 = TypeVar("W2", bound=Window)
 
 
 class WindowAssigner(ABC, Generic[T, W]):
-    """Assigns each element to windows."""
+    """Assigns each element to windows.
+
+    Example:
+        >>> class PerDay(WindowAssigner):
+        ...     def assign_windows(self, element, timestamp, context):
+        ...         start = TimeWindow.get_window_start_with_offset(timestamp, 0, 86_400_000)
+        ...         return [TimeWindow(start, start + 86_400_000)]
+        ...     def get_default_trigger(self, env):
+        ...         return EventTimeTrigger.create()
+        ...     def get_window_serializer(self):
+        ...         return TimeWindowSerializer()
+        ...     def is_event_time(self):
+        ...         return True
+        >>> PerDay().assign_windows("login", 90_000_000, None)
+        [TimeWindow(start=86400000, end=172800000)]
+    """
 
     class WindowAssignerContext(ABC):
         """The context of an assigner."""
@@ -70,7 +85,18 @@ class WindowAssigner(ABC, Generic[T, W]):
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
-    """A window assigner whose windows may be merged."""
+    """A window assigner whose windows may be merged.
+
+    Example:
+        >>> assigner = EventTimeSessionWindows.with_gap(Time.seconds(1))
+        >>> isinstance(assigner, MergingWindowAssigner)
+        True
+        >>> class Print(MergingWindowAssigner.MergeCallback):
+        ...     def merge(self, to_be_merged, merge_result):
+        ...         print(sorted(to_be_merged), "->", merge_result)
+        >>> assigner.merge_windows([TimeWindow(0, 1000), TimeWindow(500, 1500), TimeWindow(3000, 4000)], Print())
+        [TimeWindow(start=0, end=1000), TimeWindow(start=500, end=1500)] -> TimeWindow(start=0, end=1500)
+    """
 
     class MergeCallback(ABC, Generic[W2]):
         """Receives the windows to merge."""
@@ -85,7 +111,15 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Returns the session gap of an element."""
+    """Returns the session gap of an element.
+
+    Example:
+        >>> class GapOfPair(SessionWindowTimeGapExtractor):
+        ...     def extract(self, element):
+        ...         return element[1] * 1000
+        >>> GapOfPair().extract(("user", 30))
+        30000
+    """
 
     @abstractmethod
     def extract(self, element: Any) -> int:
@@ -175,7 +209,16 @@ class _TumblingAssigner(_TimeWindowAssigner):
 
 
 class TumblingEventTimeWindows(_TumblingAssigner, _EventTimeAssigner):
-    """Windows of a fixed size that do not overlap, by event time."""
+    """Windows of a fixed size that do not overlap, by event time.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> windows = numbers.window_all(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [5, 12]
+    """
 
     @staticmethod
     def of(size: Time, offset: Time | None = None) -> TumblingEventTimeWindows:
@@ -189,7 +232,12 @@ class TumblingEventTimeWindows(_TumblingAssigner, _EventTimeAssigner):
 
 
 class TumblingProcessingTimeWindows(_TumblingAssigner, _ProcessingTimeAssigner):
-    """Windows of a fixed size that do not overlap, by processing time."""
+    """Windows of a fixed size that do not overlap, by processing time.
+
+    Example:
+        >>> TumblingProcessingTimeWindows.of(Time.minutes(5))
+        TumblingProcessingTimeWindows(300000, 0)
+    """
 
     @staticmethod
     def of(size: Time, offset: Time | None = None) -> TumblingProcessingTimeWindows:
@@ -232,7 +280,16 @@ class _SlidingAssigner(_TimeWindowAssigner):
 
 
 class SlidingEventTimeWindows(_SlidingAssigner, _EventTimeAssigner):
-    """Windows of a fixed size that start at a fixed interval and may overlap, by event time."""
+    """Windows of a fixed size that start at a fixed interval and may overlap, by event time.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> windows = numbers.window_all(SlidingEventTimeWindows.of(Time.milliseconds(10), Time.milliseconds(5)))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [5, 5, 12, 12]
+    """
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingEventTimeWindows:
@@ -247,7 +304,12 @@ class SlidingEventTimeWindows(_SlidingAssigner, _EventTimeAssigner):
 
 
 class SlidingProcessingTimeWindows(_SlidingAssigner, _ProcessingTimeAssigner):
-    """Windows of a fixed size that start at a fixed interval and may overlap, by processing time."""
+    """Windows of a fixed size that start at a fixed interval and may overlap, by processing time.
+
+    Example:
+        >>> SlidingProcessingTimeWindows.of(Time.minutes(5), Time.minutes(1))
+        SlidingProcessingTimeWindows(300000, 60000, 0)
+    """
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingProcessingTimeWindows:
@@ -283,7 +345,16 @@ class _GapAssigner(_SessionAssigner):
 
 
 class EventTimeSessionWindows(_GapAssigner, _EventTimeAssigner):
-    """Session windows, which end after a gap without elements, by event time."""
+    """Session windows, which end after a gap without elements, by event time.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 4, 12, 13], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> windows = numbers.window_all(EventTimeSessionWindows.with_gap(Time.milliseconds(5)))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [5, 25]
+    """
 
     @staticmethod
     def with_gap(size: Time) -> EventTimeSessionWindows:
@@ -319,7 +390,20 @@ class _DynamicGapAssigner(_SessionAssigner):
 
 
 class DynamicEventTimeSessionWindows(_DynamicGapAssigner, _EventTimeAssigner):
-    """Session windows whose gap depends on the element, by event time."""
+    """Session windows whose gap depends on the element, by event time.
+
+    Example:
+        >>> class GapOfPair(SessionWindowTimeGapExtractor):
+        ...     def extract(self, element):
+        ...         return element[1]
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[0])
+        >>> pair = Types.TUPLE([Types.LONG(), Types.LONG()])
+        >>> visits = env.from_collection([(1, 5), (4, 2), (9, 1)], pair).assign_timestamps_and_watermarks(timed)
+        >>> windows = visits.window_all(EventTimeSessionWindows.with_dynamic_gap(GapOfPair()))
+        >>> _ = windows.reduce(lambda a, b: (a[0], b[1])).collect_async()
+        >>> run_local(env).elements
+        [(1, 2), (9, 1)]
+    """
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows:
@@ -328,7 +412,12 @@ class DynamicEventTimeSessionWindows(_DynamicGapAssigner, _EventTimeAssigner):
 
 
 class ProcessingTimeSessionWindows(_GapAssigner, _ProcessingTimeAssigner):
-    """Session windows, which end after a gap without elements, by processing time."""
+    """Session windows, which end after a gap without elements, by processing time.
+
+    Example:
+        >>> ProcessingTimeSessionWindows.with_gap(Time.minutes(5))
+        ProcessingTimeSessionWindows(300000)
+    """
 
     @staticmethod
     def with_gap(size: Time) -> ProcessingTimeSessionWindows:
@@ -342,7 +431,14 @@ class ProcessingTimeSessionWindows(_GapAssigner, _ProcessingTimeAssigner):
 
 
 class DynamicProcessingTimeSessionWindows(_DynamicGapAssigner, _ProcessingTimeAssigner):
-    """Session windows whose gap depends on the element, by processing time."""
+    """Session windows whose gap depends on the element, by processing time.
+
+    Example:
+        >>> class GapOfPair(SessionWindowTimeGapExtractor):
+        ...     def extract(self, element):
+        ...         return element[1]
+        >>> assigner = DynamicProcessingTimeSessionWindows.with_dynamic_gap(GapOfPair())
+    """
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows:
@@ -351,7 +447,15 @@ class DynamicProcessingTimeSessionWindows(_DynamicGapAssigner, _ProcessingTimeAs
 
 
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
-    """An assigner of all elements to a single window; it needs a trigger, as the default one never fires."""
+    """An assigner of all elements to a single window; it needs a trigger, as the default one never fires.
+
+    Example:
+        >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
+        >>> windows = numbers.window_all(GlobalWindows.create()).trigger(PurgingTrigger.of(CountTrigger.of(2)))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [3, 7]
+    """
 
     def __init__(self) -> None:
         pass
@@ -412,7 +516,15 @@ class _CountAssigner(WindowAssigner[Any, CountWindow]):
 
 
 class CountTumblingWindowAssigner(_CountAssigner):
-    """Windows of a fixed number of elements that do not overlap."""
+    """Windows of a fixed number of elements that do not overlap.
+
+    Example:
+        >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
+        >>> windows = numbers.key_by(lambda n: n > 9, Types.BOOLEAN()).window(CountTumblingWindowAssigner.of(2))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [3, 7]
+    """
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
@@ -430,7 +542,15 @@ class CountTumblingWindowAssigner(_CountAssigner):
 
 
 class CountSlidingWindowAssigner(_CountAssigner):
-    """Windows of a fixed number of elements that start every `window_slide` elements."""
+    """Windows of a fixed number of elements that start every `window_slide` elements.
+
+    Example:
+        >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
+        >>> windows = numbers.key_by(lambda n: n > 9, Types.BOOLEAN()).window(CountSlidingWindowAssigner.of(3, 1))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [6, 9, 12]
+    """
 
     def __init__(self, window_size: int, window_slide: int) -> None:
         super().__init__(window_size)

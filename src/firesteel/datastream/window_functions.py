@@ -18,7 +18,18 @@ W2 = TypeVar("W2", bound=Window)
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """A function of all elements of a keyed window."""
+    """A function of all elements of a keyed window.
+
+    Example:
+        >>> class Count(WindowFunction):
+        ...     def apply(self, key, window, inputs):
+        ...         yield key, len(list(inputs))
+        >>> words = env.from_collection(["to", "be", "to", "be"], Types.STRING())
+        >>> windows = words.key_by(lambda word: word, Types.STRING()).window(CountTumblingWindowAssigner.of(2))
+        >>> _ = windows.apply(Count(), Types.TUPLE([Types.STRING(), Types.INT()])).collect_async()
+        >>> run_local(env).elements
+        [('to', 2), ('be', 2)]
+    """
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
@@ -26,7 +37,18 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
-    """A function of all elements of a non-keyed window."""
+    """A function of all elements of a non-keyed window.
+
+    Example:
+        >>> class Sum(AllWindowFunction):
+        ...     def apply(self, window, inputs):
+        ...         yield sum(inputs)
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> _ = numbers.window_all(TumblingEventTimeWindows.of(Time.milliseconds(10))).apply(Sum()).collect_async()
+        >>> run_local(env).elements
+        [5, 12]
+    """
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
@@ -48,7 +70,19 @@ class _WindowContext(ABC, Generic[W2]):
 
 
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """A function of all elements of a keyed window, with access to time and state."""
+    """A function of all elements of a keyed window, with access to time and state.
+
+    Example:
+        >>> class Count(ProcessWindowFunction):
+        ...     def process(self, key, context, elements):
+        ...         yield key, context.window().end, len(list(elements))
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 3, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> keyed = numbers.key_by(lambda n: n % 2 == 0, Types.BOOLEAN())
+        >>> _ = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10))).process(Count()).collect_async()
+        >>> run_local(env).elements
+        [(False, 10, 2), (True, 20, 1)]
+    """
 
     class Context(_WindowContext[W2], ABC):
         """The context of a window."""
@@ -70,7 +104,18 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
-    """A function of all elements of a non-keyed window, with access to state."""
+    """A function of all elements of a non-keyed window, with access to state.
+
+    Example:
+        >>> class Sum(ProcessAllWindowFunction):
+        ...     def process(self, context, elements):
+        ...         yield context.window().start, sum(elements)
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> _ = numbers.window_all(TumblingEventTimeWindows.of(Time.milliseconds(10))).process(Sum()).collect_async()
+        >>> run_local(env).elements
+        [(0, 5), (10, 12)]
+    """
 
     class Context(_WindowContext[W2], ABC):
         """The context of a window."""

@@ -138,7 +138,17 @@ class _Windowed(WithoutJava, Generic[T, W]):
 
 
 class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
-    """A keyed stream whose elements are assigned to windows."""
+    """A keyed stream whose elements are assigned to windows.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 3, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> keyed = numbers.key_by(lambda n: n % 2 == 0, Types.BOOLEAN())
+        >>> windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10))).allowed_lateness(5)
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> sorted(run_local(env).elements)
+        [4, 4, 12]
+    """
 
     @overload
     def reduce(
@@ -224,7 +234,16 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
 
 
 class AllWindowedStream(_Windowed[T, W]):
-    """A stream whose elements are assigned to windows in a single subtask."""
+    """A stream whose elements are assigned to windows in a single subtask.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> windows = numbers.window_all(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+        >>> run_local(env).elements
+        [5, 12]
+    """
 
     _all_windows = True
     _functions = (AllWindowFunction, ProcessAllWindowFunction)

@@ -31,7 +31,12 @@ def mod_inverse(x: int) -> int:
 
 
 class Window(ABC):
-    """A finite group of elements."""
+    """A finite group of elements.
+
+    Example:
+        >>> TimeWindow(0, 1000).max_timestamp()
+        999
+    """
 
     __slots__ = ()
 
@@ -49,7 +54,16 @@ class MergeCallback(Protocol):
 
 
 class TimeWindow(Window):
-    """The time interval from `start` (inclusive) to `end` (exclusive), in ms since the epoch."""
+    """The time interval from `start` (inclusive) to `end` (exclusive), in ms since the epoch.
+
+    Example:
+        >>> TimeWindow(0, 1000).max_timestamp()
+        999
+        >>> TimeWindow(0, 1000).intersects(TimeWindow(1000, 2000))
+        True
+        >>> TimeWindow(0, 1000).cover(TimeWindow(500, 2000))
+        TimeWindow(start=0, end=2000)
+    """
 
     __slots__ = ("_hash", "end", "start")
 
@@ -109,7 +123,12 @@ class TimeWindow(Window):
 
 
 class CountWindow(Window):
-    """A window with a fixed number of elements, identified by a number."""
+    """A window with a fixed number of elements, identified by a number.
+
+    Example:
+        >>> CountWindow(3)
+        CountWindow(id=3)
+    """
 
     __slots__ = ("id",)
 
@@ -134,7 +153,12 @@ class CountWindow(Window):
 
 
 class GlobalWindow(Window):
-    """The single window that contains all elements."""
+    """The single window that contains all elements.
+
+    Example:
+        >>> GlobalWindow.get() == GlobalWindow()
+        True
+    """
 
     __slots__ = ()
 
@@ -167,7 +191,15 @@ _GLOBAL_WINDOW = GlobalWindow()
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
-    """A serializer that writes start and end, 8 bytes each."""
+    """A serializer that writes start and end, 8 bytes each.
+
+    Example:
+        >>> from io import BytesIO
+        >>> stream = BytesIO()
+        >>> TimeWindowSerializer().serialize(TimeWindow(0, 1000), stream)
+        >>> TimeWindowSerializer().deserialize(BytesIO(stream.getvalue()))
+        TimeWindow(start=0, end=1000)
+    """
 
     def __init__(self) -> None:
         pass
@@ -182,7 +214,15 @@ class TimeWindowSerializer(TypeSerializer[TimeWindow]):
 
 
 class CountWindowSerializer(TypeSerializer[CountWindow]):
-    """A serializer that writes the window's number in 8 bytes."""
+    """A serializer that writes the window's number in 8 bytes.
+
+    Example:
+        >>> from io import BytesIO
+        >>> stream = BytesIO()
+        >>> CountWindowSerializer().serialize(CountWindow(3), stream)
+        >>> CountWindowSerializer().deserialize(BytesIO(stream.getvalue()))
+        CountWindow(id=3)
+    """
 
     def __init__(self) -> None:
         pass
@@ -197,7 +237,15 @@ class CountWindowSerializer(TypeSerializer[CountWindow]):
 
 
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
-    """A serializer that writes a zero byte."""
+    """A serializer that writes a zero byte.
+
+    Example:
+        >>> from io import BytesIO
+        >>> stream = BytesIO()
+        >>> GlobalWindowSerializer().serialize(GlobalWindow.get(), stream)
+        >>> len(stream.getvalue())
+        1
+    """
 
     def __init__(self) -> None:
         pass

@@ -74,9 +74,10 @@ class SortedInput:
     All keyed operators share it. `execution.sorted-inputs.memory` limits the bytes that it keeps in memory.
 
     Example:
-        >>> kept = SortedInput(task)
-        >>> kept.add(0, [("a", 1), ("b", 2), ("a", 3)], None)
-        >>> [(key, list(batches)) for key, batches in kept.take()]
+        >>> from firesteel.operators.operator import TaskInfo
+        >>> sorter = SortedInput(TaskInfo("job", "vertex", "vertex", 0, 1, 128, 0, True, {}))
+        >>> sorter.add(0, [("a", 1), ("b", 2), ("a", 3)], None)
+        >>> [(key, list(batches)) for key, batches in sorter.take()]
         [('a', [(0, [('a', 1), ('a', 3)], [None, None])]), ('b', [(0, [('b', 2)], [None])])]
     """
 

@@ -30,7 +30,7 @@ class OperatorIdentifier:
 
     Example:
         >>> OperatorIdentifier.for_uid("counter").operator_id
-        'fa91e4e6a90aa6d4e8ab30ad8a7cb07b'
+        '0da08f51eaa85fc298e176a139b3649a'
     """
 
     operator_id: str

@@ -185,7 +185,12 @@ class SourceMethods:
             TypeError: `dataframe` is not a DataFrame, or a column has a type without SQL counterpart.
 
         Example:
-            >>> table_env.create_temporary_view("people", table_env.from_spark(spark.table("people")))
+            >>> from pyspark.sql import SparkSession
+            >>> spark = SparkSession.builder.master("local[1]").getOrCreate()
+            >>> people = spark.createDataFrame([("Ann", 36), ("Bob", 41)], ["name", "age"])
+            >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+            >>> table_env.create_temporary_view("people", table_env.from_spark(people))
+            >>> names = table_env.sql_query("SELECT name FROM people WHERE age > 40")
         """
         return self._table(queries.Resolved(spark_scan(dataframe)))
 

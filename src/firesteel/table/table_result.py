@@ -22,8 +22,10 @@ class CloseableIterator:
     """The rows of a result as they arrive; closing the iterator cancels the job if it is still running.
 
     Example:
-        >>> with table_result.collect() as rows:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> with table_env.execute_sql("SHOW DATABASES").collect() as rows:
         ...     print(list(rows))
+        [<Row('default_database')>]
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:

@@ -41,7 +41,7 @@ class Tumble:
     """Tumbling windows: consecutive windows of a fixed size.
 
     Example:
-        >>> Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")
+        >>> window = Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")
     """
 
     @classmethod
@@ -78,7 +78,7 @@ class Slide:
     """Sliding windows: windows of a fixed size that start at a fixed interval.
 
     Example:
-        >>> Slide.over(lit(10).minutes).every(lit(5).minutes).on(col("rowtime")).alias("w")
+        >>> window = Slide.over(lit(10).minutes).every(lit(5).minutes).on(col("rowtime")).alias("w")
     """
 
     @classmethod
@@ -118,7 +118,7 @@ class Session:
     """Session windows, which end after a time without rows.
 
     Example:
-        >>> Session.with_gap(lit(10).minutes).on(col("rowtime")).alias("w")
+        >>> window = Session.with_gap(lit(10).minutes).on(col("rowtime")).alias("w")
     """
 
     @classmethod
@@ -154,7 +154,7 @@ class Over:
     """Over windows: the rows around each row.
 
     Example:
-        >>> Over.partition_by(col("a")).order_by(col("rowtime")).preceding(UNBOUNDED_RANGE).alias("w")
+        >>> window = Over.partition_by(col("a")).order_by(col("rowtime")).preceding(UNBOUNDED_RANGE).alias("w")
     """
 
     @classmethod

@@ -42,6 +42,7 @@ class OperatorHarness:
         snapshot: Result of `snapshot()` of another harness to restore.
 
     Example:
+        >>> from firesteel.datastream.operator_descriptors import MapOperator
         >>> with OperatorHarness(MapOperator(lambda n: n + 1)) as harness:
         ...     harness.process(1)
         ...     harness.values

@@ -258,7 +258,10 @@ class Sink(WithoutJava, Generic[T_in]):
         ...         return LogWriter()
         ...     def create_committer(self):
         ...         return LogCommitter()
-        >>> stream.sink_to(LogSink())
+        >>> words = env.from_collection(["to", "be"], Types.STRING())
+        >>> _ = words.sink_to(LogSink())
+        >>> _ = run_local(env)
+        0 ['to', 'be']
     """
 
     def __init__(self, sink: Any = None) -> None:

@@ -36,13 +36,14 @@ class ElasticsearchSink(Sink[Any]):
         settings: Settings of the sink.
 
     Example:
+        >>> words = env.from_collection([{"word": "to", "count": "2"}], Types.MAP(Types.STRING(), Types.STRING()))
         >>> sink = (
         ...     Elasticsearch7SinkBuilder()
         ...     .set_emitter(ElasticsearchEmitter.static_index("words", "word"))
         ...     .set_hosts(["localhost:9200"])
         ...     .build()
         ... )
-        >>> stream.sink_to(sink)
+        >>> _ = words.sink_to(sink)
     """
 
     def __init__(self, settings: ElasticsearchSettings) -> None:

@@ -254,8 +254,13 @@ class FileSink(Sink[Any], SupportsPreprocessing):
         settings: Settings of the sink.
 
     Example:
-        >>> sink = FileSink.for_row_format("/data/out", Encoder.simple_string_encoder()).build()
-        >>> stream.sink_to(sink)
+        >>> from pathlib import Path
+        >>> words = env.from_collection(["to", "be"], Types.STRING())
+        >>> sink = FileSink.for_row_format("words", Encoder.simple_string_encoder()).build()
+        >>> _ = words.sink_to(sink)
+        >>> [file] = run_local(env).files
+        >>> Path(file).read_text().splitlines()
+        ['to', 'be']
     """
 
     def __init__(self, settings: FileSinkSettings) -> None:

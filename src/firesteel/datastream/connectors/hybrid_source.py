@@ -20,6 +20,14 @@ class HybridSource(Source[T]):
         sources: The sources in reading order.
 
     Example:
+        >>> history = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/orders").build()
+        >>> live = (
+        ...     KafkaSource.builder()
+        ...     .set_bootstrap_servers("localhost:9092")
+        ...     .set_topics("orders")
+        ...     .set_value_only_deserializer(SimpleStringSchema())
+        ...     .build()
+        ... )
         >>> source = HybridSource.builder(history).add_source(live).build()
     """
 

@@ -171,7 +171,8 @@ class JdbcSink(SinkFunction[object], Sink[Any]):
     Example:
         >>> options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:sqlite:/data/out.db").build()
         >>> row_type = Types.ROW([Types.STRING(), Types.INT()])
-        >>> stream.add_sink(JdbcSink.sink("INSERT INTO totals (word, total) VALUES (?, ?)", row_type, options))
+        >>> totals = env.from_collection([Row("to", 2), Row("be", 2)], row_type)
+        >>> _ = totals.add_sink(JdbcSink.sink("INSERT INTO totals (word, total) VALUES (?, ?)", row_type, options))
     """
 
     def __init__(

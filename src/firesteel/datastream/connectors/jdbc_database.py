@@ -160,6 +160,7 @@ def native_statement(sql: str, database: Database) -> str:
     """Return the statement in the driver's notation; `??` is a question mark, as in PostgreSQL's JDBC driver.
 
     Example:
+        >>> from firesteel.datastream.connectors.jdbc_postgresql import PostgresDatabase
         >>> native_statement("INSERT INTO t VALUES (?, '5%')", PostgresDatabase("", ()))
         "INSERT INTO t VALUES (%s, '5%%')"
     """

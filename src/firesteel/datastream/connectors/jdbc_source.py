@@ -58,7 +58,7 @@ class JdbcSource(Source[Any]):
         ...     .set_type_information(Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()]))
         ...     .build()
         ... )
-        >>> env.from_source(source, WatermarkStrategy.no_watermarks(), "orders")
+        >>> orders = env.from_source(source, WatermarkStrategy.no_watermarks(), "orders")
     """
 
     def __init__(self, settings: JdbcSourceSettings) -> None:

@@ -53,6 +53,12 @@ class KafkaSink(Sink[T_in], SupportsPreprocessing):
         settings: Settings of the sink.
 
     Example:
+        >>> serializer = (
+        ...     KafkaRecordSerializationSchema.builder()
+        ...     .set_topic("totals")
+        ...     .set_value_serialization_schema(SimpleStringSchema())
+        ...     .build()
+        ... )
         >>> sink = (
         ...     KafkaSink.builder()
         ...     .set_bootstrap_servers("localhost:9092")
@@ -61,7 +67,7 @@ class KafkaSink(Sink[T_in], SupportsPreprocessing):
         ...     .set_transactional_id_prefix("totals")
         ...     .build()
         ... )
-        >>> stream.sink_to(sink)
+        >>> _ = env.from_collection(["to 2", "be 2"], Types.STRING()).sink_to(sink)
     """
 
     def __init__(self, settings: KafkaSinkSettings) -> None:

@@ -63,7 +63,7 @@ class KafkaOffsetsInitializer:
         specified: Offsets by partition, for `OFFSETS`.
 
     Example:
-        >>> KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.EARLIEST)
+        >>> initializer = KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.EARLIEST)
     """
 
     kind: OffsetKind
@@ -196,7 +196,7 @@ class KafkaSource(Source[T_out]):
         ...     .set_value_only_deserializer(SimpleStringSchema())
         ...     .build()
         ... )
-        >>> env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "orders")
+        >>> orders = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "orders")
     """
 
     def __init__(self, settings: KafkaSourceSettings) -> None:

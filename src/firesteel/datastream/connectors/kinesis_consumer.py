@@ -133,7 +133,7 @@ class FlinkKinesisConsumer(SourceFunction[Any]):
 
     Example:
         >>> properties = {"aws.region": "us-east-1", "flink.stream.initpos": "TRIM_HORIZON"}
-        >>> env.add_source(FlinkKinesisConsumer("orders", SimpleStringSchema(), properties))
+        >>> orders = env.add_source(FlinkKinesisConsumer("orders", SimpleStringSchema(), properties))
     """
 
     def __init__(

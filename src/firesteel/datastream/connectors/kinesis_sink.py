@@ -114,7 +114,7 @@ class KinesisStreamsSink(Sink[Any]):
         ...     .set_partition_key_generator(PartitionKeyGenerator.random())
         ...     .build()
         ... )
-        >>> stream.sink_to(sink)
+        >>> _ = env.from_collection(["to 2", "be 2"], Types.STRING()).sink_to(sink)
     """
 
     def __init__(self, settings: BatchSettings, keys: PartitionKeyGenerator | Callable[[Any], str]) -> None:

@@ -18,7 +18,11 @@ class NumberSequenceSource(Source[int]):
         end: Last number.
 
     Example:
-        >>> env.from_source(NumberSequenceSource(1, 10), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+        >>> source = NumberSequenceSource(1, 5)
+        >>> numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+        >>> _ = numbers.collect_async()
+        >>> run_local(env).elements
+        [1, 2, 3, 4, 5]
     """
 
     def __init__(self, start: int, end: int) -> None:

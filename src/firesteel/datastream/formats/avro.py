@@ -92,7 +92,10 @@ class AvroInputFormat(InputFormat):
         schema: The reader schema; files may be written with another schema that Avro can resolve to it.
 
     Example:
-        >>> stream = env.create_input(AvroInputFormat("/data/in.avro", AvroSchema.parse_file("/data/in.avsc")))
+        >>> schema = AvroSchema.parse_string(
+        ...     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        ... )
+        >>> orders = env.create_input(AvroInputFormat("/data/orders.avro", schema))
     """
 
     def __init__(self, path: str, schema: AvroSchema) -> None:
@@ -125,6 +128,9 @@ class AvroBulkWriters:
         """Return a writer factory for dicts of a schema, for `FileSink.for_bulk_format`.
 
         Example:
+            >>> schema = AvroSchema.parse_string(
+            ...     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+            ... )
             >>> sink = FileSink.for_bulk_format("/data/out", AvroBulkWriters.for_generic_record(schema)).build()
         """
         return BulkWriterFactory("avro", schema)

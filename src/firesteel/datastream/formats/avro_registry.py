@@ -75,7 +75,10 @@ class ConfluentRegistryAvroDeserializationSchema(AvroRowDeserializationSchema):
     Flink: `formats.avro.registry.confluent.ConfluentRegistryAvroDeserializationSchema` (Java only).
 
     Example:
-        >>> schema = ConfluentRegistryAvroDeserializationSchema.for_generic(avro_schema, "http://registry:8081")
+        >>> order = AvroSchema.parse_string(
+        ...     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        ... )
+        >>> schema = ConfluentRegistryAvroDeserializationSchema.for_generic(order, "http://registry:8081")
     """
 
     def __init__(self, avro_schema: AvroSchema, registry: SchemaRegistry) -> None:
@@ -107,8 +110,11 @@ class ConfluentRegistryAvroSerializationSchema(AvroRowSerializationSchema):
     Flink: `formats.avro.registry.confluent.ConfluentRegistryAvroSerializationSchema` (Java only).
 
     Example:
+        >>> order = AvroSchema.parse_string(
+        ...     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        ... )
         >>> url = "http://registry:8081"
-        >>> schema = ConfluentRegistryAvroSerializationSchema.for_generic("orders-value", avro_schema, url)
+        >>> schema = ConfluentRegistryAvroSerializationSchema.for_generic("orders-value", order, url)
     """
 
     def __init__(self, subject: str, avro_schema: AvroSchema, registry: SchemaRegistry) -> None:

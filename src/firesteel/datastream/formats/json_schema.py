@@ -29,7 +29,7 @@ def type_of_json_schema(json_schema: str) -> TypeInformation[Any]:
 
     Example:
         >>> type_of_json_schema('{"type": "object", "properties": {"a": {"type": "integer"}}}')
-        RowTypeInfo(a: BIG_INT)
+        RowTypeInfo(a: BigInteger)
     """
     schema = json.loads(json_schema)
     return _type_of(schema, schema, "<root>")

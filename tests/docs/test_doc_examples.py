@@ -1,0 +1,133 @@
+"""The examples in docstrings run and print what they show."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import firesteel
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.testing import run_local
+
+SOURCE = Path(firesteel.__file__).parent
+PUBLIC_PACKAGES = (
+    "client",
+    "metrics",
+    "state_processor",
+    "testing",
+    "table",
+    "table.catalog",
+    "table.expressions",
+    "table.udf",
+    "table.window",
+    "datastream.connectors.base",
+    "datastream.connectors.elasticsearch",
+    "datastream.connectors.file_system",
+    "datastream.connectors.jdbc",
+    "datastream.connectors.kafka",
+    "datastream.connectors.kinesis",
+    "datastream.formats.avro",
+    "datastream.formats.csv",
+    "datastream.formats.json",
+    "datastream.formats.orc",
+    "datastream.formats.parquet",
+    "datastream.functions",
+    "datastream.state",
+    "datastream.window",
+    "datastream",
+    "common",
+)
+"""Packages and modules whose names examples use without importing them, as docs/api/index.md says."""
+
+NEEDS_SPARK = {
+    "firesteel.datastream.closeable_iterator.CloseableIterator",
+    "firesteel.datastream.stream_execution_environment.StreamExecutionEnvironment",
+    "firesteel.datastream.stream_sinks.StreamSinks.execute_and_collect",
+    "firesteel.table.environment_sources.SourceMethods.from_spark",
+}
+"""Examples that start a JVM. Any other example that starts a process fails."""
+
+
+class Example(NamedTuple):
+    """A docstring with an example."""
+
+    module: str
+    name: str
+    line: int
+    text: str
+
+
+def examples() -> Iterator[Example]:
+    """Yield all docstrings of the package that contain an example."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text()
+        if ">>> " in text:
+            module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+            yield from examples_below(ast.parse(text), module, module)
+
+
+def examples_below(node: ast.AST, module: str, name: str) -> Iterator[Example]:
+    """Yield the docstrings with examples of a module, class or function, and of all that it contains."""
+    body = getattr(node, "body", [])
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        text = body[0].value.value
+        if isinstance(text, str) and ">>> " in text:
+            yield Example(module, name, body[0].lineno, text)
+    for child in body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from examples_below(child, module, f"{name}.{child.name}")
+
+
+def parameters() -> Iterator[Any]:
+    """Yield the examples as parameters of a test; examples that start a JVM are marked."""
+    for example in examples():
+        yield pytest.param(example, id=example.name, marks=[pytest.mark.spark] if example.name in NEEDS_SPARK else [])
+
+
+@cache
+def public_names(package: str) -> dict[str, Any]:
+    """Return what `from package import *` would import."""
+    module = importlib.import_module(f"firesteel.{package}")
+    return {name: getattr(module, name) for name in module.__all__}
+
+
+def names_for(example: Example) -> dict[str, Any]:
+    """Return the names that an example may use: public names, those of its module, and an environment."""
+    own = example.module.split(".")[1]
+    names: dict[str, Any] = {}
+    for package in sorted(PUBLIC_PACKAGES, key=lambda package: package.split(".")[0] == own):
+        names |= public_names(package)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    return names | {"env": env, "run_local": run_local} | vars(importlib.import_module(example.module))
+
+
+@pytest.mark.parametrize("example", list(parameters()))
+def test_examples_run(example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if example.name not in NEEDS_SPARK:
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse_process)
+    monkeypatch.chdir(tmp_path)
+    source = SOURCE / Path(*example.module.split(".")[1:])
+    test = doctest.DocTestParser().get_doctest(
+        example.text, names_for(example), example.name, str(source.with_suffix(".py")), example.line - 1
+    )
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=report.append)
+    assert test.examples
+    assert not report, "".join(report)
+
+
+def refuse_process(*_: object, **__: object) -> None:
+    raise AssertionError("this example starts a process: name it in NEEDS_SPARK")
+
+
+def test_the_examples_that_need_spark_exist() -> None:
+    assert {example.name for example in examples()} >= NEEDS_SPARK
