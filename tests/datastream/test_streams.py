@@ -15,6 +15,7 @@ from firesteel.datastream import (
 )
 from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.accumulators import accumulator
+from firesteel.datastream.connectors.base import Sink, SinkWriter, StreamTransformer, SupportsPreprocessing
 from firesteel.datastream.connectors.file_system import (
     FileCompactor,
     FileCompactStrategy,
@@ -320,6 +321,27 @@ def test_compaction_needs_a_uid(env, pairs):
     pairs.sink_to(builder.enable_compact(strategy, FileCompactor.concat_file_compactor()).build()).name("files")
     with pytest.raises(InvalidProgramError, match="Sink files requires to set a uid since its customized topology"):
         env.get_stream_graph()
+
+
+def test_sinks_may_transform_their_stream_first(env, pairs, capsys):
+    class Names(StreamTransformer):
+        def apply(self, ds):
+            return ds.map(first, Types.STRING())
+
+    class PrintWriter(SinkWriter):
+        def write(self, element, timestamp):
+            print(element)
+
+    class NamesSink(Sink, SupportsPreprocessing):
+        def get_transformer(self):
+            return Names()
+
+        def create_writer(self, context):
+            return PrintWriter()
+
+    pairs.sink_to(NamesSink())
+    run_local(env)
+    assert capsys.readouterr().out == "a\nb\n"
 
 
 def test_map_function_objects_work_as_well_as_lambdas(env, pairs):

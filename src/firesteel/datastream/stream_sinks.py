@@ -13,7 +13,7 @@ from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInf
 from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.datastream.collected_values import collected
-from firesteel.datastream.connectors.base import Sink
+from firesteel.datastream.connectors.base import Sink, SupportsPreprocessing
 from firesteel.datastream.functions import SinkFunction
 from firesteel.datastream.spark_dataframes import spark_value
 from firesteel.datastream.stream_base import DataStreamSink, StreamBase, check_function, require
@@ -51,8 +51,16 @@ class StreamSinks(StreamBase[T]):
         return self._values()._legacy_sink("Unnamed", operator)
 
     def sink_to(self, sink: Sink[T]) -> DataStreamSink:
-        """Add a sink, such as a `FileSink` or a `KafkaSink`."""
+        """Add a sink, such as a `FileSink` or a `KafkaSink`.
+
+        A sink that is a `SupportsPreprocessing` may transform the stream first.
+        """
         require(sink, Sink, "sink_to()")
+        transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
+        stream = self if transformer is None else transformer.apply(self)
+        return stream._sink(sink)
+
+    def _sink(self, sink: Sink[Any]) -> DataStreamSink:
         transformation = SinkTransformation(
             id=self._environment._ids.next(),
             name="Sink",
@@ -112,8 +120,10 @@ class StreamSinks(StreamBase[T]):
             ValueError: `limit` is not greater than 0.
 
         Example:
-            >>> with stream.execute_and_collect() as results:
-            ...     print(list(results))
+            >>> numbers = env.from_collection([1, 2, 3], Types.INT())
+            >>> with numbers.execute_and_collect() as results:
+            ...     print(sum(results))
+            6
         """
         return self._collect(job_execution_name, limit)
 
