@@ -1,10 +1,13 @@
-"""The examples in docstrings run and print what they show."""
+"""The examples in docstrings run and print what they show, and each public class has one."""
 
 from __future__ import annotations
 
 import ast
 import doctest
+import enum
 import importlib
+import inspect
+import re
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -14,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import firesteel
+from docs.generate.hooks import ROOT
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.testing import run_local
 
@@ -29,11 +33,14 @@ PUBLIC_PACKAGES = (
     "table.udf",
     "table.window",
     "datastream.connectors.base",
+    "datastream.connectors.dynamic_kafka",
     "datastream.connectors.elasticsearch",
     "datastream.connectors.file_system",
     "datastream.connectors.jdbc",
     "datastream.connectors.kafka",
+    "datastream.connectors.hybrid_source",
     "datastream.connectors.kinesis",
+    "datastream.connectors.number_seq",
     "datastream.formats.avro",
     "datastream.formats.csv",
     "datastream.formats.json",
@@ -48,6 +55,11 @@ PUBLIC_PACKAGES = (
 """Packages and modules whose names examples use without importing them, as docs/api/index.md says."""
 
 NEEDS_SPARK = {
+    "firesteel.client.execution.collect",
+    "firesteel.client.execution.execute",
+    "firesteel.client.execution.execute_async",
+    "firesteel.client.job_client.EmbeddedJobClient",
+    "firesteel.common.job_client.JobClient",
     "firesteel.datastream.closeable_iterator.CloseableIterator",
     "firesteel.datastream.stream_execution_environment.StreamExecutionEnvironment",
     "firesteel.datastream.stream_sinks.StreamSinks.execute_and_collect",
@@ -100,14 +112,17 @@ def public_names(package: str) -> dict[str, Any]:
 
 
 def names_for(example: Example) -> dict[str, Any]:
-    """Return the names that an example may use: public names, those of its module, and an environment."""
+    """Return the names that an example may use: public names, names of its module, and an environment."""
     own = example.module.split(".")[1]
-    names: dict[str, Any] = {}
-    for package in sorted(PUBLIC_PACKAGES, key=lambda package: package.split(".")[0] == own):
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    names: dict[str, Any] = {"env": env, "run_local": run_local}
+    for package in PUBLIC_PACKAGES:
         names |= public_names(package)
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(1)
-    return names | {"env": env, "run_local": run_local} | vars(importlib.import_module(example.module))
+    names |= vars(importlib.import_module(example.module))
+    for package in PUBLIC_PACKAGES:  # a program sees these, and not what a module imports under the same name
+        if package.split(".")[0] == own:
+            names |= public_names(package)
+    return names
 
 
 @pytest.mark.parametrize("example", list(parameters()))
@@ -131,3 +146,35 @@ def refuse_process(*_: object, **__: object) -> None:
 
 def test_the_examples_that_need_spark_exist() -> None:
     assert {example.name for example in examples()} >= NEEDS_SPARK
+
+
+# --- coverage ------------------------------------------------------------------------------------------------------
+
+
+def public_classes() -> dict[str, type]:
+    """Return the classes of the API reference by name; `test_pages` checks that the reference is complete."""
+    reference = "".join(path.read_text() for path in (ROOT / "docs" / "api").glob("*.md"))
+    found = {}
+    for name in re.findall(r"^::: ([\w.]+)$", reference, re.MULTILINE):
+        module, _, attribute = name.rpartition(".")
+        value = getattr(importlib.import_module(module), attribute)
+        if inspect.isclass(value) and value.__module__.startswith("firesteel"):
+            found[f"{value.__module__}.{value.__qualname__}"] = value
+    return found
+
+
+def needs_example(public: type) -> bool:
+    """Return whether a class needs an example: exceptions and enumerations do not."""
+    return not issubclass(public, BaseException | enum.Enum)
+
+
+def has_example(public: type) -> bool:
+    """Return whether the docstring of a class, or of a public method that it defines, has an example."""
+    documented = [public, *(value for name, value in vars(public).items() if not name.startswith("_"))]
+    return any(">>> " in (getattr(value, "__doc__", None) or "") for value in documented)
+
+
+def test_each_public_class_has_an_example() -> None:
+    classes = public_classes()
+    assert len(classes) > 250
+    assert [name for name, public in classes.items() if needs_example(public) and not has_example(public)] == []

@@ -36,6 +36,11 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
 
     Raises:
         InvalidOptionError: the target is unknown.
+
+    Example:
+        >>> _ = env.from_collection([1, 2, 3], Types.INT()).add_sink(SinkFunction(lambda number: None))
+        >>> client = execute_async(env.get_stream_graph(), Configuration())
+        >>> result = client.wait()
     """
     options = configuration.to_dict()
     target = options.get(TARGET, "local")
@@ -66,6 +71,12 @@ def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecu
     Raises:
         JobFailedError: the job failed.
         JobCanceledError: the job was cancelled.
+
+    Example:
+        >>> _ = env.from_collection([1, 2, 3], Types.INT()).add_sink(SinkFunction(lambda number: None))
+        >>> result = execute(env.get_stream_graph(), Configuration())
+        >>> result.get_net_runtime() > 0
+        True
     """
     client = execute_async(stream_graph, configuration)
     if configuration.to_dict().get(ATTACHED) == "false":
@@ -77,7 +88,14 @@ def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecu
 def collect(
     stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
 ) -> CloseableIterator[Any]:
-    """Submit the job and return an iterator over up to `limit` elements of its collecting sink."""
+    """Submit the job and return an iterator over up to `limit` elements of its collecting sink.
+
+    Example:
+        >>> collect_id = env.from_collection([1, 2, 3], Types.INT()).collect_async()
+        >>> with collect(env.get_stream_graph(), Configuration(), collect_id, limit=None) as elements:
+        ...     print(list(elements))
+        [1, 2, 3]
+    """
     client = execute_async(stream_graph, configuration)
     elements: Any = client.collected(collect_id)
     if limit is not None:

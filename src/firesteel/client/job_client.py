@@ -30,6 +30,13 @@ class EmbeddedJobClient(JobClient):
     Args:
         job_graph: The job, which the constructor submits.
         serves_rest: Whether the cluster has a REST API.
+
+    Example:
+        >>> _ = env.from_collection([1, 2, 3], Types.INT()).add_sink(SinkFunction(lambda number: None))
+        >>> client = EmbeddedJobClient(env.get_stream_graph().get_job_graph())
+        >>> result = client.wait()
+        >>> client.get_job_status().result() is JobStatus.FINISHED
+        True
     """
 
     def __init__(self, job_graph: JobGraph, serves_rest: bool = False) -> None:

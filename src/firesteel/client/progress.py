@@ -8,7 +8,18 @@ from firesteel.runtime.executiongraph.job_details import JobDetails
 
 
 class ProgressReporter(Protocol):
-    """Reports the progress of jobs."""
+    """Reports the progress of jobs.
+
+    Example:
+        >>> class PrintEnd:
+        ...     def serves(self, address): ...
+        ...     def submitted(self, job_id): ...
+        ...     def detached(self, job_id): ...
+        ...     def progressed(self, details): ...
+        ...     def ended(self, details):
+        ...         print(details.status.name)
+        >>> reporter: ProgressReporter = PrintEnd()
+    """
 
     def serves(self, address: str) -> None:
         """Report that the cluster has a REST API and a dashboard at `address`."""

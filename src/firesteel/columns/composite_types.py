@@ -232,7 +232,21 @@ class RawType(DataType):
 
 
 class UserDefinedType(DataType):
-    """Base of types that a program defines on top of an SQL type."""
+    """Base of types that a program defines on top of an SQL type.
+
+    Example:
+        >>> class Celsius(UserDefinedType):
+        ...     @classmethod
+        ...     def sql_type(cls):
+        ...         return DataTypes.DOUBLE()
+        ...     @classmethod
+        ...     def module(cls):
+        ...         return "weather"
+        ...     def serialize(self, obj):
+        ...         return obj.degrees
+        >>> Celsius.type_name(), Celsius.sql_type() == DataTypes.DOUBLE()
+        ('celsius', True)
+    """
 
     @classmethod
     def type_name(cls) -> str:

@@ -12,7 +12,18 @@ __all__ = ["CompletableFuture"]
 
 
 class CompletableFuture:
-    """A wrapper of a `concurrent.futures.Future` that applies `convert` to its result."""
+    """A wrapper of a `concurrent.futures.Future` that applies `convert` to its result.
+
+    Example:
+        >>> from concurrent.futures import Future
+        >>> answer = Future()
+        >>> future = CompletableFuture(answer, int)
+        >>> future.done()
+        False
+        >>> answer.set_result("42")
+        >>> future.result(timeout_s=5)
+        42
+    """
 
     def __init__(self, future: Future[Any], convert: Callable[[Any], Any] | None = None) -> None:
         self._future = future

@@ -8,7 +8,14 @@ T = TypeVar("T")
 
 
 class ConfigOption(Generic[T]):
-    """A key with the type of its value and a default value (Flink: `configuration.ConfigOption`)."""
+    """A key with the type of its value and a default value (Flink: `configuration.ConfigOption`).
+
+    Example:
+        >>> rows = ConfigOptions.key("number-of-rows").int_type().default_value(10)
+        >>> rows
+        ConfigOption(number-of-rows: int = 10)
+        >>> descriptor = TableDescriptor.for_connector("datagen").option(rows, 100).build()
+    """
 
     def __init__(self, key: str, type_: type, default_value: T | None) -> None:
         self.key = key

@@ -21,7 +21,13 @@ _JOB_PARAMETERS = "pipeline.global-job-parameters"
 
 
 class ExecutionConfig(WithoutJava):
-    """A typed view of the execution options of a `Configuration`; setters change that configuration."""
+    """A typed view of the execution options of a `Configuration`; setters change that configuration.
+
+    Example:
+        >>> config = env.get_config().set_auto_watermark_interval(500).enable_object_reuse()
+        >>> config.get_auto_watermark_interval(), config.is_object_reuse_enabled()
+        (500, True)
+    """
 
     PARALLELISM_DEFAULT = -1
     PARALLELISM_UNKNOWN = -2

@@ -11,7 +11,18 @@ __all__ = ["JobClient"]
 
 
 class JobClient(ABC):
-    """A client that queries and controls a submitted job (Flink: `core.execution.JobClient`)."""
+    """A client that queries and controls a submitted job (Flink: `core.execution.JobClient`).
+
+    Example:
+        >>> numbers = env.from_collection([1, 2, 3], Types.INT())
+        >>> _ = numbers.add_sink(SinkFunction(lambda number: None))
+        >>> client = env.execute_async("numbers")
+        >>> result = client.get_job_execution_result().result()
+        >>> result.get_job_id() == client.get_job_id()
+        True
+        >>> client.get_job_status().result() is JobStatus.FINISHED
+        True
+    """
 
     @abstractmethod
     def get_job_id(self) -> JobID:

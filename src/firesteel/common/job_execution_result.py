@@ -11,7 +11,13 @@ __all__ = ["JobExecutionResult"]
 
 
 class JobExecutionResult:
-    """Id, run time and accumulators of a finished job."""
+    """Id, run time and accumulators of a finished job.
+
+    Example:
+        >>> result = JobExecutionResult(JobID("0" * 32), 1500, {"bad lines": 3})
+        >>> result.get_net_runtime(), result.get_accumulator_result("bad lines")
+        (1500, 3)
+    """
 
     def __init__(self, job_id: JobID, net_runtime_ms: int, accumulators: Mapping[str, Any] | None = None) -> None:
         self._job_id = job_id

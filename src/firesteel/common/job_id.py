@@ -9,7 +9,12 @@ __all__ = ["JobID"]
 
 @dataclass(frozen=True, slots=True)
 class JobID:
-    """The id of a submitted job: 32 hexadecimal digits, which `str()` returns."""
+    """The id of a submitted job: 32 hexadecimal digits, which `str()` returns.
+
+    Example:
+        >>> str(JobID("fd72014d4c864993a2e5a9287b4a9c5d"))
+        'fd72014d4c864993a2e5a9287b4a9c5d'
+    """
 
     value: str
 

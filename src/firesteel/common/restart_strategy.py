@@ -13,7 +13,15 @@ def _milliseconds(interval: timedelta | None) -> str:
 
 
 class RestartStrategyConfiguration(ABC):
-    """A restart strategy with its settings."""
+    """A restart strategy with its settings.
+
+    Example:
+        >>> strategy = RestartStrategies.fixed_delay_restart(3, 10_000)
+        >>> isinstance(strategy, RestartStrategyConfiguration)
+        True
+        >>> strategy.get_description()
+        'Restart with fixed delay (10000 ms). #3 restart attempts.'
+    """
 
     @abstractmethod
     def get_description(self) -> str:

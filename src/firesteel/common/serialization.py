@@ -15,7 +15,15 @@ T_out = TypeVar("T_out", covariant=True)
 
 
 class SerializationSchema(WithoutJava, Generic[T_in]):
-    """Serializes records to bytes."""
+    """Serializes records to bytes.
+
+    Example:
+        >>> class Decimal(SerializationSchema):
+        ...     def serialize(self, element):
+        ...         return str(element).encode()
+        >>> Decimal().serialize_all([1, 2])
+        [b'1', b'2']
+    """
 
     def serialize(self, element: T_in) -> bytes:
         """Return the bytes of a record."""
@@ -27,7 +35,17 @@ class SerializationSchema(WithoutJava, Generic[T_in]):
 
 
 class DeserializationSchema(WithoutJava, Generic[T_out]):
-    """Deserializes bytes to records."""
+    """Deserializes bytes to records.
+
+    Example:
+        >>> class Numbers(DeserializationSchema):
+        ...     def deserialize(self, message):
+        ...         return int(message)
+        ...     def get_produced_type(self):
+        ...         return Types.LONG()
+        >>> Numbers().deserialize_all([b"1", b"2"])
+        [1, 2]
+    """
 
     def deserialize(self, message: bytes) -> T_out | None:
         """Return the record of a message; None skips the message."""
@@ -46,7 +64,14 @@ class DeserializationSchema(WithoutJava, Generic[T_out]):
 
 
 class SimpleStringSchema(SerializationSchema[object], DeserializationSchema[str]):
-    """Serializes text in a charset as Java does: malformed input is replaced."""
+    """Serializes text in a charset as Java does: malformed input is replaced.
+
+    Example:
+        >>> len(SimpleStringSchema("UTF-16BE").serialize("Käse"))
+        8
+        >>> SimpleStringSchema().deserialize("Käse".encode())
+        'Käse'
+    """
 
     def __init__(self, charset: str = "UTF-8") -> None:
         self.charset = charset
@@ -75,7 +100,12 @@ class SimpleStringSchema(SerializationSchema[object], DeserializationSchema[str]
 
 
 class ByteArraySchema(SerializationSchema[Any], DeserializationSchema[bytes]):
-    """Passes bytes through unchanged."""
+    """Passes bytes through unchanged.
+
+    Example:
+        >>> ByteArraySchema().deserialize(b"to be")
+        b'to be'
+    """
 
     def __init__(self) -> None:
         pass
@@ -108,7 +138,12 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
 
 
 class Encoder:
-    """Encodes the records of a file (Flink: `api.common.serialization.Encoder`)."""
+    """Encodes the records of a file (Flink: `api.common.serialization.Encoder`).
+
+    Example:
+        >>> Encoder.simple_string_encoder().encode("to be").decode().splitlines()
+        ['to be']
+    """
 
     def __init__(self, charset_name: str) -> None:
         "".encode(charset_name)  # an unknown charset fails here rather than in the job

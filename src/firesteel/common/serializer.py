@@ -12,7 +12,20 @@ __all__ = ["TypeSerializer", "VoidNamespaceSerializer"]
 
 
 class TypeSerializer(ABC, Generic[T]):
-    """Writes elements of one kind to a byte stream and reads them."""
+    """Writes elements of one kind to a byte stream and reads them.
+
+    Example:
+        >>> from io import BytesIO
+        >>> class LengthSerializer(TypeSerializer):
+        ...     def serialize(self, element, stream):
+        ...         stream.write(element.to_bytes(2, "big"))
+        ...     def deserialize(self, stream):
+        ...         return int.from_bytes(stream.read(2), "big")
+        >>> stream = BytesIO()
+        >>> LengthSerializer().serialize(300, stream)
+        >>> LengthSerializer().deserialize(BytesIO(stream.getvalue()))
+        300
+    """
 
     @abstractmethod
     def serialize(self, element: T, stream: BytesIO) -> None:

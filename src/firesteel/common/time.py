@@ -103,7 +103,12 @@ class Duration:
 
 @total_ordering
 class Time:
-    """A duration in milliseconds, used for windows (Flink: `api.common.time.Time`)."""
+    """A duration in milliseconds, used for windows (Flink: `api.common.time.Time`).
+
+    Example:
+        >>> Time.minutes(5).to_milliseconds()
+        300000
+    """
 
     __slots__ = ("_milliseconds",)
 
@@ -156,7 +161,12 @@ class Time:
 
 @total_ordering
 class Instant:
-    """A point in time: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second."""
+    """A point in time: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second.
+
+    Example:
+        >>> Instant.of_epoch_milli(1500)
+        Instant<1, 500000000>
+    """
 
     __slots__ = ("nanos", "seconds")
 

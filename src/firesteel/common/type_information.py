@@ -18,6 +18,13 @@ class TypeInformation(WithoutJava, Generic[T]):
 
     To a type checker it accepts values of type `T`. So `TypeInformation[tuple[Any, ...]]` fits a function that returns
     `tuple[str, int]`, and the stream keeps the more precise type of the function.
+
+    Example:
+        >>> type_info = Types.TUPLE([Types.STRING(), Types.INT()])
+        >>> isinstance(type_info, TypeInformation)
+        True
+        >>> env.from_collection([("to", 2)], type_info).get_type() == type_info
+        True
     """
 
     _conversion = False

@@ -15,7 +15,14 @@ from firesteel.common.time import Duration
 
 
 class TimestampAssigner(ABC):
-    """Assigns timestamps to records."""
+    """Assigns timestamps to records.
+
+    Example:
+        >>> class TimeOfPair(TimestampAssigner):
+        ...     def extract_timestamp(self, value, record_timestamp):
+        ...         return value[1]
+        >>> strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimeOfPair())
+    """
 
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
@@ -51,7 +58,15 @@ def _assigner(given: Any) -> TimestampAssigner:
 
 
 class WatermarkOutput(ABC):
-    """The output of a `WatermarkGenerator`."""
+    """The output of a `WatermarkGenerator`.
+
+    Example:
+        >>> class EveryElement(WatermarkGenerator):
+        ...     def on_event(self, event, event_timestamp, output):
+        ...         output.emit_watermark(event_timestamp - 1)
+        ...     def on_periodic_emit(self, output):
+        ...         pass
+    """
 
     @abstractmethod
     def emit_watermark(self, timestamp: int) -> None:
@@ -63,7 +78,17 @@ class WatermarkOutput(ABC):
 
 
 class WatermarkGenerator(ABC):
-    """Generates watermarks from the records seen (Flink: `api.common.eventtime.WatermarkGenerator`)."""
+    """Generates watermarks from the records seen (Flink: `api.common.eventtime.WatermarkGenerator`).
+
+    Example:
+        >>> class AfterMarks(WatermarkGenerator):
+        ...     def on_event(self, event, event_timestamp, output):
+        ...         if event == "mark":
+        ...             output.emit_watermark(event_timestamp)
+        ...     def on_periodic_emit(self, output):
+        ...         pass
+        >>> strategy = WatermarkStrategy.for_generator(AfterMarks)
+    """
 
     @abstractmethod
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
@@ -184,7 +209,14 @@ class WatermarkStrategy(WithoutJava):
 
 
 class AssignerWithPeriodicWatermarksWrapper:
-    """A wrapper of a Java object in PyFlink, for Java connectors only."""
+    """A wrapper of a Java object in PyFlink, for Java connectors only.
+
+    Example:
+        >>> AssignerWithPeriodicWatermarksWrapper(None)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: AssignerWithPeriodicWatermarksWrapper wraps a Java object; use WatermarkStrategy
+    """
 
     def __init__(self, j_assigner_with_periodic_watermarks: Any) -> None:
         raise NotImplementedError("AssignerWithPeriodicWatermarksWrapper wraps a Java object; use WatermarkStrategy")

@@ -14,7 +14,14 @@ __all__ = ["ExponentialBackoffDelayRetryStrategy", "FixedDelayRetryStrategy", "N
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """The conditions under which a call is retried."""
+    """The conditions under which a call is retried.
+
+    Example:
+        >>> strategy = AsyncRetryStrategy.fixed_delay(3, 100, lambda results: not results, None)
+        >>> is_retried = strategy.get_retry_predicate().result_predicate()
+        >>> is_retried([]), is_retried(["found"])
+        (True, False)
+    """
 
     @abstractmethod
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
@@ -26,7 +33,15 @@ class AsyncRetryPredicate(ABC, Generic[OUT]):
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """A retry strategy: number of attempts, delays and conditions. The static methods create the common ones."""
+    """A retry strategy: number of attempts, delays and conditions. The static methods create the common ones.
+
+    Example:
+        >>> strategy = AsyncRetryStrategy.exponential_backoff(
+        ...     4, 100, 1000, 2.0, None, lambda error: isinstance(error, TimeoutError)
+        ... )
+        >>> [strategy.get_backoff_time_millis(attempt) for attempt in (1, 2, 3)]
+        [100, 200, 400]
+    """
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:

@@ -10,7 +10,12 @@ __all__ = ["CheckpointStorage", "CustomCheckpointStorage", "FileSystemCheckpoint
 
 
 class CheckpointStorage(ABC):
-    """The place where checkpoints are stored."""
+    """The place where checkpoints are stored.
+
+    Example:
+        >>> storage = FileSystemCheckpointStorage("file:///data/checkpoints")
+        >>> _ = env.get_checkpoint_config().set_checkpoint_storage(storage)
+    """
 
     @abstractmethod
     def to_options(self) -> dict[str, str]:
@@ -18,7 +23,12 @@ class CheckpointStorage(ABC):
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """A checkpoint storage in the memory of the JobManager."""
+    """A checkpoint storage in the memory of the JobManager.
+
+    Example:
+        >>> JobManagerCheckpointStorage().get_max_state_size()
+        5242880
+    """
 
     DEFAULT_MAX_STATE_SIZE: ClassVar[int] = 5 * 1024 * 1024
 
@@ -47,7 +57,14 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
 
 class FileSystemCheckpointStorage(CheckpointStorage):
-    """A checkpoint storage in a directory."""
+    """A checkpoint storage in a directory.
+
+    Example:
+        >>> storage = FileSystemCheckpointStorage("s3://bucket/checkpoints/")
+        >>> storage.get_checkpoint_path()
+        's3://bucket/checkpoints'
+        >>> _ = env.get_checkpoint_config().set_checkpoint_storage(storage)
+    """
 
     MAX_FILE_STATE_THRESHOLD: ClassVar[int] = 1024 * 1024
 
@@ -97,7 +114,14 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
 
 class CustomCheckpointStorage(CheckpointStorage):
-    """A checkpoint storage implemented in Java, which is not supported."""
+    """A checkpoint storage implemented in Java, which is not supported.
+
+    Example:
+        >>> CustomCheckpointStorage(None)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: CustomCheckpointStorage wraps a Java object; use FileSystemCheckpointStorage
+    """
 
     def __init__(self, j_custom_checkpoint_storage: Any) -> None:
         raise NotImplementedError("CustomCheckpointStorage wraps a Java object; use FileSystemCheckpointStorage")

@@ -37,7 +37,19 @@ R = TypeVar("R")
 
 
 class ConnectedStreams(WithoutJava, Generic[A, B]):
-    """Two streams that are the inputs of one operator; keyed if both streams are keyed."""
+    """Two streams that are the inputs of one operator; keyed if both streams are keyed.
+
+    Example:
+        >>> class Text(CoMapFunction):
+        ...     def map1(self, value):
+        ...         return f"number {value}"
+        ...     def map2(self, value):
+        ...         return f"word {value}"
+        >>> numbers, words = env.from_collection([1], Types.INT()), env.from_collection(["to"], Types.STRING())
+        >>> _ = numbers.connect(words).map(Text(), Types.STRING()).collect_async()
+        >>> sorted(run_local(env).elements)
+        ['number 1', 'word to']
+    """
 
     def __init__(self, stream1: DataStream[A], stream2: DataStream[B]) -> None:
         self.stream1 = stream1
@@ -99,7 +111,12 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
 
 
 class BroadcastStream(WithoutJava, Generic[B]):
-    """A stream that is sent in full to every subtask, with the descriptors of the broadcast state that stores it."""
+    """A stream that is sent in full to every subtask, with the descriptors of the broadcast state that stores it.
+
+    Example:
+        >>> limits = MapStateDescriptor("limits", Types.STRING(), Types.INT())
+        >>> broadcast = env.from_collection([10], Types.INT()).broadcast(limits)
+    """
 
     def __init__(
         self, input_stream: DataStream[B], broadcast_state_descriptors: list[MapStateDescriptor[Any, Any]]
@@ -109,7 +126,19 @@ class BroadcastStream(WithoutJava, Generic[B]):
 
 
 class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
-    """A stream and a broadcast stream that are the inputs of one operator."""
+    """A stream and a broadcast stream that are the inputs of one operator.
+
+    Example:
+        >>> limits = MapStateDescriptor("limits", Types.STRING(), Types.INT())
+        >>> class AboveLimit(BroadcastProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         if value > (ctx.get_broadcast_state(limits).get("limit") or 0):
+        ...             yield value
+        ...     def process_broadcast_element(self, value, ctx):
+        ...         ctx.get_broadcast_state(limits).put("limit", value)
+        >>> numbers, limit = env.from_collection([5, 20], Types.INT()), env.from_collection([10], Types.INT())
+        >>> above = numbers.connect(limit.broadcast(limits)).process(AboveLimit(), Types.INT())
+    """
 
     def __init__(
         self,

@@ -272,7 +272,15 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
 
 class CachedDataStream(DataStream[T]):
-    """A stream whose elements are cached for later jobs."""
+    """A stream whose elements are cached for later jobs.
+
+    Example:
+        >>> _ = env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+        >>> numbers = env.from_collection([1, 2, 3], Types.INT()).map(lambda n: n * n, Types.INT()).cache()
+        >>> _ = numbers.map(lambda n: n * 10, Types.INT()).collect_async()
+        >>> run_local(env).elements
+        [10, 40, 90]
+    """
 
     def cache(self) -> CachedDataStream[T]:
         """Return this stream, which is cached already."""

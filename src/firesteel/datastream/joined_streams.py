@@ -232,6 +232,16 @@ class JoinedStreams(_TwoStreams[A, B, JoinedWindows[A, B]]):
 
     Flink: `streaming.api.datastream.JoinedStreams` (Java only). The timestamp of a result is the last one of its
     window.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> left = env.from_collection([1, 2, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> right = env.from_collection([4, 15], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> joined = left.join(right).where(lambda n: n % 2).equal_to(lambda n: n % 2)
+        >>> windows = joined.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        >>> _ = windows.apply(lambda a, b: (a, b)).collect_async()
+        >>> run_local(env).elements
+        [(2, 4)]
     """
 
     def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> JoinedWindows[A, B]:
@@ -243,6 +253,16 @@ class CoGroupedStreams(_TwoStreams[A, B, CoGroupedWindows[A, B]]):
 
     Flink: `streaming.api.datastream.CoGroupedStreams` (Java only). The timestamp of a result is the last one of its
     window.
+
+    Example:
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> left = env.from_collection([1, 2, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> right = env.from_collection([4, 15], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> grouped = left.co_group(right).where(lambda n: n % 2).equal_to(lambda n: n % 2)
+        >>> windows = grouped.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        >>> _ = windows.apply(lambda a, b: [(list(a), list(b))]).collect_async()
+        >>> sorted(run_local(env).elements)
+        [([], [15]), ([1], []), ([2], [4]), ([12], [])]
     """
 
     def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> CoGroupedWindows[A, B]:

@@ -28,7 +28,15 @@ OUT = TypeVar("OUT")
 
 
 class KeyedStateStore(ABC):
-    """The state of the current key."""
+    """The state of the current key.
+
+    Example:
+        >>> class CountPerWindow(ProcessWindowFunction):
+        ...     def process(self, key, context, elements):
+        ...         fired = context.window_state().get_state(ValueStateDescriptor("fired", Types.INT()))
+        ...         fired.update((fired.value() or 0) + 1)
+        ...         yield key, fired.value()
+    """
 
     @abstractmethod
     def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
@@ -54,7 +62,18 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """Information about the subtask that runs a function, and access to its state and metrics."""
+    """Information about the subtask that runs a function, and access to its state and metrics.
+
+    Example:
+        >>> class WithSubtask(MapFunction):
+        ...     def open(self, runtime_context):
+        ...         self.subtask = runtime_context.get_index_of_this_subtask()
+        ...     def map(self, value):
+        ...         return self.subtask, value
+        >>> _ = env.from_collection(["to", "be"], Types.STRING()).map(WithSubtask()).collect_async()
+        >>> run_local(env).elements
+        [(0, 'to'), (0, 'be')]
+    """
 
     @abstractmethod
     def get_task_name(self) -> str:

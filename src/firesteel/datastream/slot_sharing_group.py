@@ -11,7 +11,14 @@ _MEBI = 1 << 20
 
 @total_ordering
 class MemorySize:
-    """An amount of memory."""
+    """An amount of memory.
+
+    Example:
+        >>> MemorySize.of_mebi_bytes(512).get_bytes()
+        536870912
+        >>> print(MemorySize.of_mebi_bytes(512))
+        512 mb
+    """
 
     def __init__(self, bytes_size: int) -> None:
         if bytes_size < 0:

@@ -41,7 +41,13 @@ OUT_co = TypeVar("OUT_co", covariant=True)
 
 
 class OperatorStateStore(ABC):
-    """Operator state, which belongs to a subtask rather than to a key."""
+    """Operator state, which belongs to a subtask rather than to a key.
+
+    Example:
+        >>> names = MapStateDescriptor("names", Types.INT(), Types.STRING())
+        >>> def name_of(store: OperatorStateStore, number: int) -> str | None:
+        ...     return store.get_broadcast_state(names).get(number)
+    """
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
@@ -49,7 +55,23 @@ class OperatorStateStore(ABC):
 
 
 class State(ABC):
-    """The base class of all state; keyed state always refers to the current key."""
+    """The base class of all state; keyed state always refers to the current key.
+
+    Example:
+        >>> class CountToThree(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+        ...     def process_element(self, value, ctx):
+        ...         self.count.update((self.count.value() or 0) + 1)
+        ...         if self.count.value() == 3:
+        ...             self.count.clear()
+        ...             yield value
+        >>> letters = env.from_collection(["a", "a", "b", "a", "a"], Types.STRING())
+        >>> by_letter = letters.key_by(lambda letter: letter, Types.STRING())
+        >>> _ = by_letter.process(CountToThree(), Types.STRING()).collect_async()
+        >>> run_local(env).elements
+        ['a']
+    """
 
     @abstractmethod
     def clear(self) -> None:
@@ -57,7 +79,21 @@ class State(ABC):
 
 
 class ValueState(State, Generic[T]):
-    """Keyed state with a single value."""
+    """Keyed state with a single value.
+
+    Example:
+        >>> class Count(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        ...     def process_element(self, value, ctx):
+        ...         count = (self.count.value() or 0) + 1
+        ...         self.count.update(count)
+        ...         yield value, count
+        >>> words = env.from_collection(["to", "be", "to"], Types.STRING())
+        >>> _ = words.key_by(lambda word: word, Types.STRING()).process(Count()).collect_async()
+        >>> run_local(env).elements
+        [('to', 1), ('be', 1), ('to', 2)]
+    """
 
     @abstractmethod
     def value(self) -> T | None:
@@ -69,7 +105,13 @@ class ValueState(State, Generic[T]):
 
 
 class AppendingState(State, Generic[IN, OUT]):
-    """State that elements are added to and that returns their combination."""
+    """State that elements are added to and that returns their combination.
+
+    Example:
+        >>> def add_all(state: AppendingState, values: list[int]) -> None:
+        ...     for value in values:
+        ...         state.add(value)
+    """
 
     @abstractmethod
     def get(self) -> OUT | None:
@@ -81,19 +123,78 @@ class AppendingState(State, Generic[IN, OUT]):
 
 
 class MergingState(AppendingState[IN, OUT]):
-    """An `AppendingState` whose values can be merged, e.g. when windows merge."""
+    """An `AppendingState` whose values can be merged, e.g. when windows merge.
+
+    Example:
+        >>> def count_late(state: MergingState, values: list[int]) -> None:
+        ...     for value in values:
+        ...         state.add(value)
+    """
 
 
 class ReducingState(MergingState[T, T]):
-    """State that keeps the elements reduced to one value; `get` returns None without elements."""
+    """State that keeps the elements reduced to one value; `get` returns None without elements.
+
+    Example:
+        >>> class Largest(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         descriptor = ReducingStateDescriptor("largest", max, Types.INT())
+        ...         self.largest = runtime_context.get_reducing_state(descriptor)
+        ...     def process_element(self, value, ctx):
+        ...         self.largest.add(value)
+        ...         yield self.largest.get()
+        >>> numbers = env.from_collection([2, 5, 3], Types.INT())
+        >>> _ = numbers.key_by(lambda n: "all", Types.STRING()).process(Largest(), Types.INT()).collect_async()
+        >>> run_local(env).elements
+        [2, 5, 5]
+    """
 
 
 class AggregatingState(MergingState[IN, OUT]):
-    """State that keeps the elements aggregated; `get` returns the result, or None without elements."""
+    """State that keeps the elements aggregated; `get` returns the result, or None without elements.
+
+    Example:
+        >>> class Mean(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return 0, 0
+        ...     def add(self, value, accumulator):
+        ...         return accumulator[0] + value, accumulator[1] + 1
+        ...     def get_result(self, accumulator):
+        ...         return accumulator[0] / accumulator[1]
+        ...     def merge(self, acc_a, acc_b):
+        ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+        >>> class RunningMean(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         descriptor = AggregatingStateDescriptor("mean", Mean(), Types.PICKLED_BYTE_ARRAY())
+        ...         self.mean = runtime_context.get_aggregating_state(descriptor)
+        ...     def process_element(self, value, ctx):
+        ...         self.mean.add(value)
+        ...         yield self.mean.get()
+        >>> numbers = env.from_collection([2, 4, 6], Types.INT())
+        >>> _ = numbers.key_by(lambda n: "all", Types.STRING()).process(RunningMean(), Types.DOUBLE()).collect_async()
+        >>> run_local(env).elements
+        [2.0, 3.0, 4.0]
+    """
 
 
 class ListState(MergingState[T, Iterable[T]]):
-    """State with a list of elements; `get` returns an iterable, which is empty without elements."""
+    """State with a list of elements; `get` returns an iterable, which is empty without elements.
+
+    Example:
+        >>> class Pairs(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.waiting = runtime_context.get_list_state(ListStateDescriptor("waiting", Types.INT()))
+        ...     def process_element(self, value, ctx):
+        ...         self.waiting.add(value)
+        ...         numbers = list(self.waiting)
+        ...         if len(numbers) == 2:
+        ...             self.waiting.clear()
+        ...             yield tuple(numbers)
+        >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
+        >>> _ = numbers.key_by(lambda n: "all", Types.STRING()).process(Pairs()).collect_async()
+        >>> run_local(env).elements
+        [(1, 2), (3, 4)]
+    """
 
     @abstractmethod
     def update(self, values: list[T]) -> None:
@@ -108,7 +209,22 @@ class ListState(MergingState[T, Iterable[T]]):
 
 
 class MapState(State, Generic[K, V]):
-    """State with a map, whose entries are read and written individually."""
+    """State with a map, whose entries are read and written individually.
+
+    Example:
+        >>> class FirstSeen(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         descriptor = MapStateDescriptor("seen", Types.STRING(), Types.BOOLEAN())
+        ...         self.seen = runtime_context.get_map_state(descriptor)
+        ...     def process_element(self, value, ctx):
+        ...         if value not in self.seen:
+        ...             self.seen[value] = True
+        ...             yield value
+        >>> words = env.from_collection(["to", "be", "to"], Types.STRING())
+        >>> _ = words.key_by(lambda word: "all", Types.STRING()).process(FirstSeen(), Types.STRING()).collect_async()
+        >>> run_local(env).elements
+        ['to', 'be']
+    """
 
     @abstractmethod
     def get(self, key: K) -> V | None:
@@ -163,7 +279,17 @@ class MapState(State, Generic[K, V]):
 
 
 class ReadOnlyBroadcastState(State, Generic[K, V]):
-    """Broadcast state as seen by the non-broadcast side."""
+    """Broadcast state as seen by the non-broadcast side.
+
+    Example:
+        >>> names = MapStateDescriptor("names", Types.INT(), Types.STRING())
+        >>> class WithName(BroadcastProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         state = ctx.get_broadcast_state(names)
+        ...         yield state[value] if value in state else "unknown"
+        ...     def process_broadcast_element(self, value, ctx):
+        ...         ctx.get_broadcast_state(names)[value[0]] = value[1]
+    """
 
     @abstractmethod
     def get(self, key: K) -> V | None:
@@ -200,7 +326,16 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
-    """State that every subtask holds in full; the broadcast side must write it identically in all subtasks."""
+    """State that every subtask holds in full; the broadcast side must write it identically in all subtasks.
+
+    Example:
+        >>> names = MapStateDescriptor("names", Types.INT(), Types.STRING())
+        >>> class WithName(BroadcastProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         yield ctx.get_broadcast_state(names).get(value)
+        ...     def process_broadcast_element(self, value, ctx):
+        ...         ctx.get_broadcast_state(names).put(*value)
+    """
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
@@ -289,14 +424,29 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
 
 
 class ValueStateDescriptor(StateDescriptor, Generic[T]):
-    """The descriptor of a `ValueState`."""
+    """The descriptor of a `ValueState`.
+
+    Example:
+        >>> class Count(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        ...     def process_element(self, value, ctx):
+        ...         self.count.update((self.count.value() or 0) + 1)
+        ...         yield value, self.count.value()
+    """
 
     def __init__(self, name: str, value_type_info: TypeInformation[T]) -> None:
         super().__init__(name, value_type_info)
 
 
 class ListStateDescriptor(StateDescriptor, Generic[T]):
-    """The descriptor of a `ListState`; `elem_type_info` is the type of one element."""
+    """The descriptor of a `ListState`; `elem_type_info` is the type of one element.
+
+    Example:
+        >>> descriptor = ListStateDescriptor("waiting", Types.TUPLE([Types.STRING(), Types.INT()]))
+        >>> descriptor.get_name()
+        'waiting'
+    """
 
     def __init__(self, name: str, elem_type_info: TypeInformation[T]) -> None:
         super().__init__(name, ListTypeInfo(elem_type_info))
@@ -304,7 +454,13 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
 
 
 class MapStateDescriptor(StateDescriptor, Generic[K, V]):
-    """The descriptor of a `MapState` or a broadcast state."""
+    """The descriptor of a `MapState` or a broadcast state.
+
+    Example:
+        >>> descriptor = MapStateDescriptor("visits", Types.STRING(), Types.LONG())
+        >>> descriptor.get_name()
+        'visits'
+    """
 
     def __init__(self, name: str, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         super().__init__(name, MapTypeInfo(key_type_info, value_type_info))
@@ -313,7 +469,13 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
 
 
 class ReducingStateDescriptor(StateDescriptor, Generic[T]):
-    """The descriptor of a `ReducingState`; `reduce_function` is a ReduceFunction or a function of two values."""
+    """The descriptor of a `ReducingState`; `reduce_function` is a ReduceFunction or a function of two values.
+
+    Example:
+        >>> descriptor = ReducingStateDescriptor("largest", max, Types.INT())
+        >>> descriptor.get_name()
+        'largest'
+    """
 
     def __init__(
         self, name: str, reduce_function: Reducer[T] | Callable[[T, T], T], type_info: TypeInformation[T]
@@ -329,7 +491,20 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
 
 
 class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
-    """The descriptor of an `AggregatingState`; `state_type_info` is the type of the accumulator."""
+    """The descriptor of an `AggregatingState`; `state_type_info` is the type of the accumulator.
+
+    Example:
+        >>> class Mean(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return 0, 0
+        ...     def add(self, value, accumulator):
+        ...         return accumulator[0] + value, accumulator[1] + 1
+        ...     def get_result(self, accumulator):
+        ...         return accumulator[0] / accumulator[1]
+        ...     def merge(self, acc_a, acc_b):
+        ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+        >>> descriptor = AggregatingStateDescriptor("mean", Mean(), Types.PICKLED_BYTE_ARRAY())
+    """
 
     def __init__(
         self, name: str, agg_function: Aggregator[IN, ACC, OUT], state_type_info: TypeInformation[ACC]

@@ -17,7 +17,11 @@ __all__ = [
 
 
 class StateBackend(ABC):
-    """The place where keyed state is stored."""
+    """The place where keyed state is stored.
+
+    Example:
+        >>> _ = env.set_state_backend(HashMapStateBackend())
+    """
 
     @abstractmethod
     def to_options(self) -> dict[str, str]:
@@ -25,7 +29,11 @@ class StateBackend(ABC):
 
 
 class HashMapStateBackend(StateBackend):
-    """A state backend that keeps state in memory."""
+    """A state backend that keeps state in memory.
+
+    Example:
+        >>> _ = env.set_state_backend(HashMapStateBackend())
+    """
 
     def to_options(self) -> dict[str, str]:
         """Return the state backend as options of a `Configuration`."""
@@ -45,7 +53,15 @@ class PredefinedOptions(Enum):
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """A state backend that keeps state in an embedded store on local disk, for state larger than memory."""
+    """A state backend that keeps state in an embedded store on local disk, for state larger than memory.
+
+    Example:
+        >>> backend = EmbeddedRocksDBStateBackend(enable_incremental_checkpointing=True)
+        >>> backend.set_db_storage_paths("/data/state")
+        >>> backend.get_db_storage_paths()
+        ['/data/state']
+        >>> _ = env.set_state_backend(backend)
+    """
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         self._incremental = bool(enable_incremental_checkpointing)
@@ -115,7 +131,14 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
 
 class CustomStateBackend(StateBackend):
-    """A state backend implemented in Java, which is not supported."""
+    """A state backend implemented in Java, which is not supported.
+
+    Example:
+        >>> CustomStateBackend(None)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: CustomStateBackend wraps a Java object; use ...
+    """
 
     def __init__(self, j_custom_state_backend: Any) -> None:
         raise NotImplementedError("CustomStateBackend wraps a Java object; use HashMapStateBackend")

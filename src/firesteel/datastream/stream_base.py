@@ -230,7 +230,12 @@ class StreamBase(OperatorSettings, Generic[T]):
 
 
 class DataStreamSink(OperatorSettings):
-    """A sink, whose settings can still be changed."""
+    """A sink, whose settings can still be changed.
+
+    Example:
+        >>> sink = env.from_collection([1, 2], Types.INT()).print()
+        >>> _ = sink.name("numbers").uid("print-numbers").set_parallelism(1)
+    """
 
     def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
         self._environment = environment

@@ -61,9 +61,12 @@ class StreamExecutionEnvironment(WithoutJava):
     """The context of one program: it holds the settings, creates the sources and starts the job.
 
     Example:
-        >>> env = StreamExecutionEnvironment.get_execution_environment()
-        >>> env.from_collection([1, 2, 3], type_info=Types.INT()).print()
-        >>> env.execute("numbers")
+        >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+        >>> _ = env.from_collection([1, 2, 3], type_info=Types.INT()).map(lambda n: n * n, Types.INT()).print()
+        >>> result = env.execute("squares")
+        1
+        4
+        9
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:

@@ -8,7 +8,21 @@ __all__ = ["TimerService"]
 
 
 class TimerService(ABC):
-    """Timers of the current key and the current time; all times are in ms since the epoch."""
+    """Timers of the current key and the current time; all times are in ms since the epoch.
+
+    Example:
+        >>> class Timeout(KeyedProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         ctx.timer_service().register_event_time_timer(ctx.timestamp() + 60_000)
+        ...         return []
+        ...     def on_timer(self, timestamp, ctx):
+        ...         yield ctx.get_current_key(), timestamp
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([1000], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> _ = numbers.key_by(lambda n: "all", Types.STRING()).process(Timeout()).collect_async()
+        >>> run_local(env).elements
+        [('all', 61000)]
+    """
 
     @abstractmethod
     def current_processing_time(self) -> int:

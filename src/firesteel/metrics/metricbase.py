@@ -7,11 +7,26 @@ from collections.abc import Callable
 
 
 class Metric(ABC):  # noqa: B024 - a marker, as in Flink
-    """A metric that can be registered in a `MetricGroup`."""
+    """A metric that can be registered in a `MetricGroup`.
+
+    Example:
+        >>> issubclass(Counter, Metric), issubclass(Meter, Metric), issubclass(Distribution, Metric)
+        (True, True, True)
+    """
 
 
 class Counter(Metric, ABC):
-    """A metric that counts up and down."""
+    """A metric that counts up and down.
+
+    Example:
+        >>> class Counted(MapFunction):
+        ...     def open(self, runtime_context):
+        ...         self.elements = runtime_context.get_metrics_group().counter("elements")
+        ...     def map(self, value):
+        ...         self.elements.inc()
+        ...         return value
+        >>> numbers = env.from_collection([1, 2], Types.INT()).map(Counted(), Types.INT())
+    """
 
     @abstractmethod
     def inc(self, n: int = 1) -> None:
@@ -27,7 +42,17 @@ class Counter(Metric, ABC):
 
 
 class Distribution(Metric, ABC):
-    """A metric of the sum, count, minimum, maximum and mean of the reported values."""
+    """A metric of the sum, count, minimum, maximum and mean of the reported values.
+
+    Example:
+        >>> class Measured(MapFunction):
+        ...     def open(self, runtime_context):
+        ...         self.lengths = runtime_context.get_metrics_group().distribution("lengths")
+        ...     def map(self, value):
+        ...         self.lengths.update(len(value))
+        ...         return value
+        >>> words = env.from_collection(["to", "be"], Types.STRING()).map(Measured(), Types.STRING())
+    """
 
     @abstractmethod
     def update(self, value: int) -> None:
@@ -35,7 +60,17 @@ class Distribution(Metric, ABC):
 
 
 class Meter(Metric, ABC):
-    """A metric of the rate of events per second."""
+    """A metric of the rate of events per second.
+
+    Example:
+        >>> class Rated(MapFunction):
+        ...     def open(self, runtime_context):
+        ...         self.rate = runtime_context.get_metrics_group().meter("rate", time_span_in_seconds=30)
+        ...     def map(self, value):
+        ...         self.rate.mark_event()
+        ...         return value
+        >>> numbers = env.from_collection([1, 2], Types.INT()).map(Rated(), Types.INT())
+    """
 
     @abstractmethod
     def mark_event(self, value: int = 1) -> None:
@@ -47,7 +82,19 @@ class Meter(Metric, ABC):
 
 
 class MetricGroup(ABC):
-    """A group of metrics and subgroups of an operator's subtask."""
+    """A group of metrics and subgroups of an operator's subtask.
+
+    Example:
+        >>> class Watched(MapFunction):
+        ...     def open(self, runtime_context):
+        ...         self.largest = 0
+        ...         group = runtime_context.get_metrics_group().add_group("orders")
+        ...         group.gauge("largest", lambda: self.largest)
+        ...     def map(self, value):
+        ...         self.largest = max(self.largest, value)
+        ...         return value
+        >>> amounts = env.from_collection([30, 20], Types.INT()).map(Watched(), Types.INT())
+    """
 
     @abstractmethod
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:

@@ -27,6 +27,10 @@ class StateSummary:
         key_type: Python class of the first key.
         value_type: Python class of the first value.
         keys: The first keys.
+
+    Example:
+        >>> StateSummary("count", "value", has_ttl=True, entries=3).shown_kind
+        'value with ttl'
     """
 
     name: str
@@ -67,6 +71,14 @@ class OperatorSummary:
         parallelism: Number of its subtasks.
         max_parallelism: Number of key groups.
         states: Its keyed and broadcast states.
+
+    Example:
+        >>> counter, count = OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG())
+        >>> writer = SavepointWriter.new_savepoint(max_parallelism=128)
+        >>> path = writer.with_keyed_state(counter, count, [("a", 1)], key_type=Types.STRING()).write("savepoint")
+        >>> [operator] = inspect_savepoint(path).operators
+        >>> operator.max_parallelism, [state.name for state in operator.states]
+        (128, ['count'])
     """
 
     operator_id: str
@@ -91,6 +103,14 @@ class SavepointSummary:
         files: Number of its state files.
         bytes: Total size of its state files.
         operators: All operators, including those without keyed or broadcast state.
+
+    Example:
+        >>> counter, count = OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG())
+        >>> writer = SavepointWriter.new_savepoint(max_parallelism=128)
+        >>> path = writer.with_keyed_state(counter, count, [("a", 1)], key_type=Types.STRING()).write("savepoint")
+        >>> summary = inspect_savepoint(path)
+        >>> summary.is_savepoint, summary.operators[0].states[0].keys
+        (True, ["'a'"])
     """
 
     path: str
@@ -144,6 +164,13 @@ def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None)
     Raises:
         CheckpointNotFoundError: there is no checkpoint at the path.
         StateFileError: a file is missing or damaged.
+
+    Example:
+        >>> counter, count = OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG())
+        >>> writer = SavepointWriter.new_savepoint(max_parallelism=128)
+        >>> path = writer.with_keyed_state(counter, count, [("a", 1)], key_type=Types.STRING()).write("savepoint")
+        >>> inspect_savepoint(path).operators[0].states[0].entries
+        1
     """
     files = SavepointFiles(path, configuration)
     metadata = files.metadata

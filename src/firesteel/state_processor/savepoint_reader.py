@@ -52,9 +52,11 @@ class SavepointReader:
     State with a time to live may include expired values that were not removed yet.
 
     Example:
-        reader = SavepointReader.read("s3://bucket/savepoints/savepoint-1a2b3c")
-        for key, count in reader.read_keyed_state(OperatorIdentifier.for_uid("counter"), "count"):
-            print(key, count)
+        >>> counter, count = OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG())
+        >>> writer = SavepointWriter.new_savepoint(max_parallelism=128)
+        >>> path = writer.with_keyed_state(counter, count, [("a", 1)], key_type=Types.STRING()).write("savepoint")
+        >>> list(SavepointReader.read(path).read_keyed_state(counter, "count"))
+        [('a', 1)]
     """
 
     def __init__(self, files: SavepointFiles) -> None:

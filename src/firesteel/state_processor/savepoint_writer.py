@@ -47,12 +47,11 @@ class SavepointWriter:
     """Modifies the keyed state of a savepoint, or creates a new one, and writes it to another directory.
 
     Example:
-        counts = ((word, 0) for word in words)
-        writer = SavepointWriter.from_existing_savepoint("/savepoints/old")
-        writer.with_keyed_state(
-            OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG()), counts, Types.STRING()
-        )
-        writer.write("/savepoints/new")
+        >>> counter, count = OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG())
+        >>> writer = SavepointWriter.new_savepoint(max_parallelism=128)
+        >>> path = writer.with_keyed_state(counter, count, [("a", 1)], key_type=Types.STRING()).write("savepoint")
+        >>> list(SavepointReader.read(path).read_keyed_state(counter, "count"))
+        [('a', 1)]
     """
 
     def __init__(self, source: SavepointFiles | None, max_parallelism: int, files: Files) -> None:

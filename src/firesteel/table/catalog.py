@@ -58,7 +58,14 @@ __all__ = [
 
 
 class HiveCatalog(Catalog):
-    """Hive's metastore; creating it raises NotImplementedError."""
+    """Hive's metastore; creating it raises NotImplementedError.
+
+    Example:
+        >>> HiveCatalog("hive")
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: There is no Hive connector; declare its tables with the filesystem connector
+    """
 
     def __init__(
         self,

@@ -75,7 +75,12 @@ class ObjectPath:
 
 
 class ObjectIdentifier:
-    """Catalog, database and name of an object."""
+    """Catalog, database and name of an object.
+
+    Example:
+        >>> ObjectIdentifier.of("shop", "default", "orders").as_serializable_string()
+        '`shop`.`default`.`orders`'
+    """
 
     def __init__(self, catalog_name: str, database_name: str, object_name: str) -> None:
         self._path = (catalog_name, database_name, object_name)
@@ -148,7 +153,14 @@ class _Described(_Copyable):
 
 
 class CatalogDatabase(_Described):
-    """A database."""
+    """A database.
+
+    Example:
+        >>> catalog = GenericInMemoryCatalog("shop")
+        >>> catalog.create_database("archive", CatalogDatabase.create_instance({"owner": "Ann"}, "Old orders"), False)
+        >>> catalog.get_database("archive").get_properties()
+        {'owner': 'Ann'}
+    """
 
     @staticmethod
     def create_instance(properties: dict[str, str], comment: str | None = None) -> CatalogDatabase:
@@ -157,7 +169,12 @@ class CatalogDatabase(_Described):
 
 
 class CatalogPartition(_Described):
-    """A partition of a table."""
+    """A partition of a table.
+
+    Example:
+        >>> CatalogPartition.create_instance({"owner": "Ann"}, "Orders of May").get_comment()
+        'Orders of May'
+    """
 
     @staticmethod
     def create_instance(properties: dict[str, str], comment: str | None = None) -> CatalogPartition:
@@ -166,7 +183,12 @@ class CatalogPartition(_Described):
 
 
 class CatalogPartitionSpec:
-    """The values of a partition's columns."""
+    """The values of a partition's columns.
+
+    Example:
+        >>> CatalogPartitionSpec({"year": "2026", "month": "05"}).get_partition_spec()
+        {'year': '2026', 'month': '05'}
+    """
 
     def __init__(self, partition_spec: dict[str, str]) -> None:
         self._partition_spec = dict(partition_spec)
@@ -197,6 +219,15 @@ class CatalogBaseTable(_Copyable):
         text: The SQL text of the query of a view.
         view_columns: The column names of a view; empty for those of its query.
         distribution: The clause DISTRIBUTED BY.
+
+    Example:
+        >>> orders = CatalogBaseTable.create_table(
+        ...     TableSchema(["id"], [DataTypes.BIGINT()]), [], {"connector": "datagen"}, "All orders"
+        ... )
+        >>> catalog = GenericInMemoryCatalog("shop")
+        >>> catalog.create_table(ObjectPath("default", "orders"), orders, ignore_if_exists=False)
+        >>> catalog.get_table(ObjectPath("default", "orders")).get_options()
+        {'connector': 'datagen'}
     """
 
     def __init__(
@@ -289,7 +320,13 @@ class CatalogBaseTable(_Copyable):
 
 
 class CatalogFunction(_Copyable):
-    """A function, identified by its Python object (`module.attribute`) or Java class."""
+    """A function, identified by its Python object (`module.attribute`) or Java class.
+
+    Example:
+        >>> function = CatalogFunction.create_instance("my_package.functions.shout")
+        >>> function.get_class_name(), function.get_function_language()
+        ('my_package.functions.shout', 'Python')
+    """
 
     def __init__(self, class_name: str, function_language: str = "Python") -> None:
         self._class_name = class_name
@@ -322,7 +359,14 @@ class CatalogFunction(_Copyable):
 
 
 class CatalogModel(_Copyable):
-    """A machine learning model; it can be stored but not executed."""
+    """A machine learning model; it can be stored but not executed.
+
+    Example:
+        >>> rows = Schema.new_builder().column("text", DataTypes.STRING()).build()
+        >>> labels = Schema.new_builder().column("label", DataTypes.STRING()).build()
+        >>> CatalogModel.create_model(rows, labels, {"provider": "openai"}, "Labels of texts").get_comment()
+        'Labels of texts'
+    """
 
     def __init__(
         self, input_schema: Schema, output_schema: Schema, options: dict[str, str], comment: str | None
@@ -352,7 +396,16 @@ class CatalogModel(_Copyable):
 
 
 class CatalogDescriptor:
-    """The definition of a catalog: its name, options and comment."""
+    """The definition of a catalog: its name, options and comment.
+
+    Example:
+        >>> configuration = Configuration()
+        >>> _ = configuration.set_string("type", "generic_in_memory")
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> table_env.create_catalog("shop", CatalogDescriptor.of("shop", configuration))
+        >>> table_env.list_catalogs()
+        ['default_catalog', 'shop']
+    """
 
     def __init__(self, catalog_name: str, configuration: Configuration, comment: str | None = None) -> None:
         self.catalog_name = catalog_name
@@ -366,4 +419,9 @@ class CatalogDescriptor:
 
 
 class Procedure:
-    """A procedure; catalogs have none."""
+    """A procedure; catalogs have none.
+
+    Example:
+        >>> GenericInMemoryCatalog("shop").list_procedures("default")
+        []
+    """

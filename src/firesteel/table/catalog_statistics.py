@@ -7,7 +7,12 @@ from typing import Any, Self
 
 
 class CatalogTableStatistics:
-    """The size of a table."""
+    """The size of a table.
+
+    Example:
+        >>> CatalogTableStatistics(row_count=1000, field_count=3, total_size=80_000).get_row_count()
+        1000
+    """
 
     def __init__(
         self,
@@ -49,7 +54,12 @@ class CatalogTableStatistics:
 
 
 class CatalogColumnStatistics:
-    """Statistics by column."""
+    """Statistics by column.
+
+    Example:
+        >>> CatalogColumnStatistics({"id": {"max": 100}}).get_column_statistics_data()
+        {'id': {'max': 100}}
+    """
 
     def __init__(
         self, column_statistics_data: dict[str, Any] | None = None, properties: dict[str, str] | None = None

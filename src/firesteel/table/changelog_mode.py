@@ -9,7 +9,14 @@ __all__ = ["ChangelogMode"]
 
 
 class ChangelogMode:
-    """The kinds of rows in a changelog (Flink: `ChangelogMode`)."""
+    """The kinds of rows in a changelog (Flink: `ChangelogMode`).
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> words = table_env.from_elements([("to", 1), ("be", 1), ("to", 1)], ["word", "n"])
+        >>> totals = words.group_by(col("word")).select(col("word"), col("n").sum.alias("total"))
+        >>> stream = table_env.to_changelog_stream(totals, None, ChangelogMode.all())
+    """
 
     def __init__(self, kinds: frozenset[Kind]) -> None:
         self._kinds = kinds

@@ -12,7 +12,14 @@ __all__ = ["CompiledPlan"]
 
 
 class CompiledPlan:
-    """A compiled plan; not supported, as plans are created whenever a statement runs."""
+    """A compiled plan; not supported, as plans are created whenever a statement runs.
+
+    Example:
+        >>> CompiledPlan()
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: ...
+    """
 
     def __init__(self, plan: Any = None, t_env: Any = None) -> None:
         raise _refused()

@@ -14,7 +14,17 @@ V = TypeVar("V")
 
 
 class DataView(ABC):
-    """A collection that is part of an accumulator."""
+    """A collection that is part of an accumulator.
+
+    Example:
+        >>> words = ListView()
+        >>> words.add_all(["to", "be"])
+        >>> list(words)
+        ['to', 'be']
+        >>> words.clear()
+        >>> list(words)
+        []
+    """
 
     @abstractmethod
     def clear(self) -> None:
@@ -22,7 +32,27 @@ class DataView(ABC):
 
 
 class ListView(DataView, Generic[T]):
-    """A list that is part of an accumulator; its type is `DataTypes.LIST_VIEW`."""
+    """A list that is part of an accumulator; its type is `DataTypes.LIST_VIEW`.
+
+    Example:
+        >>> class Concatenate(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return Row(ListView())
+        ...     def accumulate(self, accumulator, value):
+        ...         accumulator[0].add(value)
+        ...     def get_value(self, accumulator):
+        ...         return " ".join(accumulator[0])
+        ...     def get_accumulator_type(self):
+        ...         return DataTypes.ROW([DataTypes.FIELD("words", DataTypes.LIST_VIEW(DataTypes.STRING()))])
+        ...     def get_result_type(self):
+        ...         return DataTypes.STRING()
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> words = table_env.from_elements([("to",), ("be",)], ["word"])
+        >>> text = words.select(udaf(Concatenate())(col("word")).alias("text"))
+        >>> _ = table_env.to_changelog_stream(text).collect_async()
+        >>> run_local(env).elements[-1]
+        Row(text='to be')
+    """
 
     def __init__(self) -> None:
         self._list: list[T] = []
@@ -53,7 +83,28 @@ class ListView(DataView, Generic[T]):
 
 
 class MapView(Generic[K, V]):
-    """A map that is part of an accumulator; its type is `DataTypes.MAP_VIEW`."""
+    """A map that is part of an accumulator; its type is `DataTypes.MAP_VIEW`.
+
+    Example:
+        >>> class CountDistinct(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return Row(MapView())
+        ...     def accumulate(self, accumulator, value):
+        ...         accumulator[0][value] = True
+        ...     def get_value(self, accumulator):
+        ...         return len(list(accumulator[0].keys()))
+        ...     def get_accumulator_type(self):
+        ...         seen = DataTypes.MAP_VIEW(DataTypes.STRING(), DataTypes.BOOLEAN())
+        ...         return DataTypes.ROW([DataTypes.FIELD("seen", seen)])
+        ...     def get_result_type(self):
+        ...         return DataTypes.BIGINT()
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> words = table_env.from_elements([("to",), ("be",), ("to",)], ["word"])
+        >>> distinct = words.select(udaf(CountDistinct())(col("word")).alias("n"))
+        >>> _ = table_env.to_changelog_stream(distinct).collect_async()
+        >>> run_local(env).elements[-1]
+        Row(n=2)
+    """
 
     def __init__(self) -> None:
         self._dict: dict[K, V] = {}

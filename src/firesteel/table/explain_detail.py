@@ -6,7 +6,14 @@ __all__ = ["ExplainDetail"]
 
 
 class ExplainDetail:
-    """Additional information in the output of `explain`."""
+    """Additional information in the output of `explain`.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> words = table_env.from_elements([("to", 1)], ["word", "n"])
+        >>> "changelogMode=[I]" in words.explain(ExplainDetail.CHANGELOG_MODE)
+        True
+    """
 
     ESTIMATED_COST = 0
     CHANGELOG_MODE = 1

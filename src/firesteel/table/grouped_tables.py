@@ -33,7 +33,20 @@ class _Stage:
 
 
 class GroupedTable(_Stage):
-    """A table whose rows are grouped (Flink: `GroupedTable`)."""
+    """A table whose rows are grouped (Flink: `GroupedTable`).
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> words = table_env.from_elements([("to", 1), ("be", 1), ("to", 1)], ["word", "n"])
+        >>> totals = words.group_by(col("word")).select(col("word"), col("n").sum.alias("total"))
+        >>> _ = table_env.to_changelog_stream(totals).collect_async()
+        >>> for row in run_local(env).elements:
+        ...     print(row.get_row_kind(), row)
+        +I Row(word='to', total=1)
+        +I Row(word='be', total=1)
+        -U Row(word='to', total=1)
+        +U Row(word='to', total=2)
+    """
 
     def __init__(self, query: queries.Resolved, t_env: TableEnvironment, keys: tuple[Any, ...]) -> None:
         super().__init__(query, t_env)
@@ -65,7 +78,19 @@ class GroupedTable(_Stage):
 
 
 class GroupWindowedTable(_Stage):
-    """A table whose rows are assigned to windows (Flink: `GroupWindowedTable`)."""
+    """A table whose rows are assigned to windows (Flink: `GroupWindowedTable`).
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> ddl = "ts TIMESTAMP(3), price INT, WATERMARK FOR ts AS ts"
+        >>> _ = table_env.execute_sql(f"CREATE TABLE orders ({ddl}) WITH ('connector' = 'datagen')")
+        >>> windows = table_env.from_path("orders").window(Tumble.over(lit(5).minutes).on(col("ts")).alias("w"))
+        >>> sales = windows.group_by(col("w")).select(col("w").end.alias("until"), col("price").sum.alias("sales"))
+        >>> print(sales.get_schema())
+        root
+         |-- until: TIMESTAMP(3)
+         |-- sales: INT
+    """
 
     def __init__(self, query: queries.Resolved, t_env: TableEnvironment, window: Alias) -> None:
         super().__init__(query, t_env)
@@ -89,7 +114,17 @@ class GroupWindowedTable(_Stage):
 
 
 class WindowGroupedTable(_Stage):
-    """A table whose rows are grouped by windows (Flink: `WindowGroupedTable`)."""
+    """A table whose rows are grouped by windows (Flink: `WindowGroupedTable`).
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> ddl = "ts TIMESTAMP(3), item STRING, WATERMARK FOR ts AS ts"
+        >>> _ = table_env.execute_sql(f"CREATE TABLE orders ({ddl}) WITH ('connector' = 'datagen')")
+        >>> windows = table_env.from_path("orders").window(Tumble.over(lit(5).minutes).on(col("ts")).alias("w"))
+        >>> counts = windows.group_by(col("w"), col("item")).select(col("item"), col("item").count.alias("n"))
+        >>> counts.get_schema().get_field_names()
+        ['item', 'n']
+    """
 
     def __init__(self, query: queries.Resolved, t_env: TableEnvironment, keys: tuple[Any, ...]) -> None:
         super().__init__(query, t_env)
@@ -114,7 +149,16 @@ class WindowGroupedTable(_Stage):
 
 
 class OverWindowedTable(_Stage):
-    """A table with windows over the rows around each row (Flink: `OverWindowedTable`)."""
+    """A table with windows over the rows around each row (Flink: `OverWindowedTable`).
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> words = table_env.from_elements([("to", 1), ("be", 2), ("to", 3)], ["word", "n"])
+        >>> window = Over.partition_by(col("word")).order_by(col("n")).preceding(UNBOUNDED_RANGE).alias("w")
+        >>> running = words.over_window(window).select(col("word"), col("n").sum.over(col("w")).alias("total"))
+        >>> running.get_schema().get_field_names()
+        ['word', 'total']
+    """
 
     def __init__(
         self, query: queries.Resolved, t_env: TableEnvironment, windows: tuple[tuple[str, WindowSpec], ...]

@@ -28,6 +28,9 @@ class JdbcCatalog(Catalog):
 
     Raises:
         CatalogException: the kind of database is not supported.
+
+    Example:
+        >>> catalog = JdbcCatalog("shop", "shop", "reader", "secret", "jdbc:postgresql://localhost:5432")
     """
 
     def __init__(

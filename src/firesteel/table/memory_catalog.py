@@ -42,6 +42,13 @@ class GenericInMemoryCatalog(Catalog):
     Args:
         name: The name of the catalog, for messages.
         default_database: The name of its first database.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> table_env.register_catalog("shop", GenericInMemoryCatalog("shop", "sales"))
+        >>> table_env.use_catalog("shop")
+        >>> table_env.get_current_database()
+        'sales'
     """
 
     def __init__(self, name: str, default_database: str = "default") -> None:

@@ -10,6 +10,11 @@ class Module:
 
     Args:
         name: Its name.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> table_env.list_modules()
+        ['core']
     """
 
     def __init__(self, name: str = "core") -> None:
@@ -24,7 +29,13 @@ class HiveModule(Module):
 
 
 class ModuleEntry:
-    """A module, and whether functions are looked up in it."""
+    """A module, and whether functions are looked up in it.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> [(entry.name(), entry.used()) for entry in table_env.list_full_modules()]
+        [('core', True)]
+    """
 
     def __init__(self, name: str, used: bool) -> None:
         self._name = name

@@ -9,7 +9,11 @@ __all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanRef
 
 
 class PlanReference:
-    """A reference to a compiled plan."""
+    """A reference to a compiled plan.
+
+    Example:
+        >>> reference = PlanReference.from_file("/data/plan.json")
+    """
 
     def __init__(self, content: Any) -> None:
         self._content = content

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 class Column:
-    """A column with its type (Flink: `catalog.Column`)."""
+    """A column with its type (Flink: `catalog.Column`).
+
+    Example:
+        >>> column = Column.physical("id", DataTypes.BIGINT()).with_comment("Number of the order")
+        >>> column.get_name(), column.is_physical(), column.get_comment()
+        ('id', True, 'Number of the order')
+    """
 
     def __init__(self, column: base.Column) -> None:
         self._column = column
@@ -98,7 +104,12 @@ class Column:
 
 
 class PhysicalColumn(Column):
-    """A column that the connector stores."""
+    """A column that the connector stores.
+
+    Example:
+        >>> print(Column.physical("id", DataTypes.BIGINT()))
+        `id` BIGINT
+    """
 
     def copy(self, new_data_type: DataType) -> Column:  # the name of the parameter is PyFlink's
         """Return the column with another type."""
@@ -106,7 +117,15 @@ class PhysicalColumn(Column):
 
 
 class ComputedColumn(Column):
-    """A column that is computed."""
+    """A column that is computed.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> ddl = "id INT, doubled AS id * 2"
+        >>> _ = table_env.execute_sql(f"CREATE TABLE orders ({ddl}) WITH ('connector' = 'datagen')")
+        >>> table_env.from_path("orders").get_resolved_schema().get_column_names()
+        ['id', 'doubled']
+    """
 
     def copy(self, new_data_type: DataType) -> Column:  # the name of the parameter is PyFlink's
         """Return the column with another type."""
@@ -118,7 +137,13 @@ class ComputedColumn(Column):
 
 
 class MetadataColumn(Column):
-    """A column of metadata."""
+    """A column of metadata.
+
+    Example:
+        >>> column = Column.metadata("time", DataTypes.TIMESTAMP_LTZ(3), "timestamp", is_virtual=True)
+        >>> column.get_metadata_key(), column.is_virtual()
+        ('timestamp', True)
+    """
 
     def copy(self, new_data_type: DataType) -> Column:  # the name of the parameter is PyFlink's
         """Return the column with another type."""
@@ -147,7 +172,16 @@ def column_extras(column: base.Column) -> str | None:
 
 
 class WatermarkSpec:
-    """A rowtime attribute and its watermarks."""
+    """A rowtime attribute and its watermarks.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> ddl = "ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
+        >>> _ = table_env.execute_sql(f"CREATE TABLE orders ({ddl}) WITH ('connector' = 'datagen')")
+        >>> [watermark] = table_env.from_path("orders").get_resolved_schema().get_watermark_specs()
+        >>> watermark.get_rowtime_attribute()
+        'ts'
+    """
 
     def __init__(self, rowtime_attribute: str, watermark_expression: ResolvedExpression) -> None:
         self._rowtime_attribute = rowtime_attribute
@@ -178,7 +212,13 @@ class WatermarkSpec:
 
 
 class Constraint:
-    """A constraint of a table."""
+    """A constraint of a table.
+
+    Example:
+        >>> constraint = UniqueConstraint.primary_key("pk", ["id"])
+        >>> constraint.get_name(), constraint.is_enforced()
+        ('pk', False)
+    """
 
     class ConstraintType(Enum):
         """Kinds of constraints."""
@@ -211,7 +251,12 @@ class Constraint:
 
 
 class UniqueConstraint(Constraint):
-    """A primary key."""
+    """A primary key.
+
+    Example:
+        >>> UniqueConstraint.primary_key("pk", ["id"]).get_columns()
+        ['id']
+    """
 
     def __init__(self, name: str, columns: list[str]) -> None:
         super().__init__(name)
@@ -243,7 +288,13 @@ class UniqueConstraint(Constraint):
 
 
 class ResolvedSchema:
-    """The columns of a table with types, its watermarks and primary key (Flink: `ResolvedSchema`)."""
+    """The columns of a table with types, its watermarks and primary key (Flink: `ResolvedSchema`).
+
+    Example:
+        >>> schema = ResolvedSchema.physical(["id", "name"], [DataTypes.BIGINT(), DataTypes.STRING()])
+        >>> schema.get_column_names(), schema.get_column("id").is_physical()
+        (['id', 'name'], True)
+    """
 
     def __init__(
         self,

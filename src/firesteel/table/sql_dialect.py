@@ -6,7 +6,13 @@ __all__ = ["SqlDialect"]
 
 
 class SqlDialect:
-    """The dialect of statements; only Flink's own is supported."""
+    """The dialect of statements; only Flink's own is supported.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> table_env.get_config().get_sql_dialect() == SqlDialect.DEFAULT
+        True
+    """
 
     DEFAULT = 0
     HIVE = 1

@@ -20,7 +20,18 @@ __all__ = ["StatementSet"]
 
 
 class StatementSet:
-    """INSERTs that are planned together and run as one job (Flink: `StatementSet`)."""
+    """INSERTs that are planned together and run as one job (Flink: `StatementSet`).
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> for name in ("orders", "archive"):
+        ...     _ = table_env.execute_sql(f"CREATE TABLE {name} (id BIGINT) WITH ('connector' = 'blackhole')")
+        >>> ids = table_env.from_elements([(1,), (2,)], ["id"])
+        >>> statements = table_env.create_statement_set()
+        >>> _ = statements.add(ids.insert_into("orders")).add_insert("archive", ids.filter(col("id") > 1))
+        >>> "archive" in statements.explain()
+        True
+    """
 
     def __init__(self, t_env: TableEnvironment) -> None:
         self._t_env = t_env

@@ -25,7 +25,12 @@ def option_key(key: str | ConfigOption[Any]) -> str:
 
 
 class FormatDescriptor:
-    """A format with its options; the keys are not prefixed with the name of the format."""
+    """A format with its options; the keys are not prefixed with the name of the format.
+
+    Example:
+        >>> json = FormatDescriptor.for_format("json").option("ignore-parse-errors", "true").build()
+        >>> descriptor = TableDescriptor.for_connector("filesystem").option("path", "/data/in").format(json).build()
+    """
 
     def __init__(self, format: str, options: dict[str, str]) -> None:
         self._format = format

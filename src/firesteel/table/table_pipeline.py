@@ -15,7 +15,15 @@ __all__ = ["TablePipeline"]
 
 
 class TablePipeline:
-    """A query that is to be written to a table (Flink: `TablePipeline`)."""
+    """A query that is to be written to a table (Flink: `TablePipeline`).
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> _ = table_env.execute_sql("CREATE TABLE orders (id BIGINT) WITH ('connector' = 'blackhole')")
+        >>> pipeline = table_env.from_elements([(1,), (2,)], ["id"]).insert_into("orders")
+        >>> print(pipeline.get_sink_identifier())
+        `default_catalog`.`default_database`.`orders`
+    """
 
     def __init__(self, t_env: TableEnvironment, node: Any, path: tuple[str, ...], overwrite: bool) -> None:
         self._t_env = t_env

@@ -68,6 +68,17 @@ class TableResult:
         job_client: The client of the job, or None.
         kind: A `ResultKind`.
         style: The style in which `print` shows the rows.
+
+    Example:
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> _ = table_env.execute_sql("CREATE TABLE orders (id INT) WITH ('connector' = 'blackhole')")
+        >>> table_env.execute_sql("DESCRIBE orders").print()
+        +------+------+------+-----+--------+-----------+
+        | name | type | null | key | extras | watermark |
+        +------+------+------+-----+--------+-----------+
+        |   id |  INT | TRUE |     |        |           |
+        +------+------+------+-----+--------+-----------+
+        1 row in set
     """
 
     def __init__(

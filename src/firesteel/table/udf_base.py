@@ -11,7 +11,16 @@ ACC = TypeVar("ACC")
 
 
 class FunctionContext:
-    """The runtime context of a function (Flink: `table.functions.FunctionContext`)."""
+    """The runtime context of a function (Flink: `table.functions.FunctionContext`).
+
+    Example:
+        >>> class Discount(ScalarFunction):
+        ...     def open(self, function_context):
+        ...         self.rate = float(function_context.get_job_parameter("discount", "0.1"))
+        ...     def eval(self, price):
+        ...         return price * (1 - self.rate)
+        >>> discount = udf(Discount(), result_type=DataTypes.DOUBLE())
+    """
 
     def __init__(
         self,
@@ -73,7 +82,18 @@ class FunctionContext:
 
 
 class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract methods
-    """Base of user-defined functions (Flink: `UserDefinedFunction`)."""
+    """Base of user-defined functions (Flink: `UserDefinedFunction`).
+
+    Example:
+        >>> class Discount(ScalarFunction):
+        ...     def open(self, function_context):
+        ...         self.rate = float(function_context.get_job_parameter("discount", "0.1"))
+        ...     def eval(self, price):
+        ...         return price * (1 - self.rate)
+        ...     def is_deterministic(self):
+        ...         return True
+        >>> discount = udf(Discount(), result_type=DataTypes.DOUBLE())
+    """
 
     def open(self, function_context: FunctionContext) -> None:  # noqa: B027 - need not be overridden
         """Initialize the function; called once per subtask before the first call."""
@@ -87,7 +107,19 @@ class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract met
 
 
 class ScalarFunction(UserDefinedFunction):
-    """A function that returns one value per row."""
+    """A function that returns one value per row.
+
+    Example:
+        >>> class Shout(ScalarFunction):
+        ...     def eval(self, text):
+        ...         return text.upper() + "!"
+        >>> shout = udf(Shout(), result_type=DataTypes.STRING())
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> words = table_env.from_elements([("to",), ("be",)], ["word"])
+        >>> _ = table_env.to_data_stream(words.select(shout(col("word")).alias("loud"))).collect_async()
+        >>> run_local(env).elements
+        [Row(loud='TO!'), Row(loud='BE!')]
+    """
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
@@ -95,7 +127,14 @@ class ScalarFunction(UserDefinedFunction):
 
 
 class AsyncScalarFunction(UserDefinedFunction):
-    """A scalar function whose `eval` is a coroutine. It can be declared, but queries that call it are rejected."""
+    """A scalar function whose `eval` is a coroutine. It can be declared, but queries that call it are rejected.
+
+    Example:
+        >>> class LookUp(AsyncScalarFunction):
+        ...     async def eval(self, number):
+        ...         return f"user {number}"
+        >>> look_up = udf(LookUp(), result_type=DataTypes.STRING())
+    """
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:
@@ -103,7 +142,20 @@ class AsyncScalarFunction(UserDefinedFunction):
 
 
 class TableFunction(UserDefinedFunction):
-    """A function that returns any number of rows per row."""
+    """A function that returns any number of rows per row.
+
+    Example:
+        >>> class Words(TableFunction):
+        ...     def eval(self, line):
+        ...         yield from line.split()
+        >>> words = udtf(Words(), result_types=[DataTypes.STRING()])
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> lines = table_env.from_elements([("to be",), ("or not",)], ["line"])
+        >>> split = lines.join_lateral(words(col("line")).alias("word")).select(col("word"))
+        >>> _ = table_env.to_data_stream(split).collect_async()
+        >>> run_local(env).elements
+        [Row(word='to'), Row(word='be'), Row(word='or'), Row(word='not')]
+    """
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
@@ -111,7 +163,12 @@ class TableFunction(UserDefinedFunction):
 
 
 class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
-    """The base of aggregate functions with an accumulator."""
+    """The base of aggregate functions with an accumulator.
+
+    Example:
+        >>> issubclass(AggregateFunction, ImperativeAggregateFunction)
+        True
+    """
 
     @abstractmethod
     def create_accumulator(self) -> ACC:
@@ -142,7 +199,29 @@ class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
 
 
 class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
-    """An aggregate function that returns one value per group."""
+    """An aggregate function that returns one value per group.
+
+    Example:
+        >>> class Mean(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return Row(0.0, 0)
+        ...     def accumulate(self, accumulator, value):
+        ...         accumulator[0] += value
+        ...         accumulator[1] += 1
+        ...     def get_value(self, accumulator):
+        ...         return accumulator[0] / accumulator[1]
+        ...     def get_accumulator_type(self):
+        ...         return DataTypes.ROW(
+        ...             [DataTypes.FIELD("sum", DataTypes.DOUBLE()), DataTypes.FIELD("count", DataTypes.BIGINT())]
+        ...         )
+        ...     def get_result_type(self):
+        ...         return DataTypes.DOUBLE()
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> numbers = table_env.from_elements([(2,), (4,)], ["n"])
+        >>> _ = table_env.to_changelog_stream(numbers.select(udaf(Mean())(col("n")).alias("mean"))).collect_async()
+        >>> run_local(env).elements[-1]
+        Row(mean=3.0)
+    """
 
     @abstractmethod
     def get_value(self, accumulator: ACC) -> T:
@@ -150,7 +229,27 @@ class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
 
 
 class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
-    """An aggregate function that returns any number of rows per group."""
+    """An aggregate function that returns any number of rows per group.
+
+    Example:
+        >>> class TopTwo(TableAggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return [None, None]
+        ...     def accumulate(self, accumulator, value):
+        ...         known = [number for number in accumulator if number is not None]
+        ...         accumulator[:] = (sorted([*known, value], reverse=True) + [None])[:2]
+        ...     def emit_value(self, accumulator):
+        ...         for number in accumulator:
+        ...             if number is not None:
+        ...                 yield Row(number)
+        ...     def get_accumulator_type(self):
+        ...         return DataTypes.ARRAY(DataTypes.BIGINT())
+        ...     def get_result_type(self):
+        ...         return DataTypes.ROW([DataTypes.FIELD("n", DataTypes.BIGINT())])
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> numbers = table_env.from_elements([("a", 2), ("a", 4), ("a", 3)], ["key", "n"])
+        >>> top = numbers.group_by(col("key")).flat_aggregate(udtaf(TopTwo())(col("n")).alias("top")).select(col("top"))
+    """
 
     @abstractmethod
     def emit_value(self, accumulator: ACC) -> Iterable[T]:

@@ -31,7 +31,12 @@ __all__ = [
 
 
 class GroupWindow:
-    """A window for `Table.window`: an `Alias` around a call of TUMBLE, HOP or SESSION."""
+    """A window for `Table.window`: an `Alias` around a call of TUMBLE, HOP or SESSION.
+
+    Example:
+        >>> isinstance(Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w"), GroupWindow)
+        True
+    """
 
     def __init__(self, node: Alias) -> None:
         self._node = node
@@ -143,7 +148,13 @@ class SessionWithGapOnTime(_OnTime):
 
 
 class OverWindow:
-    """A window for `Table.over_window`: its name and a `WindowSpec`."""
+    """A window for `Table.over_window`: its name and a `WindowSpec`.
+
+    Example:
+        >>> window = Over.order_by(col("rowtime")).preceding(lit(1).minutes).alias("w")
+        >>> isinstance(window, OverWindow)
+        True
+    """
 
     def __init__(self, name: str, spec: WindowSpec) -> None:
         self._name = name

@@ -49,6 +49,11 @@ class Fault:
         stage: Number of the stage.
         slot: Number of the slot.
         after_rows: Number of output rows before the failure.
+
+    Example:
+        >>> _ = env.from_collection([1, 2, 3], Types.INT()).map(lambda n: n * 10, Types.INT()).collect_async()
+        >>> run_local(env, faults=[Fault(batch=0, stage=0, slot=0, after_rows=1)]).elements
+        [10, 20, 30]
     """
 
     batch: int
@@ -69,6 +74,12 @@ class LocalResult:
         batches: Number of batches.
         stages: Number of stages of the job.
         savepoint: Directory of the savepoint, if one was taken.
+
+    Example:
+        >>> _ = env.from_collection([1, 2, 3], Types.INT()).print()
+        >>> result = run_local(env)
+        >>> result.lines, result.stages
+        (['1', '2', '3'], 1)
     """
 
     lines: list[str] = field(default_factory=list)

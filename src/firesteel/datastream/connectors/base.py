@@ -51,6 +51,10 @@ class SourceSplit:
         start: The first position that can still be read.
         is_finished: `end` will not grow any more although the source is unbounded. After `end` the split no longer
             holds back watermarks.
+
+    Example:
+        >>> SourceSplit("partition-0", end=100, start=20)
+        SourceSplit(split_id='partition-0', end=100, start=20, is_finished=False)
     """
 
     split_id: str
@@ -130,6 +134,17 @@ class WriterInitContext:
             data is named by it, so that data of former writers can be recognised.
         spool_directory: Local directory for files that the writer's state refers to between two checkpoints. It
             survives a crash of the process, but not necessarily a restart of the job. Empty in BATCH mode.
+
+    Example:
+        >>> class LinesWriter(SinkWriter):
+        ...     def __init__(self, context):
+        ...         self.path = f"part-{context.subtask_index}"
+        ...     def write(self, element, timestamp):
+        ...         with open(self.path, "a") as file:
+        ...             print(element, file=file)
+        >>> class LinesSink(Sink):
+        ...     def create_writer(self, context):
+        ...         return LinesWriter(context)
     """
 
     job_id: str
@@ -153,6 +168,18 @@ class SinkWriter(Generic[T_in]):
     At the end of each batch `flush`, `prepare_commit` and `snapshot_state` are called in this order. After a failure
     the elements since the last checkpoint are replayed to a new writer, which has restored the state of that
     checkpoint.
+
+    Example:
+        >>> class PrintWriter(SinkWriter):
+        ...     def write(self, element, timestamp):
+        ...         print("wrote", element)
+        >>> class PrintSink(Sink):
+        ...     def create_writer(self, context):
+        ...         return PrintWriter()
+        >>> _ = env.from_collection(["to", "be"], Types.STRING()).sink_to(PrintSink())
+        >>> _ = run_local(env)
+        wrote to
+        wrote be
     """
 
     def write(self, element: T_in, timestamp: int | None) -> None:
@@ -200,6 +227,14 @@ class CommitRequest:
         subtask_index: Index of the writer's subtask.
         number: Sequence number of the writer's committables, from 0.
         committable: The object that `SinkWriter.prepare_commit` returned.
+
+    Example:
+        >>> class PrintCommitter(Committer):
+        ...     def commit(self, requests):
+        ...         for request in requests:
+        ...             print(f"{request.sink_id}/{request.subtask_index}/{request.number}: {request.committable}")
+        >>> PrintCommitter().commit([CommitRequest("job", "sink", 0, 7, "file-7")])
+        sink/0/7: file-7
     """
 
     job_id: str
@@ -213,6 +248,15 @@ class Committer:
     """Commits what the writers of a sink prepared (Flink: `api.connector.sink2.Committer`).
 
     It runs in the JobManager's process and must be picklable: open connections in `commit`.
+
+    Example:
+        >>> class PublishFiles(Committer):
+        ...     def commit(self, requests):
+        ...         from pathlib import Path
+        ...         for request in requests:
+        ...             staged = Path(request.committable)
+        ...             if staged.exists():
+        ...                 staged.rename(staged.with_suffix(".csv"))
     """
 
     def configure(self, configuration: Mapping[str, str]) -> None:
@@ -294,7 +338,13 @@ class Sink(WithoutJava, Generic[T_in]):
 
 
 class StreamTransformer(ABC):
-    """Transforms a stream in front of a sink."""
+    """Transforms a stream in front of a sink.
+
+    Example:
+        >>> class InUpperCase(StreamTransformer):
+        ...     def apply(self, ds):
+        ...         return ds.map(str.upper, Types.STRING())
+    """
 
     @abstractmethod
     def apply(self, ds: Any) -> Any:
@@ -302,7 +352,25 @@ class StreamTransformer(ABC):
 
 
 class SupportsPreprocessing(ABC):
-    """A sink that transforms its input stream first."""
+    """A sink that transforms its input stream first.
+
+    Example:
+        >>> class InUpperCase(StreamTransformer):
+        ...     def apply(self, ds):
+        ...         return ds.map(str.upper, Types.STRING())
+        >>> class PrintWriter(SinkWriter):
+        ...     def write(self, element, timestamp):
+        ...         print(element)
+        >>> class UpperCaseSink(Sink, SupportsPreprocessing):
+        ...     def get_transformer(self):
+        ...         return InUpperCase()
+        ...     def create_writer(self, context):
+        ...         return PrintWriter()
+        >>> _ = env.from_collection(["to", "be"], Types.STRING()).sink_to(UpperCaseSink())
+        >>> _ = run_local(env)
+        TO
+        BE
+    """
 
     @abstractmethod
     def get_transformer(self) -> StreamTransformer | None:

@@ -34,7 +34,13 @@ _METADATA_INTERVAL = "stream-metadata-discovery-interval-ms"
 
 
 class KafkaMetadataService:
-    """Resolves streams to topics of clusters; `SingleClusterTopicMetadataService` is the only implementation."""
+    """Resolves streams to topics of clusters; `SingleClusterTopicMetadataService` is the only implementation.
+
+    Example:
+        >>> service = SingleClusterTopicMetadataService("main", {"bootstrap.servers": "localhost:9092"})
+        >>> isinstance(service, KafkaMetadataService)
+        True
+    """
 
     def __init__(self, j_metadata_service: Any) -> None:
         raise NotImplementedError(
@@ -49,6 +55,9 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
     Args:
         kafka_cluster_id: A name for the cluster.
         properties: Properties of the Java client, including `bootstrap.servers`.
+
+    Example:
+        >>> service = SingleClusterTopicMetadataService("main", {"bootstrap.servers": "localhost:9092"})
     """
 
     def __init__(self, kafka_cluster_id: str, properties: Mapping[str, str]) -> None:
@@ -57,7 +66,12 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 
 
 class KafkaStreamSubscriber:
-    """Selects the streams to read: `KafkaStreamSetSubscriber` or `StreamPatternSubscriber`."""
+    """Selects the streams to read: `KafkaStreamSetSubscriber` or `StreamPatternSubscriber`.
+
+    Example:
+        >>> isinstance(StreamPatternSubscriber("orders-.*"), KafkaStreamSubscriber)
+        True
+    """
 
     def __init__(self, j_kafka_stream_subscriber: Any) -> None:
         raise NotImplementedError(
@@ -70,7 +84,12 @@ class KafkaStreamSubscriber:
 
 
 class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
-    """Selects the streams with the given names."""
+    """Selects the streams with the given names.
+
+    Example:
+        >>> subscriber = KafkaStreamSetSubscriber({"orders", "payments"})
+        >>> builder = DynamicKafkaSource.builder().set_kafka_stream_subscriber(subscriber)
+    """
 
     def __init__(self, stream_ids: set[str]) -> None:
         if not stream_ids:
@@ -83,7 +102,12 @@ class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
 
 
 class StreamPatternSubscriber(KafkaStreamSubscriber):
-    """Selects the streams whose full names match a regular expression, including streams created later."""
+    """Selects the streams whose full names match a regular expression, including streams created later.
+
+    Example:
+        >>> subscriber = StreamPatternSubscriber("orders-.*")
+        >>> builder = DynamicKafkaSource.builder().set_kafka_stream_subscriber(subscriber)
+    """
 
     def __init__(self, stream_pattern: str) -> None:
         self.stream_pattern = stream_pattern
@@ -94,7 +118,12 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
 
 
 class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
-    """Deserializes Kafka records; PyFlink only has the variant that uses the value alone."""
+    """Deserializes Kafka records; PyFlink only has the variant that uses the value alone.
+
+    Example:
+        >>> KafkaRecordDeserializationSchema.value_only(SimpleStringSchema()).deserialize(b"order 1")
+        'order 1'
+    """
 
     def __init__(self, j_deserialization_schema: DeserializationSchema[T_out]) -> None:
         if not isinstance(j_deserialization_schema, DeserializationSchema):
@@ -144,7 +173,20 @@ class DynamicKafkaSource(KafkaSource[T_out]):
 
 
 class DynamicKafkaSourceBuilder(Generic[T]):
-    """A builder of `DynamicKafkaSource`."""
+    """A builder of `DynamicKafkaSource`.
+
+    Example:
+        >>> service = SingleClusterTopicMetadataService("main", {"bootstrap.servers": "localhost:9092"})
+        >>> source = (
+        ...     DynamicKafkaSource.builder()
+        ...     .set_stream_ids({"orders"})
+        ...     .set_kafka_metadata_service(service)
+        ...     .set_starting_offsets(KafkaOffsetsInitializer.earliest())
+        ...     .set_value_only_deserializer(SimpleStringSchema())
+        ...     .set_group_id("totals")
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         self._kafka = KafkaSource.builder()

@@ -172,7 +172,16 @@ class ElasticsearchSinkBuilderBase(ABC):
 
 
 class Elasticsearch6SinkBuilder(ElasticsearchSinkBuilderBase):
-    """A builder of sinks for Elasticsearch 6, whose documents have a type: the emitter's, or `_doc`."""
+    """A builder of sinks for Elasticsearch 6, whose documents have a type: the emitter's, or `_doc`.
+
+    Example:
+        >>> sink = (
+        ...     Elasticsearch6SinkBuilder()
+        ...     .set_emitter(ElasticsearchEmitter.static_index("words", "word", "_doc"))
+        ...     .set_hosts(["localhost:9200"])
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,7 +193,18 @@ class Elasticsearch6SinkBuilder(ElasticsearchSinkBuilderBase):
 
 
 class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
-    """A builder of sinks for Elasticsearch 7 and 8, which ignore the document type of the emitter."""
+    """A builder of sinks for Elasticsearch 7 and 8, which ignore the document type of the emitter.
+
+    Example:
+        >>> sink = (
+        ...     Elasticsearch7SinkBuilder()
+        ...     .set_emitter(ElasticsearchEmitter.static_index("words", "word"))
+        ...     .set_hosts(["localhost:9200"])
+        ...     .set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE)
+        ...     .set_bulk_flush_max_actions(1000)
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -20,6 +20,11 @@ class BucketAssigner:
     Attributes:
         format_str: Pattern of the directory's name by processing time; None is the base path itself.
         timezone_id: Time zone of the pattern; None is the local one.
+
+    Example:
+        >>> assigner = BucketAssigner.date_time_bucket_assigner("yyyy-MM-dd", "Europe/Berlin")
+        >>> encoder = Encoder.simple_string_encoder()
+        >>> sink = FileSink.for_row_format("/data/out", encoder).with_bucket_assigner(assigner).build()
     """
 
     def __init__(self, format_str: str | None, timezone_id: str | None = None) -> None:
@@ -43,7 +48,13 @@ class BucketAssigner:
 
 
 class RollingPolicy:
-    """Decides when a part file is finished; files of bulk formats are finished at each checkpoint."""
+    """Decides when a part file is finished; files of bulk formats are finished at each checkpoint.
+
+    Example:
+        >>> policy = RollingPolicy.default_rolling_policy(part_size=64 * 1024 * 1024, rollover_interval=15 * 60 * 1000)
+        >>> encoder = Encoder.simple_string_encoder()
+        >>> sink = FileSink.for_row_format("/data/out", encoder).with_rolling_policy(policy).build()
+    """
 
     @staticmethod
     def default_rolling_policy(
@@ -65,7 +76,13 @@ class RollingPolicy:
 
 
 class DefaultRollingPolicy(RollingPolicy):
-    """A policy by size in bytes, and by age and inactivity in milliseconds."""
+    """A policy by size in bytes, and by age and inactivity in milliseconds.
+
+    Example:
+        >>> policy = RollingPolicy.default_rolling_policy(rollover_interval=15 * 60 * 1000)
+        >>> policy.part_size, policy.rollover_interval, policy.inactivity_interval
+        (134217728, 900000, 60000)
+    """
 
     def __init__(self, part_size: int, rollover_interval: int, inactivity_interval: int) -> None:
         self.part_size = part_size
@@ -74,11 +91,23 @@ class DefaultRollingPolicy(RollingPolicy):
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """A policy that finishes files at each checkpoint."""
+    """A policy that finishes files at each checkpoint.
+
+    Example:
+        >>> policy = RollingPolicy.on_checkpoint_rolling_policy()
+        >>> encoder = Encoder.simple_string_encoder()
+        >>> sink = FileSink.for_row_format("/data/out", encoder).with_rolling_policy(policy).build()
+    """
 
 
 class OutputFileConfig:
-    """The names of part files: prefix, subtask, counter and suffix."""
+    """The names of part files: prefix, subtask, counter and suffix.
+
+    Example:
+        >>> names = OutputFileConfig.builder().with_part_prefix("words").with_part_suffix(".txt").build()
+        >>> encoder = Encoder.simple_string_encoder()
+        >>> sink = FileSink.for_row_format("/data/out", encoder).with_output_file_config(names).build()
+    """
 
     def __init__(self, part_prefix: str, part_suffix: str) -> None:
         self.part_prefix = part_prefix
@@ -120,7 +149,14 @@ class OutputFileConfig:
 
 
 class FileCompactStrategy:
-    """The conditions under which small files are compacted."""
+    """The conditions under which small files are compacted.
+
+    Example:
+        >>> strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(5).build()
+        >>> encoder = Encoder.simple_string_encoder()
+        >>> builder = FileSink.for_row_format("/data/out", encoder)
+        >>> sink = builder.enable_compact(strategy, FileCompactor.concat_file_compactor()).build()
+    """
 
     def __init__(self, size_threshold: int, num_checkpoints_before_compaction: int, num_compact_threads: int) -> None:
         self.size_threshold = size_threshold
@@ -172,7 +208,14 @@ class FileCompactStrategy:
 
 
 class FileCompactor:
-    """The way small files are compacted."""
+    """The way small files are compacted.
+
+    Example:
+        >>> compactor = FileCompactor.concat_file_compactor(b"--")
+        >>> strategy = FileCompactStrategy.builder().set_size_threshold(1024 * 1024).build()
+        >>> encoder = Encoder.simple_string_encoder()
+        >>> sink = FileSink.for_row_format("/data/out", encoder).enable_compact(strategy, compactor).build()
+    """
 
     def __init__(self, kind: str, file_delimiter: bytes | None = None) -> None:
         self.kind = kind
@@ -341,6 +384,10 @@ class StreamingFileSink(SinkFunction[Any], Sink[Any]):
 
     Attributes:
         settings: Settings of the sink.
+
+    Example:
+        >>> sink = StreamingFileSink.for_row_format("/data/out", Encoder.simple_string_encoder()).build()
+        >>> _ = env.from_collection(["to", "be"], Types.STRING()).add_sink(sink)
     """
 
     def __init__(self, settings: FileSinkSettings) -> None:

@@ -20,6 +20,10 @@ class StreamFormat(Generic[T_out]):
     Attributes:
         format_name: `text_line`, or the format of a subclass.
         charset_name: Charset of the text.
+
+    Example:
+        >>> latin = StreamFormat.text_line_format("ISO-8859-1")
+        >>> source = FileSource.for_record_stream_format(latin, "/data/in").build()
     """
 
     def __init__(self, format_name: str, charset_name: str = "UTF-8") -> None:
@@ -43,6 +47,11 @@ class BulkFormat(Generic[T_out]):
 
     Attributes:
         format_name: Name of the format.
+
+    Example:
+        >>> row_type = Types.ROW_NAMED(["word", "total"], [Types.STRING(), Types.INT()])
+        >>> bulk_format = ParquetColumnarRowInputFormat(row_type)
+        >>> source = FileSource.for_bulk_file_format(bulk_format, "/data/in").build()
     """
 
     def __init__(self, format_name: str) -> None:
@@ -59,6 +68,13 @@ class FileEnumeratorProvider:
 
     Attributes:
         splittable: Whether a file may be divided into several splits.
+
+    Example:
+        >>> source = (
+        ...     FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/in")
+        ...     .set_file_enumerator(FileEnumeratorProvider.default_non_splittable_file_enumerator())
+        ...     .build()
+        ... )
     """
 
     def __init__(self, splittable: bool) -> None:
@@ -76,7 +92,15 @@ class FileEnumeratorProvider:
 
 
 class FileSplitAssignerProvider:
-    """Determines which subtask reads which split."""
+    """Determines which subtask reads which split.
+
+    Example:
+        >>> source = (
+        ...     FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/in")
+        ...     .set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner())
+        ...     .build()
+        ... )
+    """
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
@@ -142,7 +166,20 @@ def _checked(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class FileSourceBuilder(Generic[T]):
-    """A builder of `FileSource`."""
+    """A builder of `FileSource`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("words.txt").write_text("to be")
+        >>> source = (
+        ...     FileSource.for_record_stream_format(StreamFormat.text_line_format(), "words.txt")
+        ...     .process_static_file_set()
+        ...     .build()
+        ... )
+        >>> _ = env.from_source(source, WatermarkStrategy.no_watermarks(), "words").collect_async()
+        >>> run_local(env).elements
+        ['to be']
+    """
 
     def __init__(self, settings: FileSourceSettings) -> None:
         self._settings = settings

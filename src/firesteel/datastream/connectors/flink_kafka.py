@@ -79,6 +79,11 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
         topics: One name, or a list of names.
         deserialization_schema: Deserializes the values of records.
         properties: Properties of the Java client.
+
+    Example:
+        >>> properties = {"bootstrap.servers": "localhost:9092", "group.id": "totals"}
+        >>> consumer = FlinkKafkaConsumer("orders", SimpleStringSchema(), properties).set_start_from_earliest()
+        >>> orders = env.add_source(consumer)
     """
 
     def __init__(
@@ -149,6 +154,11 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         producer_config: Properties of the Java client.
         kafka_producer_pool_size: Ignored: a transaction is open only while it is committed.
         semantic: Delivery guarantee.
+
+    Example:
+        >>> properties = {"bootstrap.servers": "localhost:9092", "transactional.id": "totals"}
+        >>> producer = FlinkKafkaProducer("totals", SimpleStringSchema(), properties, semantic=Semantic.EXACTLY_ONCE)
+        >>> _ = env.from_collection(["to 2", "be 2"], Types.STRING()).add_sink(producer)
     """
 
     def __init__(

@@ -46,7 +46,16 @@ class HybridSource(Source[T]):
 
 
 class HybridSourceBuilder(Generic[T]):
-    """A builder of `HybridSource`."""
+    """A builder of `HybridSource`.
+
+    Example:
+        >>> first = NumberSequenceSource(1, 3)
+        >>> source = HybridSource.builder(first).add_source(NumberSequenceSource(10, 11)).build()
+        >>> numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+        >>> _ = numbers.collect_async()
+        >>> run_local(env).elements
+        [1, 2, 3, 10, 11]
+    """
 
     def __init__(self, first_source: Source[T]) -> None:
         self._sources = [first_source]

@@ -30,7 +30,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class JdbcConnectionOptions:
-    """Address and credentials of a database."""
+    """Address and credentials of a database.
+
+    Example:
+        >>> options = (
+        ...     JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+        ...     .with_url("jdbc:postgresql://localhost:5432/shop")
+        ...     .with_user_name("writer")
+        ...     .with_password("secret")
+        ...     .build()
+        ... )
+        >>> options
+        JdbcConnectionOptions('jdbc:postgresql://localhost:5432/shop', user_name='writer')
+    """
 
     db_url: str
     driver_name: str | None = None
@@ -95,7 +107,13 @@ class JdbcConnectionOptions:
 
 @dataclass(frozen=True)
 class JdbcExecutionOptions:
-    """Settings of writes; all rows of a checkpoint are written in one transaction in any case."""
+    """Settings of writes; all rows of a checkpoint are written in one transaction in any case.
+
+    Example:
+        >>> options = JdbcExecutionOptions.builder().with_batch_size(1000).with_max_retries(5).build()
+        >>> options.get_batch_size(), options.get_max_retries()
+        (1000, 5)
+    """
 
     batch_interval_ms: int = 0
     batch_size: int = 5000

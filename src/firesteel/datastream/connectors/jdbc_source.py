@@ -98,7 +98,17 @@ class _Parts:
 
 
 class JdbcSourceBuilder:
-    """A builder of `JdbcSource` (Flink: `JdbcSourceBuilder`, with names in snake case)."""
+    """A builder of `JdbcSource` (Flink: `JdbcSourceBuilder`, with names in snake case).
+
+    Example:
+        >>> source = (
+        ...     JdbcSource.builder()
+        ...     .set_db_url("jdbc:sqlite:/data/shop.db")
+        ...     .set_sql("SELECT id, name FROM customers")
+        ...     .set_type_information(Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()]))
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         self._parts = _Parts()

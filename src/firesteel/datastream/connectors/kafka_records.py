@@ -16,7 +16,21 @@ Record = tuple[str, bytes | None, bytes | None, int, Headers]
 
 
 class KafkaTopicSelector(ABC):
-    """Chooses the topic of each element."""
+    """Chooses the topic of each element.
+
+    Example:
+        >>> class TopicPerCountry(KafkaTopicSelector):
+        ...     def apply(self, data):
+        ...         return f"orders-{data[:2]}"
+        >>> schema = (
+        ...     KafkaRecordSerializationSchema.builder()
+        ...     .set_topic_selector(TopicPerCountry())
+        ...     .set_value_serialization_schema(SimpleStringSchema())
+        ...     .build()
+        ... )
+        >>> schema.records(["de 7"], None)
+        [('orders-de', None, b'de 7', 0, None)]
+    """
 
     @abstractmethod
     def apply(self, data: Any) -> str:
@@ -79,7 +93,19 @@ def _pairs(headers: Mapping[str, bytes] | Iterable[tuple[str, bytes]] | None) ->
 
 
 class KafkaRecordSerializationSchemaBuilder(Generic[T]):
-    """A builder of `KafkaRecordSerializationSchema`."""
+    """A builder of `KafkaRecordSerializationSchema`.
+
+    Example:
+        >>> schema = (
+        ...     KafkaRecordSerializationSchema.builder()
+        ...     .set_topic("orders")
+        ...     .set_key_serialization_schema(SimpleStringSchema())
+        ...     .set_value_serialization_schema(SimpleStringSchema())
+        ...     .build()
+        ... )
+        >>> schema.records(["a"], [1500])
+        [('orders', b'a', b'a', 1500, None)]
+    """
 
     def __init__(self) -> None:
         self._settings = _RecordSettings()

@@ -104,7 +104,24 @@ class KafkaSink(Sink[T_in], SupportsPreprocessing):
 
 
 class KafkaSinkBuilder(Generic[T]):
-    """A builder of `KafkaSink`; as in Flink, the default delivery guarantee is `NONE`."""
+    """A builder of `KafkaSink`; as in Flink, the default delivery guarantee is `NONE`.
+
+    Example:
+        >>> serializer = (
+        ...     KafkaRecordSerializationSchema.builder()
+        ...     .set_topic("totals")
+        ...     .set_value_serialization_schema(SimpleStringSchema())
+        ...     .build()
+        ... )
+        >>> sink = (
+        ...     KafkaSink.builder()
+        ...     .set_bootstrap_servers("localhost:9092")
+        ...     .set_record_serializer(serializer)
+        ...     .set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE)
+        ...     .set_property("compression.type", "lz4")
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         self._settings = KafkaSinkSettings()

@@ -28,7 +28,12 @@ _DEFAULT_DISCOVERY_MS = "300000"
 
 @dataclass(frozen=True, slots=True, order=True)
 class KafkaTopicPartition:
-    """A partition of a topic (Flink: `org.apache.kafka.common.TopicPartition`)."""
+    """A partition of a topic (Flink: `org.apache.kafka.common.TopicPartition`).
+
+    Example:
+        >>> offsets = {KafkaTopicPartition("orders", 0): 42, KafkaTopicPartition("orders", 1): 17}
+        >>> initializer = KafkaOffsetsInitializer.offsets(offsets, KafkaOffsetResetStrategy.EARLIEST)
+    """
 
     topic: str
     partition: int
@@ -220,7 +225,19 @@ class KafkaSource(Source[T_out]):
 
 
 class KafkaSourceBuilder(Generic[T]):
-    """A builder of `KafkaSource`; by default the source starts at the earliest offsets and is unbounded."""
+    """A builder of `KafkaSource`; by default the source starts at the earliest offsets and is unbounded.
+
+    Example:
+        >>> source = (
+        ...     KafkaSource.builder()
+        ...     .set_bootstrap_servers("localhost:9092")
+        ...     .set_topic_pattern("orders-.*")
+        ...     .set_starting_offsets(KafkaOffsetsInitializer.timestamp(1_700_000_000_000))
+        ...     .set_bounded(KafkaOffsetsInitializer.latest())
+        ...     .set_value_only_deserializer(SimpleStringSchema())
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         self._settings = KafkaSourceSettings()

@@ -80,7 +80,12 @@ class KinesisSource(Source[Any]):
 
 
 class KinesisShardAssigner:
-    """Assigns shards to subtasks. It has no effect: shards are assigned in round-robin order."""
+    """Assigns shards to subtasks. It has no effect: shards are assigned in round-robin order.
+
+    Example:
+        >>> consumer = FlinkKinesisConsumer("orders", SimpleStringSchema(), {"aws.region": "us-east-1"})
+        >>> _ = consumer.set_shard_assigner(KinesisShardAssigner.uniform_shard_assigner())
+    """
 
     def __init__(self, j_kinesis_shard_assigner: Any = None) -> None:
         if j_kinesis_shard_assigner is not None:
@@ -98,14 +103,26 @@ class KinesisShardAssigner:
 
 
 class KinesisDeserializationSchema:
-    """A wrapper of a Java object in PyFlink, not supported here: use a `DeserializationSchema`."""
+    """A wrapper of a Java object in PyFlink, not supported here: use a `DeserializationSchema`.
+
+    Example:
+        >>> KinesisDeserializationSchema(None)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: KinesisDeserializationSchema wraps a Java object; use a DeserializationSchema
+    """
 
     def __init__(self, j_kinesis_deserialization_schema: Any) -> None:
         raise NotImplementedError("KinesisDeserializationSchema wraps a Java object; use a DeserializationSchema")
 
 
 class WatermarkTracker:
-    """Aligns the shards of a consumer. It has no effect: use `with_watermark_alignment`."""
+    """Aligns the shards of a consumer. It has no effect: use `with_watermark_alignment`.
+
+    Example:
+        >>> consumer = FlinkKinesisConsumer("orders", SimpleStringSchema(), {"aws.region": "us-east-1"})
+        >>> _ = consumer.set_watermark_tracker(WatermarkTracker.job_manager_watermark_tracker("orders"))
+    """
 
     def __init__(self, j_watermark_tracker: Any = None) -> None:
         if j_watermark_tracker is not None:

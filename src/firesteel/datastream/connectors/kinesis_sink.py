@@ -19,6 +19,10 @@ class PartitionKeyGenerator:
     """Generates the partition key of a record, which determines its shard (Flink: interface of the same name).
 
     Beyond PyFlink, `set_partition_key_generator` also accepts a function from element to key.
+
+    Example:
+        >>> PartitionKeyGenerator.fixed().for_subtask(3)("any element")
+        '3'
     """
 
     def __init__(self, j_partition_key_generator: Any = None) -> None:
@@ -141,7 +145,19 @@ class KinesisStreamsSink(Sink[Any]):
 
 
 class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
-    """A builder of `KinesisStreamsSink` (Flink: class of the same name)."""
+    """A builder of `KinesisStreamsSink` (Flink: class of the same name).
+
+    Example:
+        >>> sink = (
+        ...     KinesisStreamsSink.builder()
+        ...     .set_kinesis_client_properties({"aws.region": "us-east-1"})
+        ...     .set_stream_name("totals")
+        ...     .set_serialization_schema(SimpleStringSchema())
+        ...     .set_partition_key_generator(lambda element: element[:2])
+        ...     .set_max_batch_size(200)
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         self._settings = BatchSettings("kinesis")
@@ -181,6 +197,16 @@ class KinesisFirehoseSink(Sink[Any]):
 
     Attributes:
         settings: Settings of the sink.
+
+    Example:
+        >>> sink = (
+        ...     KinesisFirehoseSink.builder()
+        ...     .set_firehose_client_properties({"aws.region": "us-east-1"})
+        ...     .set_delivery_stream_name("totals")
+        ...     .set_serialization_schema(SimpleStringSchema())
+        ...     .build()
+        ... )
+        >>> _ = env.from_collection(["to 2", "be 2"], Types.STRING()).sink_to(sink)
     """
 
     def __init__(self, settings: BatchSettings) -> None:
@@ -205,7 +231,18 @@ class KinesisFirehoseSink(Sink[Any]):
 
 
 class KinesisFirehoseSinkBuilder(_AwsSinkBuilder):
-    """A builder of `KinesisFirehoseSink` (Flink: class of the same name)."""
+    """A builder of `KinesisFirehoseSink` (Flink: class of the same name).
+
+    Example:
+        >>> sink = (
+        ...     KinesisFirehoseSink.builder()
+        ...     .set_firehose_client_properties({"aws.region": "us-east-1"})
+        ...     .set_delivery_stream_name("totals")
+        ...     .set_serialization_schema(SimpleStringSchema())
+        ...     .set_max_batch_size(200)
+        ...     .build()
+        ... )
+    """
 
     def __init__(self) -> None:
         self._settings = BatchSettings("firehose", max_bytes=4 * 1024 * 1024, max_record_bytes=1000 * 1024)

@@ -77,6 +77,12 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
 
     Attributes:
         schema: The schema of the records.
+
+    Example:
+        >>> schema = AvroSchema.parse_string(
+        ...     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        ... )
+        >>> orders = env.from_collection([{"id": 7}], GenericRecordAvroTypeInfo(schema))
     """
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -148,6 +154,11 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row]):
         ValueError: the schema is not a record schema, or has a type that is not supported.
         NotImplementedError: `record_class` is given.
         ModuleNotFoundError: fastavro is not installed.
+
+    Example:
+        >>> order = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        >>> AvroRowDeserializationSchema(avro_schema_string=order).deserialize(bytes([14]))
+        Row(id=7)
     """
 
     def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
@@ -200,6 +211,11 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         ValueError: the schema is not a record schema, or has a type that is not supported.
         NotImplementedError: `record_class` is given.
         ModuleNotFoundError: fastavro is not installed.
+
+    Example:
+        >>> order = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        >>> list(AvroRowSerializationSchema(avro_schema_string=order).serialize(Row(id=7)))
+        [14]
     """
 
     def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:

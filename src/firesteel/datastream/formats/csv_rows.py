@@ -204,7 +204,14 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
 
 
 class CsvRowSerializationSchema(SerializationSchema[Any]):
-    """Serializes a Row of a declared type to a CSV line."""
+    """Serializes a Row of a declared type to a CSV line.
+
+    Example:
+        >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+        >>> schema = CsvRowSerializationSchema.Builder(row_type).set_line_delimiter("").build()
+        >>> schema.serialize(Row("Smith, Ann", 36))
+        b'"Smith, Ann",36'
+    """
 
     def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
         self.row_type = row_type

@@ -55,7 +55,20 @@ class CsvSchema:
 
 
 class CsvSchemaBuilder:
-    """A builder of `CsvSchema`."""
+    """A builder of `CsvSchema`.
+
+    Example:
+        >>> schema = (
+        ...     CsvSchema.builder()
+        ...     .add_string_column("name")
+        ...     .add_number_column("age", Types.INT())
+        ...     .set_column_separator(";")
+        ...     .set_use_header()
+        ...     .build()
+        ... )
+        >>> len(schema)
+        2
+    """
 
     def __init__(self) -> None:
         self._schema = CsvSchema()
@@ -189,6 +202,15 @@ class CsvReaderFormat(StreamFormat[Any]):
 
     Attributes:
         schema: Columns and syntax.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("people.csv").write_text("Ann,36")
+        >>> schema = CsvSchema.builder().add_string_column("name").add_number_column("age", Types.INT()).build()
+        >>> source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "people.csv").build()
+        >>> _ = env.from_source(source, WatermarkStrategy.no_watermarks(), "people").collect_async()
+        >>> run_local(env).elements
+        [Row(name='Ann', age=36)]
     """
 
     def __init__(self, schema: CsvSchema) -> None:
@@ -207,7 +229,17 @@ class CsvReaderFormat(StreamFormat[Any]):
 
 
 class CsvBulkWriters:
-    """Factory of bulk writers of CSV files."""
+    """Factory of bulk writers of CSV files.
+
+    Example:
+        >>> from pathlib import Path
+        >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+        >>> people = env.from_collection([Row("Ann", 36)], row_type)
+        >>> schema = CsvSchema.builder().add_string_column("name").add_number_column("age", Types.INT()).build()
+        >>> _ = people.sink_to(FileSink.for_bulk_format("people", CsvBulkWriters.for_schema(schema)).build())
+        >>> Path(run_local(env).files[0]).read_text().splitlines()
+        ['Ann,36']
+    """
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:

@@ -121,7 +121,13 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
 
 
 class JsonRowSerializationSchema(SerializationSchema[Any]):
-    """Serializes a Row of a declared type to a JSON object."""
+    """Serializes a Row of a declared type to a JSON object.
+
+    Example:
+        >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+        >>> JsonRowSerializationSchema.builder().with_type_info(row_type).build().serialize(Row("Ann", 36))
+        b'{"name":"Ann","age":36}'
+    """
 
     def __init__(self, row_type: RowTypeInfo) -> None:
         self.row_type = row_type

@@ -92,7 +92,15 @@ class AvroParquetFormat(StreamFormat[Any]):
 
 
 class AvroParquetReaders:
-    """Factory of formats that read Parquet files as dicts."""
+    """Factory of formats that read Parquet files as dicts.
+
+    Example:
+        >>> schema = AvroSchema.parse_string(
+        ...     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        ... )
+        >>> reader = AvroParquetReaders.for_generic_record(schema)
+        >>> source = FileSource.for_record_stream_format(reader, "/data/in").build()
+    """
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> StreamFormat[Any]:
@@ -101,7 +109,14 @@ class AvroParquetReaders:
 
 
 class AvroParquetWriters:
-    """Factory of bulk writers of Parquet files from dicts."""
+    """Factory of bulk writers of Parquet files from dicts.
+
+    Example:
+        >>> schema = AvroSchema.parse_string(
+        ...     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+        ... )
+        >>> sink = FileSink.for_bulk_format("/data/out", AvroParquetWriters.for_generic_record(schema)).build()
+    """
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
