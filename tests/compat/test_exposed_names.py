@@ -62,6 +62,8 @@ def test_names_that_pyflink_sets_or_imports_for_itself(program):
         "from pyflink import table",
         "from pyflink.table import StreamTableEnvironment, EnvironmentSettings",
         "from pyflink.table.expressions import col",
+        "from pyflink.table import DataTypes; from pyflink.datastream.formats.csv import CsvSchema; "
+        "CsvSchema.builder().add_number_column('a', DataTypes.INT()).build()",
         "from pyflink.datastream.connectors import RMQSource, rabbitmq",
         "from pyflink.datastream.connectors.pulsar import PulsarSource",
         "from pyflink.datastream.connectors.pulsar import PulsarSource\n"

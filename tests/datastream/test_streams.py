@@ -315,6 +315,15 @@ def test_rows_are_printed_in_javas_text_which_a_map_makes(env):
     assert sorted(run_local(env).lines) == ["+I[a, null]", "-D[a, 1]", "null"]
 
 
+def test_a_negative_buffer_timeout_of_an_operator_is_that_of_the_environment(env, pairs):
+    env.set_buffer_timeout(20)
+    pairs.map(same, PAIR).name("merged").set_buffer_timeout(-1).map(same, PAIR).name("with").print()
+    pairs.key_by(first).map(same, PAIR).name("alone").set_buffer_timeout(-1).shuffle().print()
+    pairs.rebalance().map(same, PAIR).name("own").set_buffer_timeout(7).print()
+    timeouts = {node.name: node.buffer_timeout for node in env.get_stream_graph().nodes.values()}
+    assert (timeouts["merged, with"], timeouts["alone"], timeouts["own"]) == (20, 20, 7)
+
+
 def test_compaction_needs_a_uid(env, pairs):
     strategy = FileCompactStrategy.builder().set_size_threshold(1).build()
     builder = FileSink.for_row_format("out", Encoder.simple_string_encoder())

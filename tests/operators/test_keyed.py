@@ -426,3 +426,20 @@ def test_window_function_gets_the_key_that_the_selector_gave() -> None:
         h.process_batch([1, 1.0, True, 1.0], [1, 1, 1, 1])
         h.end()
         assert [(type(key), count) for key, count in h.values] == [(int, 1), (float, 2), (bool, 1)]
+
+
+class KeepFloat(KeyedProcessFunction):
+    """Emits a FLOAT as its state returns it right after the update."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.kept = runtime_context.get_state(ValueStateDescriptor("kept", Types.FLOAT()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.kept.update(value[1])
+        yield self.kept.value()
+
+
+def test_float_state_is_rounded_to_32_bits_at_each_update() -> None:
+    with keyed(KeyedProcessOperator(KeepFloat())) as h:
+        h.process_batch([("a", 0.1), ("a", 1e300)])
+        assert h.values == [0.10000000149011612, float("inf")]

@@ -90,7 +90,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         """Set the maximum time that output of this operator waits in a buffer before it is sent.
 
         Args:
-            timeout_millis: Milliseconds; 0 sends every record at once, -1 sends full buffers only.
+            timeout_millis: Milliseconds; 0 sends every record at once, -1 uses the timeout of the environment.
 
         Raises:
             ValueError: `timeout_millis` is less than -1.

@@ -234,7 +234,7 @@ class _Generator:
             max_parallelism=own_max if own_max > 0 else self.max_parallelism,
             slot_sharing_group=transformation.slot_sharing_group or self._inherited_group(transformation),
             chaining_strategy=transformation.chaining_strategy,
-            buffer_timeout=self.buffer_timeout if timeout is None else timeout,
+            buffer_timeout=self.buffer_timeout if timeout is None or timeout < 0 else timeout,
             uid=transformation.uid,
             user_hash=transformation.user_hash,
             output_type=transformation.output_type,
