@@ -120,7 +120,7 @@ def _part(module: str) -> str:
 
 
 @pytest.mark.parametrize("package", sorted(ALLOWED))
-def test_package_imports_only_what_the_design_draws(package: str) -> None:
+def test_packages_import_only_what_the_design_allows(package: str) -> None:
     wrong = []
     for path in sorted((SOURCE / package).rglob("*.py")):
         for module, late in _imports(path):
@@ -136,7 +136,7 @@ def test_package_imports_only_what_the_design_draws(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", sorted(FORBIDDEN_LIBRARIES))
-def test_package_stays_clear_of_libraries(package: str) -> None:
+def test_packages_do_not_import_heavy_libraries(package: str) -> None:
     wrong = [
         f"{path.relative_to(SOURCE)} imports {module}"
         for path in sorted((SOURCE / package).rglob("*.py"))

@@ -40,7 +40,7 @@ def complaints(work: Callable[[], object], times: int = 1) -> list[str]:
     return watchdog.complaints()
 
 
-def test_a_callback_that_computes_is_found_at_once() -> None:
+def test_a_blocking_callback_is_reported_at_once() -> None:
     def work() -> None:
         computing(3 * MOST_MS)
 
@@ -48,7 +48,7 @@ def test_a_callback_that_computes_is_found_at_once() -> None:
     assert "work computed for" in complaint
 
 
-def test_a_callback_that_waits_again_and_again_is_found() -> None:
+def test_a_callback_that_blocks_repeatedly_is_reported() -> None:
     def work() -> None:
         time.sleep(3 * MOST_MS / 1000)
 
@@ -84,7 +84,7 @@ def test_garbage_collections_and_first_imports_do_not_count() -> None:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) > 8, reason="takes two processes for each core")
-def test_a_busy_machine_is_nobodys_fault() -> None:
+def test_a_busy_machine_causes_no_complaint() -> None:
     """Other processes take the CPUs away: the loop's thread neither computes nor waits for anything then."""
 
     def work() -> None:

@@ -26,7 +26,7 @@ def test_the_document_is_up_to_date(scenarios: dict[str, Any]) -> None:
     assert (DOCS / "scenarios.md").read_text() == expected, "run: python docs/scenarios.py"
 
 
-def test_what_is_missing_or_unknown_is_told(scenarios: dict[str, Any]) -> None:
+def test_missing_or_unknown_names_are_reported(scenarios: dict[str, Any]) -> None:
     tests = scenarios["tests_by_scenario"]()
     del tests["A01"]
     tests["Z99"] = ["tests/a.py::test_a"]
@@ -36,7 +36,7 @@ def test_what_is_missing_or_unknown_is_told(scenarios: dict[str, Any]) -> None:
     ]
 
 
-def test_ids_are_found_behind_long_signatures_too(scenarios: dict[str, Any]) -> None:
+def test_ids_are_found_after_long_signatures(scenarios: dict[str, Any]) -> None:
     source = """
 def test_a(
     one: int,

@@ -61,7 +61,7 @@ def test_hot_items_get_half_of_the_bids(site):
     assert 0.48 < hot / len(site.bids) < 0.54
 
 
-def test_auctions_end_behind_their_begin(site):
+def test_auctions_end_after_they_begin(site):
     assert all(auction[5] < auction[6] for auction in site.auctions)
 
 

@@ -34,7 +34,7 @@ def program(build, backend="hashmap"):
 
 
 @pytest.mark.parametrize("name", ["w1", *KEYED])
-def test_program_and_hand_written_one_agree(name):
+def test_the_program_agrees_with_the_hand_written_version(name):
     from workloads import workload
 
     module = workload(name)
@@ -61,7 +61,7 @@ def test_natural_join_gives_the_same():
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_steps_by_key_give_the_same(name):
+def test_stepping_by_key_gives_the_same_result(name):
     from workloads import workload
 
     module = workload(name)
@@ -76,7 +76,7 @@ def test_steps_by_key_give_the_same(name):
     assert Counter(map(tuple, results)) == Counter(by_hand(module))
 
 
-def test_positions_of_parallel_subtasks_go_through_time_side_by_side():
+def test_positions_of_parallel_subtasks_are_interleaved():
     import tempfile
 
     from pipelines import Positions

@@ -37,7 +37,7 @@ def test_misspelt_options_are_named_with_their_place(
     ]
 
 
-def test_flags_are_looked_at_too() -> None:
+def test_misspelt_flags_cause_a_warning() -> None:
     @click.command()
     @option_flags
     def command(options: dict[str, str]) -> None:

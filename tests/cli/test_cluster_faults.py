@@ -11,7 +11,7 @@ from tests.cli.cluster_faults import FULL_DISK, LEADER, PAUSED, FaultyCluster
 pytestmark = pytest.mark.spark
 
 
-def test_nothing_is_lost_or_doubled_when_leaders_die_or_sleep(tmp_path: Path) -> None:
+def test_killed_or_paused_leaders_lose_and_duplicate_nothing(tmp_path: Path) -> None:
     cluster = FaultyCluster(tmp_path, has_executors=False)
     try:
         for fault in (PAUSED, LEADER, *([FULL_DISK] if cluster.has_disk else [])):

@@ -30,7 +30,7 @@ def signalled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return told
 
 
-def test_a_jobmanager_that_does_not_end_is_not_said_to_be_stopped(signalled: list[int]) -> None:
+def test_a_jobmanager_that_keeps_running_is_not_reported_as_stopped(signalled: list[int]) -> None:
     result = CliRunner().invoke(jobmanager.jobmanager, ["stop"])
     assert signalled == [11, 12]
     assert result.exit_code == 1

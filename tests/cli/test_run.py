@@ -93,7 +93,7 @@ def test_the_users_line_leads_the_error(program):
 
 @pytest.mark.spark
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_behind_however_the_command_ends(program, end):
+def test_the_command_leaves_no_files_however_it_ends(program, end):
     # A shell without job control starts what it puts in the background with SIGINT ignored; so might our caller be.
     not_ignored = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(
@@ -156,7 +156,7 @@ def is_alive(pid: int) -> bool:
         (["--runtime-mode", "SOMETIMES", __file__], "'SOMETIMES' is not one of"),
     ],
 )
-def test_wrong_usage_is_told_in_one_line_with_code_2(arguments, message):
+def test_invalid_usage_is_reported_in_one_line_with_exit_code_2(arguments, message):
     done = run(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
@@ -190,7 +190,7 @@ def test_a_program_that_raises_shows_its_own_lines(program):
         ("execution.runtime-mode=FOO", "execution.runtime-mode: 'FOO' is unknown; use STREAMING, BATCH or AUTOMATIC"),
     ],
 )
-def test_a_bad_option_is_told_in_one_line_with_the_users_line(program, option, message):
+def test_an_invalid_option_is_reported_in_one_line_with_the_users_code(program, option, message):
     done = run("-q", "-D", option, "--pyflink", program(WORDS))
     assert done.returncode == 1
     first, second = done.stderr.splitlines()

@@ -138,7 +138,7 @@ for text in texts.execute_and_collect():
 """
 
 
-def test_a_client_is_told_that_results_went_with_the_jobmanager_that_was_killed(
+def test_results_lost_with_a_killed_jobmanager_are_reported_to_the_client(
     tmp_path: Path, jobmanagers: Callable[..., JobManager]
 ) -> None:
     (tmp_path / "tailing.py").write_text(TAILING)

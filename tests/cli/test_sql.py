@@ -101,7 +101,7 @@ def test_jobs_run_on_a_session_cluster(tmp_path: Path, jobmanagers: Callable[...
     assert "| numbers | FINISHED |" in " ".join(done.stdout.split())
 
 
-def test_wrong_usage_is_told() -> None:
+def test_invalid_usage_is_reported() -> None:
     done = firesteel("sql", "-f", __file__, "-e", "SHOW TABLES", check=False)
     assert done.returncode == 2
     done = firesteel("sql", "-D", "execution.runtime-mode=never", "-e", "SHOW TABLES", check=False)

@@ -68,7 +68,7 @@ def test_a_redirect_is_not_followed(servers: tuple[Server, Server]) -> None:
     assert other.asked == []
 
 
-def test_loopback_is_not_asked_of_a_proxy(servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loopback_addresses_bypass_the_proxy(servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch) -> None:
     asked, proxy = servers
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
         monkeypatch.setenv(name, f"http://{proxy.address}")
@@ -105,7 +105,7 @@ def test_the_token_of_a_jobmanager_of_this_user_is_for_its_port_on_this_machine(
         ("127.0.0.1:1", None, "FIRESTEEL_REST_TOKEN"),
     ],
 )
-def test_results_of_a_cluster_that_anybody_could_pretend_to_be_are_not_unpickled(
+def test_results_of_an_unauthenticated_cluster_are_not_unpickled(
     address: str, token: str | None, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path))
@@ -116,5 +116,5 @@ def test_results_of_a_cluster_that_anybody_could_pretend_to_be_are_not_unpickled
 
 
 @pytest.mark.parametrize("address", ["https://cluster.example:8081", "http://127.0.0.1:8081", "localhost:8081"])
-def test_results_of_a_cluster_that_proves_who_it_is_are_collected(address: str) -> None:
+def test_results_of_an_authenticated_cluster_are_collected(address: str) -> None:
     RestClusterClient(address, "secret").check_results_can_be_trusted()

@@ -59,7 +59,7 @@ def test_division_by_zero_is_an_error():
     assert run(call("/", column(0, "INT"), column(1, "INT")), ("INT", [None]), ("INT", [0])) == [None]
 
 
-def test_branches_are_computed_only_for_their_rows():
+def test_case_branches_are_evaluated_only_for_their_rows():
     quotient = call("/", lit(12, "INT"), column(0, "INT"))
     is_zero = call("=", column(0, "INT"), lit(0, "INT"))
     rows = ("INT", [0, 3, None, 4])

@@ -57,7 +57,7 @@ def sums() -> GroupAggregateFactory:
 
 
 @pytest.mark.parametrize("by_rows", [False, True])
-def test_a_group_that_was_not_written_for_the_time_to_live_starts_anew(by_rows: bool) -> None:
+def test_a_group_without_writes_expires_after_the_time_to_live(by_rows: bool) -> None:
     run = Run(sums())
     if by_rows:
         run.kernel.go_by_rows()
@@ -101,7 +101,7 @@ def test_a_row_without_a_partner_that_expired_is_not_taken_back() -> None:
     assert run.give(("a", 3), after_ms=TTL_MS, index=0) == [(INSERT, ("a", 3, None, None))]
 
 
-def test_rows_of_joins_that_never_meet_are_removed() -> None:
+def test_unmatched_rows_of_joins_expire() -> None:
     run = Run(join("SEMI"))
     for number in range(1000):
         run.give((f"key {number}", 1), after_ms=10, index=number % 2)

@@ -39,7 +39,7 @@ def test_extract(unit, result):
     assert type_text(rex.type) == "BIGINT"
 
 
-def test_parts_of_other_types():
+def test_parts_of_dates_times_and_intervals_are_extracted():
     assert run(call("DAYOFWEEK", lit(DATE, "DATE"))) == [6]
     assert run(call("HOUR", lit(datetime.time(7, 8), "TIME(0)"))) == [7]
     assert run(call("HOUR", lit(INSTANT, "TIMESTAMP_LTZ(3)")), context=SHANGHAI) == [8]

@@ -37,7 +37,7 @@ ROW = "ROW<`a` INT, `b` STRING>"
         (ROW, Row(a=1, b=None)),
     ],
 )
-def test_values_survive(text, value):
+def test_values_survive_the_round_trip_through_arrow(text, value):
     data_type = parse_type(text)
     found = to_python(to_arrow([value, None], data_type), data_type)
     assert found == [value, None]

@@ -127,7 +127,7 @@ def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
 
 @settings(max_examples=60, deadline=None)
 @given(BATCHES, KEYS, CHOSEN, st.lists(st.booleans(), min_size=4, max_size=4))
-def test_either_way_goes_on_from_the_state_of_the_other(batches, keys, calls, ways):
+def test_row_and_column_operators_restore_each_others_state(batches, keys, calls, ways):
     factory = grouping(keys, calls)
     slow, mixed = Run(factory, by_rows=True), Run(factory)
     for part, by_rows in zip(batches, ways, strict=False):

@@ -57,7 +57,7 @@ def test_the_kind_and_names_of_a_row_stay():
     ("value", "type_info"),
     [("x", Types.INT()), ((1, 2, 3), NAMED), (b"x", Types.STRING()), (3, Types.MAP(Types.STRING(), Types.INT()))],
 )
-def test_what_becomes_null_in_pyflink_is_refused(value, type_info):
+def test_values_that_become_null_in_pyflink_are_rejected(value, type_info):
     with pytest.raises(TypeMismatchError):
         collection_coercer(type_info)(value)
 

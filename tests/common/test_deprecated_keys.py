@@ -33,7 +33,7 @@ def test_deprecated_keys_are_known_options() -> None:
         ("execution.savepoint.path", "execution.state-recovery.path"),
     ],
 )
-def test_a_value_under_a_deprecated_key_counts(old: str, current: str) -> None:
+def test_a_value_under_a_deprecated_key_is_honoured(old: str, current: str) -> None:
     assert with_current_keys({old: "x"})[current] == "x"
     assert with_current_keys({old: "x", current: "y"})[current] == "y"
 

@@ -22,7 +22,7 @@ def test_the_usual_thresholds_are_raised() -> None:
 
 
 @pytest.mark.parametrize("chosen", [(0, 10, 10), (100_000, 5, 5)])
-def test_what_the_user_chose_is_kept(chosen: tuple[int, int, int]) -> None:
+def test_explicit_settings_are_kept(chosen: tuple[int, int, int]) -> None:
     gc.set_threshold(*chosen)
     collect_garbage_rarely()
     assert gc.get_threshold() == chosen

@@ -35,7 +35,7 @@ def objects() -> list[tuple[Any, str, str]]:
     ]
 
 
-def test_java_objects_are_refused_with_what_takes_their_place() -> None:
+def test_access_to_java_objects_suggests_a_replacement() -> None:
     for value, name, advice in objects():
         with pytest.raises(NoJavaObjectError) as caught:
             getattr(value, name)

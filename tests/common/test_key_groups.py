@@ -46,7 +46,7 @@ PAIR = [Types.STRING(), Types.INT()]
         (Types.TUPLE(PAIR), ("a", 1), 3070, 44),
     ],
 )
-def test_key_lands_where_flink_puts_it(key_type, key, java_hash, group):
+def test_keys_are_assigned_to_the_same_subtasks_as_in_flink(key_type, key, java_hash, group):
     assert java_hash_of_key(key, key_type) == java_hash
     assert key_group_assigner(key_type, 128)(key) == group
 

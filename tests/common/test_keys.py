@@ -123,7 +123,7 @@ def copied(key: Any) -> Any:
 
 
 @given(KEYS, KEYS)
-def test_forms_are_equal_where_the_keys_are_the_same(first: Any, second: Any) -> None:
+def test_canonical_forms_are_equal_for_equal_keys(first: Any, second: Any) -> None:
     kept, other = canonical_key(first), canonical_key(second)
     assert (kept == other) == is_same(first, second)
     assert (kept != other) != is_same(first, second)

@@ -33,16 +33,16 @@ NO_OPTIONS = {
         ("rest.prot", "rest.port"),
     ],
 )
-def test_a_misspelt_option_is_told_with_the_nearest_one(option: str, nearest: str) -> None:
+def test_a_warning_suggests_the_nearest_option(option: str, nearest: str) -> None:
     assert doubt_about(option) == f"there is no option {option!r}; did you mean {nearest!r}?"
 
 
 @pytest.mark.parametrize("option", ["parallelism.default", "spark.ui.enabled", "my.own", "team", *OWN_OPTIONS])
-def test_what_is_known_or_the_users_own_is_fine(option: str) -> None:
+def test_known_and_user_defined_options_cause_no_warning(option: str) -> None:
     assert doubt_about(option) is None
 
 
-def test_what_is_like_nothing_is_told_without_a_guess() -> None:
+def test_options_without_a_near_match_are_reported_without_a_suggestion() -> None:
     assert doubt_about("rest.qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq") == (
         "there is no option 'rest.qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq'"
     )

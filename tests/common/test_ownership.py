@@ -65,7 +65,7 @@ def mutables(value: Any) -> set[int]:
 
 
 @given(VALUES)
-def test_a_copy_is_equal_and_shares_nothing_that_can_change(value: Any) -> None:
+def test_a_copy_is_equal_and_shares_no_mutable_object(value: Any) -> None:
     copied = own(value)
     assert copied == value
     assert type(copied) is type(value)
@@ -86,7 +86,7 @@ def test_flat_values_cost_no_copy() -> None:
     assert are_immutable([1, "a", ("a", (1, ()))])
 
 
-def test_objects_of_the_script_and_what_can_not_be_copied_pass() -> None:
+def test_local_objects_are_copied_and_uncopyable_ones_passed_on() -> None:
     class Local:
         def __init__(self, parts: list[int]) -> None:
             self.parts = parts

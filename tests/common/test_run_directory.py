@@ -17,7 +17,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_it_is_of_this_user_alone(temporary: Path) -> None:
+def test_the_run_directory_is_private_to_the_user(temporary: Path) -> None:
     directory = run_directory()
     assert directory == temporary / f"firesteel-{os.getuid()}"
     assert directory.stat().st_mode & 0o777 == 0o700

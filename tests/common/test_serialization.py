@@ -38,7 +38,7 @@ def test_bytes_are_decoded_as_java_does(charset, data, text):
     assert SimpleStringSchema(charset).deserialize(data) == text
 
 
-def test_what_a_charset_lacks_is_a_question_mark():
+def test_unencodable_characters_become_question_marks():
     assert SimpleStringSchema("ISO-8859-1").serialize("\u4e2d") == b"?"
 
 

@@ -56,7 +56,7 @@ def test_row_refuses_mixed_values_and_unknown_fields():
         _ = Row(a=1).b
 
 
-def test_row_shows_itself_as_in_pyflink():
+def test_the_repr_of_a_row_is_that_of_pyflink():
     assert (repr(Row(a=1)), repr(Row("x", 1)), str(RowKind.UPDATE_BEFORE)) == ("Row(a=1)", "<Row('x', 1)>", "-U")
 
 

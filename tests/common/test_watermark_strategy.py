@@ -17,12 +17,12 @@ def test_a_function_assigns_timestamps():
     assert strategy.timestamp_assigner.extract_timestamp(3, 4) == 7
 
 
-def test_an_assigner_is_taken_as_it_is():
+def test_a_timestamp_assigner_is_used_unchanged():
     assigner = Assigner()
     assert WatermarkStrategy.no_watermarks().with_timestamp_assigner(assigner).timestamp_assigner is assigner
 
 
 @pytest.mark.parametrize("assigner", [3, Assigner])
-def test_what_is_neither_function_nor_assigner_is_refused(assigner):
+def test_objects_other_than_functions_and_assigners_are_rejected(assigner):
     with pytest.raises(TypeError, match="takes a TimestampAssigner or a function of value and record timestamp"):
         WatermarkStrategy.no_watermarks().with_timestamp_assigner(assigner)

@@ -36,12 +36,12 @@ def test_pyflink_is_another_name_of_firesteel(program):
 
 
 @pytest.mark.parametrize("module", ["pyflink.tables", "pyflink.datastream.connectors.nothing"])
-def test_what_pyflink_does_not_have_either_is_refused_by_name(module):
+def test_names_that_pyflink_lacks_are_rejected_by_name(module):
     done = _run(f"import {module}")
     assert f"No module named '{module}' in firesteel and PyFlink 2.3" in done.stderr
 
 
-def test_alias_comes_before_the_real_pyflink_or_not_at_all():
+def test_the_alias_precedes_an_installed_pyflink_or_is_not_installed():
     program = "import sys, types; sys.modules['pyflink'] = types.ModuleType('pyflink')\n"
     environment = {"PYTHONPATH": str(SOURCE), "PATH": ""}
     command = [sys.executable, "-c", program + "from firesteel.compat import alias_pyflink; alias_pyflink()"]
@@ -49,7 +49,7 @@ def test_alias_comes_before_the_real_pyflink_or_not_at_all():
     assert "PyFlink is imported already" in done.stderr
 
 
-def test_who_reads_a_job_has_the_alias_before_its_functions(tmp_path):
+def test_unpickling_a_job_installs_the_alias_before_its_functions(tmp_path):
     (tmp_path / "users_module.py").write_text(
         "from pyflink.common import Row\n"
         "def first(value):\n    from pyflink.common.typeinfo import Types\n    return Row(value)\n"

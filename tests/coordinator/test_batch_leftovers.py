@@ -18,7 +18,7 @@ def run_with_output(directory: Path, attempt: int) -> tuple[int, Path]:
     return run, output
 
 
-def test_a_failed_run_leaves_nothing_but_its_number(tmp_path: Path) -> None:
+def test_a_failed_run_leaves_only_its_number(tmp_path: Path) -> None:
     first, output = run_with_output(tmp_path, 0)
     _, other_output = run_with_output(tmp_path, 1)
     remove_failed_run(tmp_path, first, 0)

@@ -45,7 +45,7 @@ def of_sink(what: str) -> SinkCommittables:
     return SinkCommittables(SINK, "Sink", (CommitRequest("job", SINK, 0, 0, what),))
 
 
-def test_nothing_is_decided_at_first(tmp_path: Path) -> None:
+def test_there_is_no_initial_decision(tmp_path: Path) -> None:
     assert batch_output(tmp_path).decided() is None
 
 
@@ -54,7 +54,7 @@ def test_a_later_run_finds_the_decision(tmp_path: Path) -> None:
     assert batch_output(tmp_path).decided() == [of_sink("files"), PrintedLines("a\n")]
 
 
-def test_of_two_that_ran_the_job_one_decides(tmp_path: Path) -> None:
+def test_one_of_two_concurrent_runs_decides(tmp_path: Path) -> None:
     batch_output(tmp_path).decide([of_sink("of the first")], "1")
     with pytest.raises(CheckpointExistsError):
         batch_output(tmp_path).decide([of_sink("of the second")], "2")
@@ -68,13 +68,13 @@ def test_delivered_output_is_not_delivered_again(tmp_path: Path) -> None:
     assert batch_output(tmp_path).decided() == [of_sink("files")]
 
 
-def test_output_that_a_sink_rejects_is_not_decided(tmp_path: Path) -> None:
+def test_rejected_output_is_not_committed(tmp_path: Path) -> None:
     with pytest.raises(SinkCommitError, match="sink 'Sink': could not commit: ValueError: too long"):
         batch_output(tmp_path).decide([of_sink("refused")], "1")
     assert batch_output(tmp_path).decided() is None
 
 
-def test_a_job_that_is_over_gets_no_decision(tmp_path: Path) -> None:
+def test_no_checkpoint_is_decided_after_the_end_of_a_job(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     remove_job_directory(tmp_path / "job")
     with pytest.raises(FileNotFoundError):

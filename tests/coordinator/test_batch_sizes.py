@@ -62,7 +62,7 @@ class Engine:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, st.sampled_from([0.0, 0.02]), st.integers(0, 99))
-def test_throughput_is_near_that_of_the_best_constant_size(
+def test_throughput_approaches_that_of_the_best_constant_batch_size(
     fixed_s: float, marginal_s: float, noise: float, seed: int
 ) -> None:
     engine = Engine(fixed_s, marginal_s, noise, seed=seed)
@@ -73,7 +73,7 @@ def test_throughput_is_near_that_of_the_best_constant_size(
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, st.integers(0, 99))
-def test_accidents_change_little(fixed_s: float, marginal_s: float, seed: int) -> None:
+def test_occasional_slow_batches_hardly_lower_the_rate(fixed_s: float, marginal_s: float, seed: int) -> None:
     engine = Engine(fixed_s, marginal_s, 0.05, accidents=0.03, seed=seed)
     engine.run(15)
     engine.run(200)
@@ -82,7 +82,7 @@ def test_accidents_change_little(fixed_s: float, marginal_s: float, seed: int) -
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, FIXED, MARGINAL, st.integers(0, 99))
-def test_a_change_of_costs_is_followed(
+def test_batch_sizes_adapt_to_changed_costs(
     fixed_s: float, marginal_s: float, new_fixed_s: float, new_marginal_s: float, seed: int
 ) -> None:
     engine = Engine(fixed_s, marginal_s, 0.02, seed=seed)
@@ -95,7 +95,7 @@ def test_a_change_of_costs_is_followed(
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(FIXED, FIXED, MARGINAL)
-def test_a_fixed_part_that_grew_makes_no_batch_smaller(fixed_s: float, more_s: float, marginal_s: float) -> None:
+def test_growing_fixed_costs_do_not_shrink_batches(fixed_s: float, more_s: float, marginal_s: float) -> None:
     engine = Engine(fixed_s, marginal_s)
     engine.run(30)
     before = engine.sizes.size
@@ -106,7 +106,7 @@ def test_a_fixed_part_that_grew_makes_no_batch_smaller(fixed_s: float, more_s: f
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, st.floats(0.3, 60), st.integers(0, 99))
-def test_checkpoints_are_on_time_whenever_the_fixed_part_allows(
+def test_checkpoints_are_on_time_if_fixed_costs_allow_it(
     fixed_s: float, marginal_s: float, interval_s: float, seed: int
 ) -> None:
     engine = Engine(fixed_s, marginal_s, 0.02, interval_s=interval_s, seed=seed)
@@ -118,7 +118,7 @@ def test_checkpoints_are_on_time_whenever_the_fixed_part_allows(
         assert engine.rate >= 0.7 * engine.best_rate
 
 
-def test_a_fixed_part_above_the_target_does_not_spiral() -> None:
+def test_fixed_costs_above_the_target_do_not_shrink_batches_forever() -> None:
     """With 64 slots on 2 cores a batch read 1000, 384, ... 74 elements, and a job did not end."""
     engine = Engine(fixed_s=4.0, marginal_s=2e-6)
     engine.run(10)

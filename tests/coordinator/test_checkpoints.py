@@ -68,7 +68,7 @@ class Run:
         return self.taken[-1]
 
 
-def test_a_checkpoint_holds_more_than_was_written_for_it(tmp_path: Path) -> None:
+def test_the_size_of_a_checkpoint_includes_earlier_files(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.write(0, 100, 50)
     first = run.complete()
@@ -166,7 +166,7 @@ def test_a_leader_that_was_paused_until_the_job_ended_decides_nothing(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_batch_counts_only_with_the_reports_of_all_slots_and_of_one_try(tmp_path: Path) -> None:
+def test_a_batch_is_accepted_only_with_reports_of_all_slots_of_one_attempt(tmp_path: Path) -> None:
     run = Run(tmp_path)
     reports = [StageReport(0, slot, [], [], None, (), slot + 1) for slot in (0, 1)]
     for wrong in (reports, reports[:1], [reports[0]] * 2, [*reports, reports[0]]):
@@ -196,7 +196,7 @@ def test_a_damaged_checkpoint_is_named_with_the_newest_intact_one(tmp_path: Path
         Run(tmp_path)
 
 
-def test_only_their_owner_can_look_into_checkpoints_and_savepoints(tmp_path: Path) -> None:
+def test_checkpoints_and_savepoints_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.write(0, 1, 1)
     checkpoint = run.complete().external_path
@@ -206,7 +206,7 @@ def test_only_their_owner_can_look_into_checkpoints_and_savepoints(tmp_path: Pat
         assert (directory / "_metadata").stat().st_mode & 0o777 == 0o600
 
 
-def test_restarts_that_fail_before_their_first_checkpoint_leave_nothing(tmp_path: Path) -> None:
+def test_restarts_that_fail_before_their_first_checkpoint_leave_no_files(tmp_path: Path) -> None:
     first = Run(tmp_path)
     first.write(0, 100, 50)
     first.complete()

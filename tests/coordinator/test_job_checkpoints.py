@@ -128,7 +128,7 @@ def test_a_checkpoint_is_decided_when_all_regions_have_prepared_and_each_commits
     assert kept == ["b", "y"]
 
 
-def test_while_a_region_restarts_the_others_take_checkpoints_with_its_last_part(job: JobCheckpoints) -> None:
+def test_other_regions_take_checkpoints_while_one_restarts(job: JobCheckpoints) -> None:
     left, right = Region(job, 0), Region(job, 1)
     for region, text in ((left, "a"), (right, "x")):
         region.batch(text)

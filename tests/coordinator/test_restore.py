@@ -159,7 +159,7 @@ def test_state_of_an_operator_that_is_gone_is_refused_unless_allowed(tmp_path: P
 
 @pytest.mark.parametrize(("mode", "is_kept"), [("CLAIM", False), ("NO_CLAIM", True)])
 @pytest.mark.parametrize("form", ["{}", "file:{}/_metadata", "file://{}"])
-def test_a_claimed_savepoint_goes_when_enough_checkpoints_follow(
+def test_a_claimed_savepoint_is_removed_after_enough_checkpoints(
     tmp_path: Path, mode: str, is_kept: bool, form: str
 ) -> None:
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
@@ -173,7 +173,7 @@ def test_a_claimed_savepoint_goes_when_enough_checkpoints_follow(
     assert finals(last) == EXPECTED
 
 
-def test_a_claimed_checkpoint_goes_with_the_rest_of_its_job(tmp_path: Path) -> None:
+def test_a_claimed_checkpoint_is_removed_with_its_job(tmp_path: Path) -> None:
     run_local(counts(environment(2)), batch_elements=5, batches=4, checkpoint=tmp_path / "first")
     (claimed,) = checkpoints_in(tmp_path / "first")
     env = environment(2, claimed, **{CLAIM_MODE: "CLAIM"})
@@ -197,7 +197,7 @@ def test_operators_without_state_may_come_and_go(tmp_path: Path) -> None:
     assert finals(run_local(env)) == EXPECTED
 
 
-def test_max_parallelism_is_adopted_or_the_job_refused(tmp_path: Path) -> None:
+def test_the_max_parallelism_of_a_savepoint_is_adopted_or_the_job_rejected(tmp_path: Path) -> None:
     first = run_local(counts(environment(2), max_parallelism=4), batch_elements=5, batches=4, savepoint=tmp_path)
     assert finals(run_local(counts(environment(4, first.savepoint)))) == EXPECTED
     with pytest.raises(StateRestoreError, match=r"max parallelism 4 is lower than the requested parallelism 5"):
@@ -313,7 +313,7 @@ def test_a_paused_leader_detects_that_the_next_checkpoint_was_taken(tmp_path: Pa
     assert finals(run_local(counts(environment(2)), batch_elements=5, checkpoint=tmp_path)) == EXPECTED
 
 
-def test_of_two_leaders_at_the_same_checkpoint_one_decides_and_its_state_is_restored(tmp_path: Path) -> None:
+def test_one_of_two_leaders_decides_a_checkpoint_and_its_state_is_restored(tmp_path: Path) -> None:
     old = Leader(tmp_path)
     old.run_batch()
     old.decide()

@@ -108,7 +108,7 @@ class Retained(Source):
         raise NotImplementedError
 
 
-def test_a_first_position_that_moves_skips_nothing_that_exists() -> None:
+def test_a_moving_start_position_skips_no_existing_record() -> None:
     source = Retained()
     source.last = 10
     splits = enumerator(source, 1, elements=6)
@@ -307,7 +307,7 @@ def test_batches_are_bounded_by_the_bytes_of_their_elements() -> None:
     assert given > 10_000, "small elements are bounded by time"
 
 
-def test_a_batch_that_reads_little_makes_the_next_no_larger() -> None:
+def test_a_small_batch_does_not_enlarge_the_next_one() -> None:
     splits = enumerator(Growing(), 1, elements=100)
     for _ in range(5):
         splits.plan(0)
@@ -349,9 +349,7 @@ def test_the_state_of_read_files_is_bounded_by_the_directory(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("interval_s", "batch_s"), [(0, 2.08), (60, 2.08), (1, 0.908), (0.01, 0.56)])
 @pytest.mark.parametrize("element_s", [0.002, 0.000_001])
-def test_batches_begin_small_and_grow_to_the_interval_of_checkpoints(
-    interval_s: float, batch_s: float, element_s: float
-) -> None:
+def test_batches_grow_up_to_the_checkpoint_interval(interval_s: float, batch_s: float, element_s: float) -> None:
     """A checkpoint each second is on time; one each 10 ms can't be, with a fixed part of 80 ms.
 
     A function that takes 2 ms an element holds nothing back for minutes; one of 1 us gets large batches soon.

@@ -63,7 +63,7 @@ def test_a_collected_row_keeps_its_kind() -> None:
     assert (row.get_row_kind(), row.as_dict()) == (RowKind.DELETE, {"f0": 1.1})
 
 
-def test_of_a_keyed_stream_keys_are_collected_too() -> None:
+def test_keys_of_a_keyed_stream_are_collected() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
     pairs = env.from_collection([("a", 1), ("b", 2), ("a", 3)], Types.TUPLE([Types.STRING(), Types.INT()]))
@@ -74,7 +74,7 @@ def test_of_a_keyed_stream_keys_are_collected_too() -> None:
     assert rows == [Row(f0="a", f1=("a", 1)), Row(f0="a", f1=("a", 3)), Row(f0="b", f1=("b", 2))]
 
 
-def test_a_key_of_any_type_is_collected_as_it_was() -> None:
+def test_keys_of_any_type_are_collected_unchanged() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([1.5], Types.DOUBLE()).key_by(lambda number: (Instant(1, 2), [number])).collect_async()
     (row,) = run_local(env).elements

@@ -93,7 +93,7 @@ def test_keyed_stream_connected_with_itself(env: StreamExecutionEnvironment) -> 
     assert elements(env) == counted((0, 8), (1, 6))
 
 
-def test_pipelines_that_know_nothing_of_each_other(env: StreamExecutionEnvironment) -> None:
+def test_independent_pipelines_run_in_one_job(env: StreamExecutionEnvironment) -> None:
     env.from_collection([1, 2], INT).map(lambda n: n + 1, INT).collect_async()
     env.from_collection(["a", "b"], Types.STRING()).key_by(lambda s: s).reduce(lambda a, b: a + b).collect_async()
     assert elements(env) == counted(2, 3, "a", "b")
@@ -137,7 +137,7 @@ class SplitsBoth(CoProcessFunction):
         yield OTHER, f"second {value}"
 
 
-def test_side_outputs_of_one_operator_go_their_own_ways(env: StreamExecutionEnvironment) -> None:
+def test_side_outputs_of_one_operator_have_separate_consumers(env: StreamExecutionEnvironment) -> None:
     main = env.from_collection([1, 2], INT).process(Splits(), INT)
     main.get_side_output(SIDE).map(lambda n: n + 1, INT).collect_async()
     main.get_side_output(SIDE).union(main).collect_async()

@@ -253,7 +253,7 @@ def test_custom_partitions_may_be_read_at_several_parallelisms(env, pairs):
     assert [edge.partitioner.function(5, 3) for edge in custom] == [2]
 
 
-def test_streams_keyed_alike_meet_in_one_operator(env, pairs):
+def test_streams_with_equal_key_types_share_an_operator(env, pairs):
     class Join(KeyedCoProcessFunction):
         def process_element1(self, value, ctx):
             yield value

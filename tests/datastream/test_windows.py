@@ -113,7 +113,7 @@ def test_count_windows_fill_one_after_the_other_or_overlap():
     assert ids == [[0], [0], [1, 0], [1, 0], [2, 1], [2, 1]]
 
 
-def test_sessions_that_touch_become_one():
+def test_adjacent_sessions_are_merged():
     merged = []
 
     class Callback:

@@ -150,7 +150,7 @@ def test_the_entrypoint_starts_an_executor(tmp_path: Path) -> None:
     assert "/127.0.0.1:1" in said, said
 
 
-def test_the_dockerfile_names_what_there_is() -> None:
+def test_the_dockerfile_refers_to_existing_files() -> None:
     text = (DEPLOY / "docker" / "Dockerfile").read_text()
     copied = [line.split()[-2] for line in text.splitlines() if line.startswith("COPY") and "--from" not in line]
     assert all((DEPLOY.parent / path).exists() for path in copied)

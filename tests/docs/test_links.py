@@ -7,7 +7,7 @@ from pathlib import Path
 from docs.generate.links import problems
 
 
-def test_what_exists_is_fine(tmp_path: Path) -> None:
+def test_existing_targets_cause_no_problem(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<h1 id="top"><a href="b/c.html#there">x</a><a href="https://elsewhere.example">y</a>'
     )

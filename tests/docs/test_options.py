@@ -135,7 +135,7 @@ def test_type_and_default_are_those_that_the_sources_use(option: str, reader: st
         assert value(documented, documented.default) == (float(default) if in_seconds else value(documented, default))
 
 
-def test_many_defaults_are_checked() -> None:
+def test_more_than_fifty_defaults_are_checked() -> None:
     assert len(CALLS) > 50
 
 

@@ -99,7 +99,7 @@ def test_elements_become_documents(server: tuple[Cluster, str], writers: Any) ->
     assert cluster.requests == [[{"index": {"_index": "a"}}, {"index": {"_index": "b"}}]]
 
 
-def test_a_document_whose_id_is_there_is_updated(server: tuple[Cluster, str], writers: Any) -> None:
+def test_a_document_with_an_existing_id_is_updated(server: tuple[Cluster, str], writers: Any) -> None:
     cluster, url = server
     cluster.indices["words"]["to"] = {"word": "to", "seen": True}
     writer = writers(builder(url))
@@ -125,7 +125,7 @@ def test_only_elasticsearch_6_is_sent_types(server: tuple[Cluster, str], writers
     assert [request[0]["update"] for request in cluster.requests] == expected
 
 
-def test_what_is_no_document_is_refused() -> None:
+def test_elements_other_than_documents_are_rejected() -> None:
     with pytest.raises(TypeError, match="must be dicts or Rows with names, found 'to'"):
         WORDS.action("to")
     with pytest.raises(ValueError, match=r"the document has no field 'word': \{'n': 1\}"):
@@ -196,7 +196,7 @@ def test_user_password_and_prefix_go_along(server: tuple[Cluster, str], writers:
         bad.flush(False)
 
 
-def test_a_cluster_that_is_not_there_is_named(writers: Any) -> None:
+def test_an_unreachable_cluster_is_reported_by_name(writers: Any) -> None:
     writer = writers(builder("http://127.0.0.1:9").set_connection_timeout(100).set_connection_request_timeout(100))
     writer.write({"word": "to"}, None)
     with pytest.raises(ElasticsearchError, match=r"Elasticsearch at http://127.0.0.1:9: could not write 1 documents"):
@@ -206,7 +206,7 @@ def test_a_cluster_that_is_not_there_is_named(writers: Any) -> None:
 # --- builders --------------------------------------------------------------------------------------------------------
 
 
-def test_builders_refuse_what_makes_no_sense(monkeypatch: Any) -> None:
+def test_builders_reject_invalid_values(monkeypatch: Any) -> None:
     made = Elasticsearch7SinkBuilder()
     with pytest.raises(InvalidProgramError, match=r"call set_emitter\(\)"):
         made.build()

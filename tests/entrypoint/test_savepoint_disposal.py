@@ -40,7 +40,7 @@ def test_only_files_listed_in_the_metadata_are_removed(tmp_path: Path) -> None:
     assert left(path) == {"versions/1/0.full", "thesis.txt"}
 
 
-def test_a_checkpoint_leaves_the_files_that_it_shares(tmp_path: Path) -> None:
+def test_removing_a_checkpoint_keeps_shared_files(tmp_path: Path) -> None:
     path = savepoint(tmp_path / "chk-1", "versions/0/0.full", is_savepoint=False)
     dispose_savepoint(path)
     assert left(path) == {"versions/0/0.full", "versions/1/0.full"}

@@ -22,7 +22,7 @@ from firesteel.runtime.options import InvalidOptionError
         ("k8s://https://host:443", True),
     ],
 )
-def test_which_masters_have_executors(master: str | None, expected: bool) -> None:
+def test_masters_with_executors_are_recognised(master: str | None, expected: bool) -> None:
     configuration = {} if master is None else {"spark.master": master}
     assert has_executors(configuration) is expected
     assert spark_master(configuration) == master if expected else spark_master(configuration).startswith("local[")
@@ -172,6 +172,6 @@ def test_kubernetes() -> None:
         ("kubernetes.taskmanager.labels", "team=a", "'team=a' is not of the form key:value"),
     ],
 )
-def test_what_can_not_be_read_is_refused_by_name(option: str, value: str, message: str) -> None:
+def test_unreadable_values_are_rejected_by_name(option: str, value: str, message: str) -> None:
     with pytest.raises(InvalidOptionError, match=f"option '{option}'.*{message}"):
         spark_settings({"spark.master": "yarn", option: value})

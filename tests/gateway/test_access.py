@@ -31,7 +31,7 @@ def test_a_process_of_this_user_is_recognised(family: socket.AddressFamily, host
             assert is_own_peer(connection)
 
 
-def test_without_the_tables_of_linux_nobody_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_proc_net_no_client_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "_TABLES", ())
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
         connection, _ = server.accept()
@@ -40,7 +40,7 @@ def test_without_the_tables_of_linux_nobody_is_recognised(monkeypatch: pytest.Mo
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
-async def test_a_process_of_another_user_may_look_and_open_no_session() -> None:
+async def test_other_users_may_read_but_not_open_sessions() -> None:
     async with serving() as client:
         port = client.address.rsplit(":", 1)[1]
         script = f"exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{REQUEST}' >&3; cat <&3"

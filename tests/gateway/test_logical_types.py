@@ -58,6 +58,6 @@ def test_types_have_flinks_roots_and_parameters(data_type: Any, expected: dict[s
     assert logical_type(data_type) == {"nullable": True, **expected}
 
 
-def test_a_type_without_null_says_so_also_inside_another_one() -> None:
+def test_nested_not_null_types_are_printed() -> None:
     assert logical_type(DataTypes.INT(nullable=False))["nullable"] is False
     assert logical_type(DataTypes.ARRAY(DataTypes.INT(nullable=False)))["elementType"]["nullable"] is False

@@ -99,7 +99,7 @@ def test_an_error_comes_after_the_rows_before_it(query: Query) -> None:
         query.fetch_rows(token)
 
 
-def test_a_client_that_does_not_fetch_holds_the_query_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_waits_for_a_client_that_does_not_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_fetcher, "_MAX_BUFFERED", 2)
     query = Query()
     query.give(1, 2, 3, 4, 5, END)
@@ -122,7 +122,7 @@ def test_close_cancels_the_job_once_and_its_error_is_not_reported(query: Query) 
     assert query.fetch_rows(0)[0] is None
 
 
-def test_close_ends_a_thread_that_waits_for_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_ends_a_thread_that_waits_for_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_fetcher, "_MAX_BUFFERED", 1)
     query = Query()
     query.give(1, 2, 3)

@@ -82,7 +82,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
 # --- versions --------------------------------------------------------------------------------------------------------
 
 
-async def test_every_version_and_no_version_has_the_same_endpoints(client: Client) -> None:
+async def test_all_api_versions_have_the_same_endpoints(client: Client) -> None:
     for version in ("", "/v1", "/v2", "/v3", "/v4"):
         client.version = version
         assert (await client.ask("GET", "/api_versions"))["versions"] == ["V1", "V2", "V3", "V4"]
@@ -189,7 +189,7 @@ async def test_the_number_of_sessions_is_limited() -> None:
 # --- statements ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_query_gives_rows_with_their_kinds_until_it_ends(client: Client, job: Job) -> None:
+async def test_a_query_returns_rows_with_their_kinds_until_its_end(client: Client, job: Job) -> None:
     session = await client.open()
     operation = await client.submit(session, "SELECT 1")
     _, body = await client.first(operation)
@@ -229,7 +229,7 @@ async def test_an_insert_gives_the_id_of_its_job_and_does_not_wait(client: Clien
     assert not job.cancelled.is_set()
 
 
-async def test_an_insert_that_is_awaited_is_not_ready_before_its_job_has_ended(client: Client, job: Job) -> None:
+async def test_an_awaited_insert_is_ready_after_the_end_of_its_job(client: Client, job: Job) -> None:
     session = await client.open(**{"table.dml-sync": "true"})
     operation = await client.submit(session, "INSERT INTO t VALUES (1, 'a')")
     await asyncio.sleep(0.3)
@@ -321,7 +321,7 @@ async def test_another_user_of_the_machine_needs_a_token(monkeypatch: pytest.Mon
         await client.open()
 
 
-async def test_with_tokens_everyone_needs_one() -> None:
+async def test_with_tokens_configured_every_client_needs_one() -> None:
     async with serving(**{"security.rest.token.submit": TOKEN}) as client:
         assert (await client.call("POST", "/sessions", json={}))[0] == 401
         client.http.headers["Authorization"] = f"Bearer {TOKEN}"  # as FLINK_REST_CLIENT_HEADERS does

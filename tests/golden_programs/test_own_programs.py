@@ -85,7 +85,7 @@ def test_batches_that_run_again_change_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_batch_tasks_that_die_change_nothing(name: str) -> None:
+def test_killed_batch_tasks_do_not_change_the_result(name: str) -> None:
     program = load(name)
     shape = run(program, "BATCH", 2)
     faults = [Fault(0, stage, slot, 1) for stage in range(shape.stages) for slot in (0, 1)]

@@ -78,7 +78,7 @@ def test_the_first_broken_rule_is_the_reason_why_operators_are_not_chained(graph
     assert broken[0] == rule
 
 
-def test_second_input_keeps_operators_apart():
+def test_operators_with_a_second_input_are_not_merged():
     graph = graph_of()
     graph.add_edge(1, 2, 0, FORWARD)
     assert broken_by(graph) == "the target has 2 inputs, a chained operator has one"

@@ -25,14 +25,14 @@ def operators(count, chaining_enabled=True):
     return graph
 
 
-def test_a_chain_may_be_longer_than_pythons_stack_is_deep():
+def test_a_chain_may_exceed_the_recursion_limit():
     (vertex,) = operators(3_000).get_job_graph().vertices
     assert len(vertex.chain) == 3_000
     assert vertex.name.startswith("op1 -> op2 -> op3 -> ")
     assert vertex.description.splitlines()[2] == "   +- op3"
 
 
-def test_a_path_of_vertices_may_be_longer_than_pythons_stack_is_deep():
+def test_a_path_of_vertices_may_exceed_the_recursion_limit():
     graph = operators(3_000, chaining_enabled=False).get_job_graph()
     assert [vertex.name for vertex in graph.vertices] == [f"op{i}" for i in range(1, 3_001)]
     assert [vertex.name for vertex in pickle.loads(pickle.dumps(graph)).vertices][-1] == "op3000"

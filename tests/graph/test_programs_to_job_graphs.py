@@ -136,7 +136,7 @@ def test_graphs_survive_serialization_as_plain_data(program, options, expected):
     assert JobGraph.from_dict(described).to_dict() == described
 
 
-def test_asking_for_a_graph_changes_nothing():
+def test_requesting_a_graph_has_no_side_effects():
     env = environment({})
     keyed_sum(env)
     assert env.get_execution_plan() == env.get_execution_plan()

@@ -56,7 +56,7 @@ def test_properties_of_cluster_and_source_come_together(broker: Broker) -> None:
     assert settings.topics == ("t",)
 
 
-def test_what_is_missing_is_named(broker: Broker) -> None:
+def test_missing_settings_are_named(broker: Broker) -> None:
     with pytest.raises(InvalidProgramError, match=r"call set_stream_ids\(\)"):
         DynamicKafkaSource.builder().build()
     made = DynamicKafkaSource.builder().set_stream_pattern(".*")

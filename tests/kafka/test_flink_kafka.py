@@ -106,7 +106,7 @@ def test_the_stream_has_the_type_of_the_schema():
 
 
 @pytest.mark.parametrize("semantic", Semantic)
-def test_what_a_producer_writes_arrives(broker: Broker, semantic):
+def test_records_of_a_producer_arrive(broker: Broker, semantic):
     topic = broker.topic(2)
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
@@ -117,7 +117,7 @@ def test_what_a_producer_writes_arrives(broker: Broker, semantic):
     assert broker.values(topic) == ["a", "b", "c"]
 
 
-def test_what_is_in_a_topic_is_consumed(broker: Broker):
+def test_records_in_a_topic_are_consumed(broker: Broker):
     topic = broker.topic()
     broker.write(topic, [b"a", b"b", b"c"])
     source = FlinkKafkaConsumer(topic, SimpleStringSchema(), {"bootstrap.servers": broker.servers}).as_source()

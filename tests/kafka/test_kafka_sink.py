@@ -78,13 +78,13 @@ def test_every_element_arrives_although_slots_die(broker: Broker, guarantee: Any
     assert guarantee is not EXACTLY_ONCE or found == NUMBERS
 
 
-def test_what_is_committed_again_changes_nothing(broker: Broker) -> None:
+def test_committing_again_has_no_effect(broker: Broker) -> None:
     topic = broker.topic(2)
     to_kafka(NUMBERS, sink(broker, serializer(topic), EXACTLY_ONCE, topic), batch_elements=130, replayed=range(8))
     assert broker.values(topic) == NUMBERS
 
 
-def test_job_that_goes_on_in_another_process_writes_what_is_left(
+def test_a_job_resumed_in_another_process_writes_the_remaining_records(
     broker: Broker, tmp_path: Path, monkeypatch: Any
 ) -> None:
     topic = broker.topic(2)
@@ -98,7 +98,7 @@ def test_job_that_goes_on_in_another_process_writes_what_is_left(
     assert broker.values(topic) == NUMBERS
 
 
-def test_job_that_goes_on_with_another_prefix_knows_what_was_committed(
+def test_a_job_resumed_with_another_prefix_does_not_commit_twice(
     broker: Broker, tmp_path: Path, monkeypatch: Any
 ) -> None:
     topic = broker.topic(2)
@@ -266,7 +266,7 @@ def test_broker_that_does_not_answer_is_an_error_and_not_a_hang(guarantee: Any) 
         ),
     ],
 )
-def test_builder_says_what_is_missing(change: Any, text: str) -> None:
+def test_the_builder_names_missing_settings(change: Any, text: str) -> None:
     with pytest.raises(InvalidProgramError, match=text):
         change(KafkaSink.builder()).build()
 

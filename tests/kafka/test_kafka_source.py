@@ -166,7 +166,7 @@ def test_new_topic_that_matches_is_read_from_its_beginning(broker: Broker) -> No
     assert splits_of(None, splits) == {f"{name}-0": (1, 1, True), f"{name}-more-0": (0, 1, True)}
 
 
-def test_checkpoint_keeps_where_a_source_began_although_nothing_was_read(broker: Broker) -> None:
+def test_a_checkpoint_contains_start_positions_of_unread_sources(broker: Broker) -> None:
     name = broker.topic()
     source = builder(broker, name, bounded=False).set_starting_offsets(LATEST).build()
     splits = SourceSplits(source, 1)
@@ -188,7 +188,7 @@ def test_each_record_is_read_once_in_small_batches_although_batches_are_tried_ag
     assert found == [f"{partition}-{i:03}" for partition in range(3) for i in range(200)]
 
 
-def test_ends_of_transactions_take_offsets_but_are_no_records(broker: Broker) -> None:
+def test_transaction_markers_occupy_offsets_but_are_not_records(broker: Broker) -> None:
     name = broker.topic()
     for i in range(4):
         broker.write_in_transaction(name, [f"{i}a", f"{i}b"])
@@ -198,7 +198,7 @@ def test_ends_of_transactions_take_offsets_but_are_no_records(broker: Broker) ->
         assert found == [f"{i}{c}" for i in range(4) for c in "ab"]
 
 
-def test_range_is_read_again_when_a_consumer_is_ahead(broker: Broker, topic: str) -> None:
+def test_a_range_is_reread_if_the_consumer_is_ahead(broker: Broker, topic: str) -> None:
     source = builder(broker, topic).build()
     kind = kind_of(source)
     split = Split(f"{topic}-0", 0, 0, 10)
@@ -237,7 +237,7 @@ def test_record_that_cannot_be_read_is_named(broker: Broker) -> None:
         read(source)
 
 
-def test_schema_gets_a_buffer_and_leaves_out_what_it_does_not_know(broker: Broker) -> None:
+def test_schemas_process_buffers_and_skip_unknown_messages(broker: Broker) -> None:
     class Odd(DeserializationSchema):
         def deserialize_all(self, messages: list[bytes]) -> list[Any]:
             return [message.decode() if int(message) % 2 else None for message in messages]
@@ -250,7 +250,7 @@ def test_schema_gets_a_buffer_and_leaves_out_what_it_does_not_know(broker: Broke
 # --- the group --------------------------------------------------------------------------------------------------------
 
 
-def test_group_is_told_the_offsets_of_checkpoints(broker: Broker) -> None:
+def test_offsets_of_checkpoints_are_committed_to_the_group(broker: Broker) -> None:
     name, group = broker.topic(2), "told"
     broker.write(name, "abcdef")
     broker.write(name, "xyz", partition=1)
@@ -311,7 +311,7 @@ def test_login_that_the_broker_refuses_is_an_error_that_says_so(broker: Broker) 
         ("set_value_only_deserializer", "the deserializer is missing"),
     ],
 )
-def test_builder_says_what_is_missing(leaves_out: str, text: str) -> None:
+def test_the_builder_names_missing_settings(leaves_out: str, text: str) -> None:
     made = KafkaSource.builder()
     calls = {"set_bootstrap_servers": "a:1", "set_topics": "t", "set_value_only_deserializer": SimpleStringSchema()}
     for method, argument in calls.items():
@@ -321,7 +321,7 @@ def test_builder_says_what_is_missing(leaves_out: str, text: str) -> None:
         made.build()
 
 
-def test_builder_refuses_contradictions() -> None:
+def test_the_builder_rejects_contradictory_settings() -> None:
     with pytest.raises(InvalidProgramError, match="cannot set a topic pattern, topics t are set already"):
         builder("a:1", "t").set_topic_pattern("x.*")
     with pytest.raises(InvalidProgramError, match="committed offsets need a group"):
@@ -332,7 +332,7 @@ def test_builder_refuses_contradictions() -> None:
         KafkaOffsetsInitializer.timestamp(-1)
 
 
-def test_only_a_source_that_may_get_more_is_endless(broker: Broker) -> None:
+def test_only_unbounded_sources_are_endless(broker: Broker) -> None:
     def endless(source: KafkaSource) -> list[str]:
         env = environment()
         env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka", Types.STRING()).print()

@@ -81,7 +81,7 @@ def test_each_record_is_committed_once_wherever_the_process_dies(new_cluster: An
             return
 
 
-def test_process_that_sleeps_at_any_step_changes_nothing_when_it_wakes(new_cluster: Any) -> None:
+def test_a_process_paused_at_any_step_changes_nothing_when_it_resumes(new_cluster: Any) -> None:
     for step in count(1):
         cluster = new_cluster()
         sleeper = producer()
@@ -103,7 +103,7 @@ def _while_a_successor_commits(call: Callable[[], Any]) -> Any:
     return call()
 
 
-def test_one_that_wakes_before_its_producer_begins_finds_what_was_committed(cluster: Cluster) -> None:
+def test_a_committer_that_wakes_up_late_does_not_commit_twice(cluster: Cluster) -> None:
     leader = producer()
     leader.commit(checkpoint(0))
     late = producer()
@@ -115,7 +115,7 @@ def test_one_that_wakes_before_its_producer_begins_finds_what_was_committed(clus
     assert cluster.records == values(2)
 
 
-def test_marker_counts_whatever_topic_it_is_kept_for(cluster: Cluster) -> None:
+def test_a_commit_marker_is_valid_for_any_topic(cluster: Cluster) -> None:
     producer().commit(checkpoint(0, "t"))
     producer().commit(checkpoint(1, "a"))
     for number, topic in ((0, "t"), (1, "a")):
@@ -123,7 +123,7 @@ def test_marker_counts_whatever_topic_it_is_kept_for(cluster: Cluster) -> None:
     assert cluster.records == values(2)
 
 
-def test_older_checkpoint_is_not_written_again(cluster: Cluster) -> None:
+def test_an_older_checkpoint_is_not_written_again(cluster: Cluster) -> None:
     for number in (0, 1, 0):
         producer().commit(checkpoint(number))
     assert cluster.records == values(2)

@@ -124,7 +124,7 @@ def test_elements_have_the_arrival_times_of_their_records(amazon: Amazon) -> Non
     assert before - 1000 < chunk.timestamps[0] < time.time() * 1000 + 1000
 
 
-def test_the_same_range_always_gives_the_same_and_a_checkpoint_goes_on_behind_it(amazon: Amazon) -> None:
+def test_ranges_are_deterministic_and_a_checkpoint_resumes_after_the_last_one(amazon: Amazon) -> None:
     stream = amazon.stream()
     source = source_of(amazon, stream)
     amazon.put(stream, numbers(0, 1200))
@@ -141,7 +141,7 @@ def test_the_same_range_always_gives_the_same_and_a_checkpoint_goes_on_behind_it
 # --- where it starts -------------------------------------------------------------------------------------------------
 
 
-def test_latest_reads_what_comes_and_nothing_is_lost_between_two_runs(amazon: Amazon) -> None:
+def test_latest_reads_new_records_and_loses_none_between_runs(amazon: Amazon) -> None:
     stream = amazon.stream()
     amazon.put(stream, ["old"])
     time.sleep(0.01)
@@ -152,7 +152,7 @@ def test_latest_reads_what_comes_and_nothing_is_lost_between_two_runs(amazon: Am
     assert Reading(source, after=reading).batch() == ["while it was down"]
 
 
-def test_a_timestamp_is_where_reading_starts(amazon: Amazon) -> None:
+def test_reading_starts_at_a_timestamp(amazon: Amazon) -> None:
     stream = amazon.stream()
     amazon.put(stream, ["old"])
     time.sleep(0.01)
@@ -181,7 +181,7 @@ def test_positions_are_understood_as_in_flink() -> None:
 # --- shards ----------------------------------------------------------------------------------------------------------
 
 
-def test_new_shards_are_read_after_those_that_they_were_made_of(amazon: Amazon) -> None:
+def test_new_shards_are_read_after_their_parents(amazon: Amazon) -> None:
     stream = amazon.stream()
     reading = Reading(source_of(amazon, stream), 2)
     amazon.put(stream, numbers(0, 600), "a")
@@ -241,7 +241,7 @@ class OldStream:
         return Page(records, str(last), (3599 - last) * 1000)
 
 
-def test_far_from_the_end_most_records_are_fetched_by_the_reader_only() -> None:
+def test_the_enumerator_fetches_few_records_of_a_long_backlog() -> None:
     enumerator = kinesis_splits.KinesisEnumerator(
         KinesisSource(FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "r"})._settings)
     )
@@ -257,7 +257,7 @@ def test_far_from_the_end_most_records_are_fetched_by_the_reader_only() -> None:
     assert stream.fetched < 1800
 
 
-def test_stops_are_near_each_other_in_records_and_bytes() -> None:
+def test_stops_limit_the_records_and_bytes_between_them() -> None:
     small = [Record(n, 0, b"x") for n in range(0, 2200, 2)]
     assert stops_of(small) == (Stop(999, 500), Stop(1999, 500), Stop(2199, 100))
     large = [Record(n, 0, bytes(600_000)) for n in range(5)]
@@ -320,7 +320,7 @@ def test_an_unknown_stream_and_a_server_that_is_not_there_are_named(amazon: Amaz
         Reading(source_of(amazon, "nope")).batch()
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_combinations_are_rejected() -> None:
     schema = SimpleStringSchema()
     with pytest.raises(InvalidProgramError, match=r"set the property aws.region, or aws.endpoint"):
         FlinkKinesisConsumer("s", schema, {})

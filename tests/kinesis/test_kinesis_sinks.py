@@ -59,7 +59,7 @@ def test_each_element_is_written_at_least_once_whatever_dies(amazon: Amazon) -> 
     assert {value for _, value in amazon.values(stream)} == set(values)
 
 
-def test_keys_say_which_shard_gets_a_record(amazon: Amazon) -> None:
+def test_partition_keys_determine_the_shard(amazon: Amazon) -> None:
     values = [str(n) for n in range(50)]
     shards = []
     for keys in (PartitionKeyGenerator.fixed(), PartitionKeyGenerator.random(), lambda value: value[0]):
@@ -95,7 +95,7 @@ def test_requests_are_bounded_and_failed_records_are_sent_again(amazon: Amazon, 
     assert waits == [0.1, 0.2]
 
 
-def test_what_is_refused_for_good_fails_the_job(amazon: Amazon, monkeypatch: Any) -> None:
+def test_permanently_rejected_records_fail_the_job(amazon: Amazon, monkeypatch: Any) -> None:
     def put(client: Any, entries: Any) -> Any:
         return [{"ErrorCode": "InternalFailure", "ErrorMessage": "oh"}] * len(entries)
 
@@ -133,7 +133,7 @@ def test_firehose_delivers_to_a_bucket(amazon: Amazon) -> None:
     client.close()
 
 
-def test_builders_say_what_is_missing(amazon: Amazon, monkeypatch: Any) -> None:
+def test_builders_name_missing_settings(amazon: Amazon, monkeypatch: Any) -> None:
     with pytest.raises(InvalidProgramError, match=r"KinesisStreamsSink: call set_stream_name\(\)"):
         KinesisStreamsSink.builder().build()
     made = KinesisStreamsSink.builder().set_stream_name("s")

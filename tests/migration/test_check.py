@@ -82,7 +82,7 @@ def lines(findings: list[dict[str, Any]]) -> list[tuple[int, str]]:
         ),
     ],
 )
-def test_what_is_missing_is_found_with_its_line(check, text, name, advice):
+def test_missing_names_are_reported_with_their_lines(check, text, name, advice):
     report = check(text)
     assert lines(report["missing"]) == [(3, name)]
     assert advice in report["missing"][0]["advice"]
@@ -102,11 +102,11 @@ def test_what_is_missing_is_found_with_its_line(check, text, name, advice):
         HEAD + "def f():\n    env = 1\n    def g():\n        env.magic()\n    g()\nf()",
     ],
 )
-def test_what_is_not_used_or_not_decidable_is_not_missing(check, text):
+def test_unused_and_undecidable_names_are_not_reported(check, text):
     assert check(text)["missing"] == []
 
 
-def test_all_is_told_at_once(check):
+def test_all_missing_names_are_reported_at_once(check):
     report = check("from pyflink.ml import A, B\nfrom pyflink.common import C, Types\nA()\nTypes.INT()\nB.x()\n")
     assert lines(report["missing"]) == [(2, "pyflink.common.C"), (3, "pyflink.ml.A"), (5, "pyflink.ml.B")]
     assert report["works"] == ["Types", "Types.INT"]
@@ -117,7 +117,7 @@ def test_modules_beside_the_program_are_checked(check):
     assert [Path(finding["file"]).name for finding in report["missing"]] == ["first.py"]
 
 
-def test_jars_are_named_with_what_takes_their_place(check):
+def test_replacements_are_suggested_for_jars(check):
     text = HEAD + 'env.add_jars("file:///a/flink-connector-jdbc-3.1.jar", f"file://{x}/mine.jar")\n'
     text += 'env.get_config().set_string("pipeline.jars", "file:///b/flink-sql-avro.jar;file:///c/flink-csv.jar")'
     report = check(text)
@@ -157,7 +157,7 @@ def test_a_program_is_refused_before_any_of_it_runs(tmp_path, command):
     assert last.startswith(f"Run firesteel check {program} ")
 
 
-def test_a_program_that_is_no_python_is_told_in_one_line(tmp_path):
+def test_a_program_with_a_syntax_error_is_reported_in_one_line(tmp_path):
     program = tmp_path / "job.py"
     program.write_text("def\n")
     done = firesteel("check", program)
@@ -165,7 +165,7 @@ def test_a_program_that_is_no_python_is_told_in_one_line(tmp_path):
     assert "SyntaxError" in done.stderr
 
 
-def test_names_of_pyflink_1_work_with_what_takes_their_place(check):
+def test_names_of_pyflink_1_are_mapped_to_their_successors(check):
     report = check(HEAD + "from pyflink.datastream import FsStateBackend\nenv.set_state_backend(FsStateBackend('x'))")
     assert lines(report["differs"]) == [(4, "FsStateBackend"), (4, "StreamExecutionEnvironment.set_state_backend")]
     assert report["differs"][1]["advice"] == "is from PyFlink 1 and works; use the option state.backend.type"

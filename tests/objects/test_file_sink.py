@@ -147,7 +147,7 @@ def test_uploads_of_an_earlier_writer_are_aborted(writers: Writers):
     assert writers.left() == []
 
 
-def test_a_lost_answer_of_a_commit_changes_nothing(writers: Writers):
+def test_a_commit_whose_answer_is_lost_has_no_further_effect(writers: Writers):
     writer = writers.writer()
     writer.write("small", None)
     writer.flush(True)
@@ -192,7 +192,7 @@ def test_a_version_is_resumed_although_its_part_was_published_later(writers: Wri
     assert (writers.shown(), writers.left()) == ([count + 2], [])
 
 
-def test_the_rest_of_a_part_is_kept_for_the_last_checkpoint_only(writers: Writers):
+def test_the_remainder_of_a_part_is_kept_for_the_last_checkpoint_only(writers: Writers):
     writer = writers.writer()
     for number in range(6):
         writers.is_checkpoint = number % 2 == 1

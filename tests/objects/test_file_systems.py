@@ -96,7 +96,7 @@ def test_a_file_is_created_by_one_of_several(bucket: Bucket):
     assert remote.read(path) == b"mine"
 
 
-def test_a_lost_answer_of_a_creation_is_no_refusal(bucket: Bucket):
+def test_a_creation_whose_answer_is_lost_is_not_a_rejection(bucket: Bucket):
     remote, lost = Files(bucket.options).remote(bucket.uri()), ["lost"]
     assert remote is not None
     with bucket.server.failing(lambda method, path, query: lost.pop() if method == "PUT" and lost else None):

@@ -60,7 +60,7 @@ def test_small_output_stays_in_memory(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_tries_write_two_files_and_a_failed_one_removes_its_own(tmp_path: Path) -> None:
+def test_attempts_write_separate_files_and_failed_ones_remove_theirs(tmp_path: Path) -> None:
     tries = [OutputBuffer(str(tmp_path)) for _ in range(2)]
     for buffer in tries:
         buffer.add(PrintedLines("a\n"), 1_000_000)

@@ -18,7 +18,7 @@ def test_round_robin_continues_with_the_next_channel() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: edge_writer.RoundRobin([0, 1, 2], 0), lambda: edge_writer.Shuffle(3, 7)])
-def test_batch_that_is_fed_again_goes_to_the_same_channels(make: Any) -> None:
+def test_a_replayed_batch_goes_to_the_same_channels(make: Any) -> None:
     split = make()
     split([1, 2, 3, 4], None)
     version = split.snapshot()
@@ -113,7 +113,7 @@ def test_all_channels_together_are_bounded() -> None:
     assert pending * 10_000 < 33_000_000
 
 
-def test_payload_that_the_sample_did_not_foretell_is_sent_in_parts() -> None:
+def test_unexpectedly_large_payloads_are_sent_in_parts() -> None:
     writer, sent = writer_of(edge_writer.SplitToAll([0]), [0])
     values = [str(n).ljust(1 if n in (0, 10) else 1_000_000) for n in range(21)]
     writer.process(values, list(range(len(values))))

@@ -230,7 +230,7 @@ def test_a_second_leader_keeps_undecided_files_of_the_first(tmp_path: Path) -> N
     assert shown(tmp_path) == ["a\n"]
 
 
-def test_a_part_that_is_gone_is_refused_before_anything_is_decided(tmp_path: Path) -> None:
+def test_a_missing_part_is_rejected_before_the_decision(tmp_path: Path) -> None:
     writer = writer_of(rows_of(tmp_path))
     writer.write("a", None)
     writer.flush(True)
@@ -404,7 +404,7 @@ def test_parquet_part_is_resumed_in_the_middle(tmp_path: Path) -> None:
         writer_of(builder, state)
 
 
-def test_a_savepoint_with_a_parquet_or_compacting_sink_is_used_though_its_job_went_on(tmp_path: Path) -> None:
+def test_a_savepoint_with_a_parquet_or_compacting_sink_is_valid_after_its_job_continued(tmp_path: Path) -> None:
     def program(savepoint: Path | None = None) -> StreamExecutionEnvironment:
         options = {} if savepoint is None else {"execution.state-recovery.path": str(savepoint)}
         env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(options))
@@ -516,7 +516,7 @@ def test_identical_compactor_leaves_files_as_they_are(tmp_path: Path) -> None:
     assert shown(tmp_path) == ["a\n", "b\n"]
 
 
-def test_strategy_that_never_puts_files_together_is_refused() -> None:
+def test_a_strategy_that_never_compacts_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"set_size_threshold\(\) or enable_compaction_on_checkpoint\(\)"):
         FileCompactStrategy.builder().build()
 

@@ -74,7 +74,7 @@ EXPECTED = [(1, [1]), (2, [1, 2]), (3, [1, 2, 3])]
 
 @pytest.mark.parametrize("output_type", [None, MIXED])
 @pytest.mark.parametrize("make", [MapOperator, FlatMapOperator, ProcessOperator])
-def test_results_are_those_of_their_moment(make: Any, output_type: Any) -> None:
+def test_later_changes_do_not_affect_emitted_results(make: Any, output_type: Any) -> None:
     with OperatorHarness(make(Growing()), output_type=output_type) as h:
         h.process_batch([1, 2, 3])
         assert h.values == EXPECTED
@@ -117,7 +117,7 @@ class Answers(AsyncFunction):
         return []
 
 
-def test_async_results_are_those_of_their_moment() -> None:
+def test_later_changes_do_not_affect_emitted_async_results() -> None:
     with OperatorHarness(AsyncWaitOperator(Answers(), 1000, 1, True, None)) as h:
         h.process_batch([1, 2, 3])
         assert h.values == [[1], [1, 2], [1, 2, 3]]
@@ -298,7 +298,7 @@ def test_trigger_does_not_change_elements() -> None:
         assert h.values == [["a"], ["b"]]
 
 
-def test_code_of_the_user_is_found_within_triggers_and_assigners() -> None:
+def test_errors_in_triggers_and_assigners_show_the_users_code() -> None:
     assert is_ours(EventTimeTrigger())
     assert is_ours(PurgingTrigger.of(CountTrigger.of(2)))
     assert not is_ours(PurgingTrigger.of(Spoiling()))

@@ -67,7 +67,7 @@ CASES: dict[str, tuple[list[Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("claim", CASES)
-def test_of_two_channels(claim: str) -> None:
+def test_two_channels_are_combined(claim: str) -> None:
     steps, expected = CASES[claim]
     gate, seen = gate_of(A, B)
     feed(gate, *steps)

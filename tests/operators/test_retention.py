@@ -71,7 +71,7 @@ def test_function_may_keep_values(function: Any) -> None:
         lambda e: [p for p in e if p],
     ],
 )
-def test_function_has_no_place_for_values(function: Any) -> None:
+def test_functions_that_cannot_keep_values_are_recognised(function: Any) -> None:
     assert keeps_nothing(function)
 
 

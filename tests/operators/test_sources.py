@@ -34,7 +34,7 @@ def test_numbers_are_split_into_nearly_equal_runs() -> None:
     assert read(NumberSequenceSource(1, 10), 4, 2) == {0: [1, 2], 1: [3, 4], 2: [5, 6, 7], 3: [8, 9, 10]}
 
 
-def test_fewer_numbers_than_subtasks_leave_some_without() -> None:
+def test_fewer_numbers_than_subtasks_leave_some_subtasks_without_numbers() -> None:
     assert read(NumberSequenceSource(5, 6), 4, 100) == {2: [5], 3: [6]}
 
 
@@ -146,7 +146,7 @@ def test_compression_that_can_not_be_read_is_refused(tmp_path: Path) -> None:
         ("Shift_JIS", None, 1),
     ],
 )
-def test_large_file_is_cut_where_that_is_exact_and_wanted(
+def test_large_files_are_split_where_possible_and_configured(
     charset: str, enumerator: Any, pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_splits, "_FILE_SPLIT_BYTES", 1000)

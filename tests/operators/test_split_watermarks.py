@@ -62,7 +62,7 @@ class Reader:
         return found
 
 
-def test_split_that_was_not_read_yet_holds_the_watermark_back() -> None:
+def test_an_unread_split_holds_back_the_watermark() -> None:
     with ManualClock(0) as clock:
         reader = Reader()
         reader.read(("a", 0, 100), ("b", 0, 0))
@@ -166,7 +166,7 @@ def test_each_split_has_a_generator_and_its_watermarks_are_combined_at_once() ->
     assert reader.harness.watermarks == [0, 1]
 
 
-def test_generator_of_the_users_is_called_each_interval_although_nothing_comes() -> None:
+def test_a_custom_generator_is_called_periodically_without_elements() -> None:
     with ManualClock(0) as clock:
         reader = Reader(custom())
         reader.read(("a", 0, 0))
@@ -211,7 +211,7 @@ def test_chunks_are_bounded_by_bytes() -> None:
     assert 90_000_000 < harness.operator.bytes_read < 110_000_000
 
 
-def test_few_elements_are_emitted_at_once_where_the_chain_makes_large_ones_of_them() -> None:
+def test_chains_that_enlarge_elements_emit_few_at_once() -> None:
     reader = Reader(WatermarkStrategy.no_watermarks())
     sizes: list[int] = []
     element_bytes = 0

@@ -100,7 +100,7 @@ def test_expired_value_is_returned_once_where_it_may_be(kind: str, clock: Manual
 
 
 @each_kind
-def test_keys_live_apart(kind: str, clock: ManualClock) -> None:
+def test_state_is_separate_for_each_key(kind: str, clock: ManualClock) -> None:
     descriptor, write, read, found, nothing = KINDS[kind]
     states = States(descriptor(), builder())
     states.do(write, "old")

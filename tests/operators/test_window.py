@@ -68,7 +68,7 @@ def test_window_fires_when_the_watermark_passes_its_last_millisecond() -> None:
         assert h.elements == [(3, 9), (4, 19)]
 
 
-def test_element_behind_the_watermark_counts_while_its_window_is_open() -> None:
+def test_an_element_behind_the_watermark_counts_while_its_window_is_open() -> None:
     with harness(TEN, add) as h:
         h.process(1, 5)
         h.watermark(8)

@@ -123,7 +123,7 @@ def test_a_version_has_changes_and_removed_windows(configuration: dict[str, str]
 
 @BACKENDS
 @pytest.mark.parametrize("cut", range(1, 6))
-def test_going_on_from_the_changes_of_each_batch(cut: int, configuration: dict[str, str]) -> None:
+def test_state_is_restored_from_the_changes_of_each_batch(cut: int, configuration: dict[str, str]) -> None:
     chosen = random.Random(cut)
     batches = [[((chosen.choice("ab"), i), 10 * n + chosen.randrange(25)) for i in range(8)] for n in range(6)]
 

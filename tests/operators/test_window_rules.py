@@ -351,7 +351,7 @@ class Nothing(AggregateFunction):
         return a
 
 
-def test_a_window_whose_accumulator_is_none_fires_once() -> None:
+def test_a_window_with_the_accumulator_none_fires_once() -> None:
     with windows(TEN, aggregation=Nothing()) as h:
         h.process(1, 5)
         h.process(2, 6)

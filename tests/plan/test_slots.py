@@ -43,7 +43,7 @@ def test_subtasks_share_slots_as_on_a_flink_cluster(run):
 
 
 @pytest.mark.parametrize("run", RUNS, ids=name_of)
-def test_a_job_fits_where_it_ran_on_a_flink_cluster(run):
+def test_the_plan_tells_whether_a_job_fits_as_a_flink_cluster_did(run):
     ran = run["final"][1] == "RUNNING"
     assert planned(run["program"], 1, run["slots_total"]).fits is ran
     assert REFUSED
@@ -61,7 +61,7 @@ def test_the_verdict_names_the_setting_to_change():
     )
 
 
-def test_slots_beyond_those_available_are_listed_apart():
+def test_missing_slots_are_listed_separately():
     graph = job_graph(("a", 3, []))
     resolve_parallelism(graph, 1)
     text = slots_text(plan_slots(ExecutionGraph(graph, lambda: 0), 1, 2))

@@ -36,7 +36,7 @@ def test_names_exist_only_with_the_alias():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-def test_with_the_alias_all_names_are_where_they_were():
+def test_the_alias_preserves_the_module_paths_of_pyflink():
     done = run(
         """
         import importlib, pyflink
@@ -51,7 +51,7 @@ def test_with_the_alias_all_names_are_where_they_were():
     assert done.returncode == 0, done.stderr
 
 
-def test_a_note_names_what_takes_the_place_of_a_name_once(caplog):
+def test_a_replacement_is_suggested_once_per_name(caplog):
     removed.note.cache_clear()
     with caplog.at_level(logging.WARNING):
         SimpleStringEncoder()

@@ -80,7 +80,7 @@ async def test_logs_are_printed_and_followed(rest: Rest, tmp_path: Path) -> None
     assert "the JobManager logs to its terminal" in (await run(rest, "logs", code=1)).stderr
 
 
-async def test_a_checkpoint_and_the_end_of_a_job(rest: Rest) -> None:
+async def test_a_checkpoint_may_coincide_with_the_end_of_the_job(rest: Rest) -> None:
     job_id = await a_job(rest)
     assert (await run(rest, "checkpoint", job_id)).stdout == f"Checkpoint(CONFIGURED) 1 for job {job_id} completed.\n"
     assert await run_json(rest, "checkpoint", "--full", job_id) == {"job-id": job_id, "checkpoint-id": 2}

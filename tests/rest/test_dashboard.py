@@ -91,7 +91,7 @@ async def test_all_pages_are_reached_from_the_first_one(rest: Rest, browser: Bro
     await browser.wait_for("document.querySelector('main').innerText.includes(\"operator 'Map' (subtask 1/2) failed\")")
 
 
-async def test_keys_alone_are_enough(rest: Rest, browser: Browser) -> None:
+async def test_the_dashboard_is_usable_with_the_keyboard_alone(rest: Rest, browser: Browser) -> None:
     await a_running_job(rest)
     await browser.open(rest.server.address)
     await browser.wait_for("document.querySelector('main a') !== null")

@@ -145,7 +145,7 @@ async def test_the_removal_of_a_savepoint_of_many_files(rest: Rest, tmp_path: Pa
     assert not is_there(named)
 
 
-async def test_a_job_of_many_subtasks_that_is_over() -> None:
+async def test_a_finished_job_of_many_subtasks_is_shown() -> None:
     over = archive_unstarted(job_graph(("a", 1, [])), JobStatus.CANCELED, 0, 0)
     vertices = [{"subtasks": [{"attempts": [{"state": "CANCELED", "at": i}]} for i in range(100_000)]}]
     job = replace(over, graph={"vertices": vertices})

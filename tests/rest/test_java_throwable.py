@@ -27,7 +27,7 @@ def test_long_texts_are_long_strings() -> None:
     assert b"|" + struct.pack(">Q", 70_000) + text.encode() in serialized_throwable("E", text)
 
 
-def test_a_failure_is_led_by_the_users_operator() -> None:
+def test_an_error_message_begins_with_the_users_operator() -> None:
     cause = failure_cause(TaskFailure("ValueError: bad", operator_name="Map", user_traceback="Traceback"))
     assert cause["class"] == "ValueError"
     assert cause["stack-trace"] == "operator 'Map' failed: ValueError: bad\nTraceback"

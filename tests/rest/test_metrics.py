@@ -25,7 +25,7 @@ async def measured(rest: Rest) -> str:
     return job.job_id
 
 
-async def test_names_are_listed_without_get_and_values_with_it(rest: Rest) -> None:
+async def test_metric_names_are_listed_without_get_and_values_with_get(rest: Rest) -> None:
     path = f"/jobs/{await measured(rest)}/vertices/{VERTEX}"
     assert {"id": "1.Map.seen"} in await rest.get(f"{path}/metrics")
     assert await rest.get(f"{path}/metrics?get=0.numRecordsIn,1.nothing") == [{"id": "0.numRecordsIn", "value": "4"}]
@@ -60,7 +60,7 @@ async def test_jobs_and_the_cluster_have_metrics_too(rest: Rest) -> None:
     assert {"id": "Status.JVM.Memory.Heap.Used"} in await rest.get("/taskmanagers/metrics")
 
 
-async def test_prometheus_reads_them(rest: Rest) -> None:
+async def test_metrics_are_served_in_prometheus_format(rest: Rest) -> None:
     job_id = await measured(rest)
     async with rest.session.get(f"{rest.server.address}/metrics") as answer:
         lines = (await answer.text()).splitlines()

@@ -24,7 +24,7 @@ async def test_the_document_is_valid_and_has_all_routes(rest: Rest) -> None:
     assert json.dumps(document)
 
 
-async def test_whatever_is_sent_the_server_does_not_fail(tmp_path: Path) -> None:
+async def test_no_request_makes_the_server_fail(tmp_path: Path) -> None:
     pytest.importorskip("schemathesis")
     from tests.rest import fuzzing
 
@@ -51,7 +51,7 @@ async def test_a_body_may_come_in_pieces(rest: Rest) -> None:
         ("multipart/form-data", b"--x"),
     ],
 )
-async def test_what_can_not_be_read_is_refused(rest: Rest, content_type: str, data: bytes) -> None:
+async def test_unreadable_input_is_rejected(rest: Rest, content_type: str, data: bytes) -> None:
     status, answer = await rest.call("POST", "/jobs", data=data, headers={"Content-Type": content_type})
     assert (status, list(answer)) == (400, ["errors"])
 

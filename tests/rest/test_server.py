@@ -172,7 +172,7 @@ async def test_requests_of_flinks_clients_are_accepted(rest: Rest, method: str) 
         assert (path, found) == (path, status)
 
 
-async def test_everything_is_under_v1_too_and_a_get_may_carry_a_body(rest: Rest) -> None:
+async def test_all_routes_exist_under_v1_and_get_requests_may_have_a_body(rest: Rest) -> None:
     await running(rest)
     assert await rest.get("/v1/jobs") == await rest.get("/jobs")
     status, body = await rest.call("GET", "/jobs/overview", data=b"{}", headers={"Content-Type": "application/json"})
@@ -250,7 +250,7 @@ async def test_invalid_job_graphs_are_refused(rest: Rest, request_body: Any, con
     assert message in body["errors"][0]
 
 
-async def test_an_operation_that_fails_tells_why_and_one_id_is_one_operation(rest: Rest) -> None:
+async def test_a_failed_operation_reports_its_reason_and_trigger_ids_are_idempotent(rest: Rest) -> None:
     job_id = await running(rest)
     trigger = {"target-directory": "/full", "triggerId": "a" * 32}
     for _ in range(2):
@@ -377,7 +377,7 @@ def test_public_addresses_require_tokens() -> None:
         RestServer(None, None, {"rest.bind-address": "0.0.0.0"})  # type: ignore[arg-type]
 
 
-def test_no_route_is_there_twice() -> None:
+def test_routes_are_unique() -> None:
     assert len({(route.method, route.path) for route in ROUTES}) == len(ROUTES)
 
 

@@ -71,7 +71,7 @@ async def remote(tmp_path: Path) -> AsyncIterator[Remote]:
     await job_manager.stop()
 
 
-async def test_its_logs_are_listed_and_read_in_pieces(remote: Remote) -> None:
+async def test_logs_of_a_task_manager_are_listed_and_read_in_pieces(remote: Remote) -> None:
     found = json.loads((await remote.get("remote/logs"))[0])["logs"]
     assert [(file["name"], file["size"]) for file in found] == [("stdout", 8), ("task-manager.log", len(CONTENT))]
     assert all(file["mtime"] > 1_600_000_000_000 for file in found)
@@ -90,7 +90,7 @@ async def test_only_log_files_of_the_task_manager_are_served(remote: Remote) -> 
     assert json.loads(body)["errors"] == ["Could not find TaskExecutor nobody"]
 
 
-async def test_a_part_of_a_log_is_given(remote: Remote) -> None:
+async def test_a_range_of_a_log_is_served(remote: Remote) -> None:
     length = len(CONTENT)
     content, headers = await remote.get("remote/log", 206, Range=f"bytes={length - 5}-")
     assert (content, headers["Content-Range"]) == (CONTENT[-5:], f"bytes {length - 5}-{length - 1}/{length}")
@@ -100,7 +100,7 @@ async def test_a_part_of_a_log_is_given(remote: Remote) -> None:
     await remote.get("remote/log", 416, Range="lines=1-2")
 
 
-async def test_a_command_shows_it(remote: Remote) -> None:
+async def test_the_logs_command_shows_a_log(remote: Remote) -> None:
     def run(name: str) -> Result:
         return CliRunner().invoke(cli, ["logs", "-m", remote.address, "--taskmanager", name])
 

@@ -118,7 +118,7 @@ async def test_too_large_uploads_are_refused(make_rest: Callable[..., Any], has_
     assert status == 413
 
 
-async def test_a_client_that_falls_silent_makes_room(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stalled_upload_is_aborted(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_content, "_CHUNK_TIMEOUT_S", 0.05)
     status, body = await rest.call("POST", "/jobs", data=held_open(asyncio.Event()), headers=HEADERS)
     assert (status, body["errors"]) == (408, ["no more data of the request arrived for 0.05 s"])

@@ -52,7 +52,7 @@ def test_a_file_is_emptied_even_if_it_cannot_be_kept(tmp_path: Path) -> None:
     assert path.read_text() == ""
 
 
-def test_it_is_looked_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_capped_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capped_file, "_LOOK_S", 0.001)
     path = tmp_path / "jobmanager.out"
     capped = CappedFile(path)

@@ -141,7 +141,7 @@ async def test_a_query_that_does_not_start_fails_the_job(cluster: Cluster) -> No
     assert str((await result_of(cluster, job_id)).failure) == "RuntimeError: no engine"
 
 
-async def test_a_cancelled_job_is_canceled(cluster: Cluster) -> None:  # O03 N03
+async def test_a_cancelled_job_has_the_status_canceled(cluster: Cluster) -> None:  # O03 N03
     job_id = await cluster.submit(two_vertices())
     await cluster.gateway.cancel_job(job_id)
     await settle()
@@ -221,7 +221,7 @@ async def test_too_few_slots_fail_the_job_after_the_slot_request_timeout(cluster
     assert cluster.runners["tm"].slots == {}
 
 
-async def test_a_job_waits_for_slots_that_come_later(clock: ManualClock) -> None:  # F04 G01 J04
+async def test_a_job_waits_for_slots(clock: ManualClock) -> None:  # F04 G01 J04
     cluster = Cluster(clock)
     await cluster.start()
     job_id = await cluster.submit(two_vertices())
@@ -293,7 +293,7 @@ async def test_a_batch_job_takes_its_parallelism_from_the_configuration(cluster:
     assert [vertex.parallelism for vertex in cluster.query.descriptor.job_graph.vertices] == [2]
 
 
-async def test_history_tells_the_whole_story(cluster: Cluster) -> None:
+async def test_the_history_contains_all_state_changes(cluster: Cluster) -> None:
     job_id = await cluster.submit(job_graph(("a", 1, [])))
     await cluster.finish_query()
     job = await cluster.gateway.request_job(job_id)

@@ -20,7 +20,7 @@ PLANES = pytest.mark.parametrize("plane", [[], ["--data-plane"]], ids=["control 
 
 
 @PLANES
-def test_whatever_befalls_a_cluster_no_rule_is_broken_and_all_jobs_end(plane: list[str]) -> None:
+def test_under_random_faults_invariants_hold_and_all_jobs_end(plane: list[str]) -> None:
     share = -(-SEEDS // PROCESSES)
     started = [_start("tests.simulation", "--first", n * share, "--seeds", share, *plane) for n in range(PROCESSES)]
     for process, (output, errors) in [(process, process.communicate()) for process in started]:
@@ -29,7 +29,7 @@ def test_whatever_befalls_a_cluster_no_rule_is_broken_and_all_jobs_end(plane: li
 
 
 @PLANES
-def test_a_seed_takes_the_same_way_again(plane: list[str]) -> None:
+def test_a_seed_reproduces_its_simulation(plane: list[str]) -> None:
     runs = [_start("tests.simulation", "--first", 7, "--story", *plane).communicate()[0].splitlines() for _ in range(2)]
     (*once, _), (*again, _) = runs  # The last line has the time that it took.
     assert once == again
@@ -37,7 +37,7 @@ def test_a_seed_takes_the_same_way_again(plane: list[str]) -> None:
 
 
 @pytest.mark.parametrize("module", ["tests.simulation.mutations", "tests.simulation.data_plane.mutations"])
-def test_rules_that_are_broken_on_purpose_are_found_by_their_seeds(module: str) -> None:
+def test_each_mutation_is_detected_by_its_seeds(module: str) -> None:
     assert len(MUTATIONS) >= 10
     assert len(data_plane.MUTATIONS) >= 8
     process = _start(module, "--check")

@@ -38,7 +38,7 @@ def test_large_functions_leave_no_broadcasts_behind() -> None:
     assert [path for path in directory.iterdir() if path.stat().st_size > 1_000_000] == []
 
 
-def test_an_attempt_finds_nothing_of_the_one_before_it(tmp_path: Path) -> None:
+def test_an_attempt_does_not_see_files_of_the_previous_one(tmp_path: Path) -> None:
     def fail_once(number: int) -> list[str]:
         (job,) = (path for path in (tmp_path / "checkpoints").iterdir() if path.is_dir())
         if not (tmp_path / "failed").exists():

@@ -115,7 +115,7 @@ def test_stop_with_savepoint_finishes_the_job(tmp_path: Path, drains: bool) -> N
     assert list(tail.checkpoints.iterdir()) == []
 
 
-def test_sinks_commit_at_checkpoints_only_and_the_last_one_can_be_gone_on_from(tmp_path: Path) -> None:
+def test_sinks_commit_at_checkpoints_and_jobs_resume_from_the_last_one(tmp_path: Path) -> None:
     tail = Tail(tmp_path)
     options = {
         "execution.checkpointing.interval": "2 s",

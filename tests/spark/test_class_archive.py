@@ -48,7 +48,7 @@ def make(archive: ClassArchive) -> None:
         path.write_text("classes")
 
 
-def test_it_is_used_once_it_is_there(archive: ClassArchive) -> None:
+def test_an_existing_archive_is_used(archive: ClassArchive) -> None:
     assert archive.options() == []
     assert archive.is_wanted
     make(archive)
@@ -58,7 +58,7 @@ def test_it_is_used_once_it_is_there(archive: ClassArchive) -> None:
     assert archive.path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_newer_javas_make_archives_that_need_no_other(archive: ClassArchive) -> None:
+def test_newer_java_versions_create_self_contained_archives(archive: ClassArchive) -> None:
     newer = replace(archive, java_version=25)
     make(newer)
     assert newer.options()[0] == f"-XX:AOTCache={newer.path}"
@@ -66,7 +66,7 @@ def test_newer_javas_make_archives_that_need_no_other(archive: ClassArchive) -> 
     assert archive.options_to_make(Path("/x")) == ["-XX:ArchiveClassesAtExit=/x"]
 
 
-def test_another_java_other_jars_or_options_have_another_one(java: Java, jars: Path, archive: ClassArchive) -> None:
+def test_the_archive_depends_on_java_jars_and_options(java: Java, jars: Path, archive: ClassArchive) -> None:
     assert class_archive(java, jars, ["-Xa"]) == archive
     assert class_archive(java, jars, ["-Xb"]) != archive
     assert class_archive(replace(java, version=21), jars, ["-Xa"]) != archive
@@ -94,7 +94,7 @@ def test_a_file_that_others_could_have_written_is_not_used(archive: ClassArchive
     assert archive.options() == []
 
 
-def test_what_belongs_to_another_user_is_not_used(
+def test_files_of_other_users_are_not_used(
     archive: ClassArchive, java: Java, jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(archive)
@@ -106,7 +106,7 @@ def test_what_belongs_to_another_user_is_not_used(
     assert class_archive(java, jars, ["-Xa"]) is None
 
 
-def test_a_user_without_a_place_for_it_has_none(
+def test_a_user_without_a_cache_directory_has_no_archive(
     java: Java, jars: Path, caches: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caches.write_text("a file")
@@ -116,14 +116,12 @@ def test_a_user_without_a_place_for_it_has_none(
     assert class_archive(java, jars, ["-Xa"]) is None
 
 
-def test_nothing_is_made_in_a_directory_that_is_read_only(
-    archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_directory_is_left_unchanged(archive: ClassArchive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # Root may write everywhere.
     assert not archive.is_wanted
 
 
-def test_only_one_process_makes_it(archive: ClassArchive) -> None:
+def test_only_one_process_creates_the_archive(archive: ClassArchive) -> None:
     with archive.making() as path:
         assert path is not None
         with archive.making() as other:
@@ -142,7 +140,7 @@ def test_an_attempt_that_failed_leaves_nothing_and_is_not_repeated_at_once(archi
     assert archive.is_wanted
 
 
-def test_what_a_killed_process_has_left_is_removed(archive: ClassArchive) -> None:
+def test_leftovers_of_a_killed_process_are_removed(archive: ClassArchive) -> None:
     left = archive.path.with_suffix(".unfinished")
     left.write_text("half of the cla")
     with archive.making():
@@ -150,7 +148,7 @@ def test_what_a_killed_process_has_left_is_removed(archive: ClassArchive) -> Non
     assert not archive.path.exists()
 
 
-def test_archives_that_nobody_uses_any_more_are_removed(archive: ClassArchive) -> None:
+def test_unused_archives_are_removed(archive: ClassArchive) -> None:
     unused, used = (archive.path.with_name(f"spark-java17-{name}.jsa") for name in ("unused", "used"))
     last_month = time.time() - 31 * 24 * 3600
     for path in (unused, used):

@@ -16,7 +16,7 @@ from firesteel.spark.collect_buffers import CollectBuffers, CollectRequest, Coll
 from tests.runtime.helpers import job_graph
 
 
-def test_a_client_gets_each_element_once_and_asks_again_without_loss() -> None:
+def test_a_client_may_repeat_requests_without_loss_or_duplicates() -> None:
     buffers = CollectBuffers()
     buffers.put("sink", [1, 2, 3], lambda: False)
     first = buffers.fetch("sink", CollectRequest())
@@ -88,7 +88,7 @@ def test_small_answers_are_put_together() -> None:
     assert buffers.fetch("sink", CollectRequest(first.version, 30)).elements == list(range(30, 101))
 
 
-def test_a_client_whose_results_were_dropped_is_told() -> None:
+def test_a_client_learns_that_its_results_were_dropped() -> None:
     buffers = CollectBuffers()
     for number in range(101):
         buffers.put(f"sink-{number}", [number], lambda: False)
@@ -113,7 +113,7 @@ def test_sinks_whose_clients_have_everything_make_room_for_others() -> None:
     assert buffers.fetch("kept", CollectRequest()).elements == ["kept"]
 
 
-def test_a_run_whose_results_were_dropped_while_it_waited_goes_on() -> None:
+def test_a_waiting_run_continues_after_its_results_were_dropped() -> None:
     buffers = CollectBuffers()
     buffers.put("slow", list(range(100_000)), lambda: False)
     run = threading.Thread(target=lambda: buffers.put("slow", [-1], lambda: False))
@@ -133,7 +133,7 @@ def job() -> JobGraph:
     return job
 
 
-def test_a_client_is_told_when_another_process_collects(job: JobGraph, tmp_path: Path) -> None:
+def test_a_client_learns_that_another_process_collects(job: JobGraph, tmp_path: Path) -> None:
     first, second = CollectBuffers(), CollectBuffers()
     first.begin(job, tmp_path)
     first.put("sink", [1, 2, 3], lambda: False)
@@ -170,6 +170,6 @@ def test_regions_that_begin_at_the_same_time_are_of_one_process(job: JobGraph, t
         assert [path.name for path in directory.iterdir()] == ["collecting-process"]
 
 
-def test_a_job_without_collecting_sinks_leaves_no_note(tmp_path: Path) -> None:
+def test_a_job_without_collecting_sinks_is_not_recorded(tmp_path: Path) -> None:
     CollectBuffers().begin(job_graph(("source", 1, [])), tmp_path)
     assert list(tmp_path.iterdir()) == []

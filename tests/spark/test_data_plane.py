@@ -17,7 +17,7 @@ def is_there(directory: Path) -> bool:
     return directory.is_dir()
 
 
-async def test_a_job_that_names_no_directory_for_checkpoints_gets_one_that_goes_with_the_process():
+async def test_a_job_without_a_checkpoint_directory_gets_a_temporary_one():
     data_plane = SparkDataPlane(no_context)
     job = job_graph(("a", 1, []))
     await data_plane.restore(job)

@@ -41,7 +41,7 @@ def test_the_first_batch_of_a_run_asks_all_slots(plan: StagePlan) -> None:
     assert IdleSlots(plan).only_with_rows(0, BATCH, range(plan.slots)) == frozenset()
 
 
-def test_then_a_slot_with_nothing_to_do_is_asked_only_with_rows(plan: StagePlan) -> None:
+def test_an_idle_slot_is_asked_only_if_it_has_rows(plan: StagePlan) -> None:
     assert ended(plan).only_with_rows(0, BATCH, range(plan.slots)) == frozenset(range(plan.slots))
 
 
@@ -58,13 +58,13 @@ def test_a_slot_that_reads_or_ends_is_asked(plan: StagePlan) -> None:
         assert ended(plan).only_with_rows(0, batch, range(plan.slots)) == others
 
 
-def test_a_slot_whose_time_has_come_is_asked(plan: StagePlan) -> None:
+def test_a_slot_with_a_due_timer_is_asked(plan: StagePlan) -> None:
     now = time.time_ns() // 1_000_000
     assert ended(plan, now - 1).only_with_rows(0, BATCH, range(plan.slots)) == frozenset()
     assert ended(plan, now + 60_000).only_with_rows(0, BATCH, range(plan.slots)) == frozenset(range(plan.slots))
 
 
-def test_a_slot_that_was_left_out_is_where_it_was_and_has_nothing_to_commit(plan: StagePlan) -> None:
+def test_a_skipped_slot_keeps_its_position_and_commits_nothing(plan: StagePlan) -> None:
     assert ended(plan).report(0, 1, try_number=3) == StageReport(0, 1, [], [], None, CHAIN, 3)
 
 

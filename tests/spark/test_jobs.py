@@ -183,7 +183,7 @@ def test_a_missing_input_fails_the_job_with_its_path():
 
 
 @MODES
-def test_a_cancelled_job_ends_and_says_so(mode):
+def test_a_cancelled_job_ends_with_a_message(mode):
     env = environment(mode)
     numbers(env, 2_000_000_000).filter(lambda n: False).print()
     client = env.execute_async("endless")
@@ -301,7 +301,7 @@ class SleepsAndFails(MapFunction):
 
 
 @pytest.mark.parametrize("is_deaf", [False, True])
-def test_a_task_that_does_not_return_holds_no_restart_up(is_deaf):
+def test_a_task_that_does_not_return_does_not_delay_restarts(is_deaf):
     env = environment()
     configuration = Configuration()
     configuration.set_string("restart-strategy.type", "fixed-delay")

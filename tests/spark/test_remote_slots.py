@@ -86,7 +86,7 @@ def test_all_slots_of_a_lane_work_at_the_same_time(tmp_path: Path) -> None:
         assert sorted(run(remote, rows)) == sorted(rows)
 
 
-def test_a_slot_that_says_more_than_fits_before_it_listens_blocks_nobody(tmp_path: Path) -> None:
+def test_a_slot_that_sends_before_it_listens_does_not_block_others(tmp_path: Path) -> None:
     large = b"x" * 20_000_000
 
     def serve(slot: int, _: StageRequest, reader: Any, writer: Any) -> None:
@@ -120,7 +120,7 @@ def test_rows_that_do_not_fit_in_memory_wait_in_files_in_order(tmp_path: Path, m
     assert written
 
 
-def test_a_slot_without_rows_is_left_out_where_it_may_be(tmp_path: Path) -> None:
+def test_a_slot_without_rows_is_skipped_if_allowed(tmp_path: Path) -> None:
     def serve(slot: int, _: StageRequest, reader: Any, writer: Any) -> None:
         write_frame(writer, (slot, slot, 7, f"{len(rows_of(reader))}".encode()))
         write_frame(writer, (0, 0, END_GATE, b""))
@@ -139,7 +139,7 @@ def test_a_slot_without_rows_is_left_out_where_it_may_be(tmp_path: Path) -> None
         (None, None, ConnectionError),
     ],
 )
-def test_what_goes_wrong_in_one_slot_ends_the_stage(
+def test_an_error_in_one_slot_ends_the_stage(
     gate: int | None, message: Any, expected: type[Exception], tmp_path: Path
 ) -> None:
     def serve(slot: int, _: StageRequest, reader: Any, writer: Any) -> None:

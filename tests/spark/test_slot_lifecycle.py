@@ -26,7 +26,7 @@ def connected(*tasks: str) -> SlotLifecycle[str]:
     return life
 
 
-def test_a_task_orders_a_process_and_is_sent_when_it_comes() -> None:
+def test_a_task_requests_a_process_and_is_sent_to_it_later() -> None:
     life: SlotLifecycle[str] = SlotLifecycle()
     assert life.deploy("a", "a") == [SlotAction.ORDER]
     assert life.deploy("b", "b") == []
@@ -59,14 +59,14 @@ def test_a_process_that_died_is_replaced_while_its_tasks_are_wanted_only() -> No
     assert life.state is SlotState.ABSENT
 
 
-def test_after_an_order_that_failed_the_next_task_orders_again() -> None:
+def test_after_a_failed_process_request_the_next_task_repeats_it() -> None:
     life: SlotLifecycle[str] = SlotLifecycle()
     life.deploy("a", "a")
     life.order_failed()
     assert life.deploy("b", "b") == [SlotAction.ORDER]
 
 
-def test_a_process_that_nobody_waits_for_is_sent_away() -> None:
+def test_an_unexpected_process_is_disconnected() -> None:
     life = connected("a")
     assert life.connected(2) == [SlotAction.DISCONNECT]
     assert life.ended(2) == []
@@ -170,7 +170,7 @@ EVENTS = [
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(EVENTS), max_size=40))
-def test_whatever_happens_between_two_steps_what_is_wanted_runs_in_the_end_and_nothing_else(events: list[str]) -> None:
+def test_any_order_of_events_ends_with_exactly_the_wanted_process(events: list[str]) -> None:
     world = World()
     for event in events:
         world.happen(event)

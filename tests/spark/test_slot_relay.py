@@ -53,7 +53,7 @@ async def test_bytes_go_to_a_slot_and_back_also_if_it_comes_later(relay: SlotRel
     server.close()
 
 
-async def test_whoever_does_not_know_the_token_is_not_let_in(relay: SlotRelay, tmp_path: Path) -> None:
+async def test_requests_without_the_token_are_rejected(relay: SlotRelay, tmp_path: Path) -> None:
     server = await asyncio.start_unix_server(echo, str(tmp_path / "slot-0"))
     address = relay.address_of(str(tmp_path / "slot-0"))
 

@@ -54,7 +54,7 @@ OPTIONS = {
 }
 
 
-def test_second_copies_of_tasks_change_nothing(tmp_path: Path) -> None:
+def test_duplicate_task_attempts_change_no_result(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(PROGRAM)
     spark = StandaloneSpark(tmp_path)
     try:

@@ -90,7 +90,7 @@ def all_kinds(tmp_path: Path) -> SavepointReader:
     return SavepointReader.read(savepoint_of(tmp_path, states(environment(2)), batches=20))
 
 
-def test_counts_are_read_as_the_job_has_them(tmp_path: Path) -> None:
+def test_state_is_read_as_the_job_wrote_it(tmp_path: Path) -> None:
     env = counts(environment(2))
     result = run_local(env, batch_elements=5, batches=4, savepoint=tmp_path)
     seen = Counter({int(line.split("(")[1].split(",")[0]): 0 for line in result.lines})
@@ -122,7 +122,7 @@ def test_each_kind_of_state(all_kinds: SavepointReader) -> None:
     assert rules == {f"rule {number}": number for number in range(1, 5)}
 
 
-def test_what_is_not_there_is_told_with_what_is(all_kinds: SavepointReader, tmp_path: Path) -> None:
+def test_errors_for_missing_names_list_the_existing_ones(all_kinds: SavepointReader, tmp_path: Path) -> None:
     with pytest.raises(StateNotFoundError, match=r"'KEYED PROCESS' has no state 'lost'; it has 'bare' \(value\)"):
         list(all_kinds.read_keyed_state(STATES, "lost"))
     with pytest.raises(StateNotFoundError, match=r"'map' .* is a map state, expected value"):
@@ -134,7 +134,7 @@ def test_what_is_not_there_is_told_with_what_is(all_kinds: SavepointReader, tmp_
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 5])
-def test_a_job_goes_on_with_written_state(parallelism: int, tmp_path: Path) -> None:
+def test_a_job_resumes_from_written_state(parallelism: int, tmp_path: Path) -> None:
     old = savepoint_of(tmp_path / "old", counts(environment(2)))
     read = dict(SavepointReader.read(old).read_keyed_state(COUNT, "count"))
     writer = SavepointWriter.from_existing_savepoint(old)
@@ -147,7 +147,7 @@ def test_a_job_goes_on_with_written_state(parallelism: int, tmp_path: Path) -> N
         writer.write(new)
 
 
-def test_a_job_begins_with_state_that_no_job_wrote(tmp_path: Path) -> None:
+def test_a_job_starts_from_a_savepoint_written_by_hand(tmp_path: Path) -> None:
     writer = SavepointWriter.new_savepoint(max_parallelism=64)
     writer.with_keyed_state(COUNT, DESCRIPTOR, ((key, 500) for key in range(5)), Types.LONG())
     writer.with_keyed_state(
@@ -164,7 +164,7 @@ def test_a_job_begins_with_state_that_no_job_wrote(tmp_path: Path) -> None:
     assert highest == {key: count + (500 if key < 5 else 0) for key, count in expected.items()}
 
 
-def test_what_can_not_be_written_is_refused(tmp_path: Path) -> None:
+def test_savepoints_that_cannot_be_written_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(SavepointWriteError, match="there is nothing to write"):
         SavepointWriter.new_savepoint().write(str(tmp_path / "empty"))
     with pytest.raises(SavepointWriteError, match="there is no operator"):

@@ -18,7 +18,7 @@ def test_words_are_counted_with_sql(tmp_path, monkeypatch, capsys):
     assert "|   to | 3 |\n|   be | 2 |\n" in capsys.readouterr().out
 
 
-def test_temperatures_have_windows(capsys):
+def test_the_temperature_example_uses_windows(capsys):
     runpy.run_path(str(EXAMPLES / "table_windows.py"), run_name="__main__")
     printed = capsys.readouterr().out
     assert printed.count("| +I |") == 4

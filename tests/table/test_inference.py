@@ -36,7 +36,7 @@ def test_names_of_rows_win():
 
 
 @pytest.mark.parametrize(("rows", "error"), [([], ValueError), ([(None,)], ValueError), ([(1,), ("a",)], TypeError)])
-def test_what_cannot_be_inferred_is_an_error(rows, error):
+def test_types_that_cannot_be_inferred_are_an_error(rows, error):
     with pytest.raises(error):
         infer_schema(rows)
 

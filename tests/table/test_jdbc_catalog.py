@@ -63,7 +63,7 @@ def test_files_of_a_directory_are_databases(catalog):
     )
 
 
-def test_what_is_missing_or_unsupported_is_named(catalog):
+def test_missing_or_unsupported_settings_are_named(catalog):
     with pytest.raises(DatabaseNotExistException, match=r"notes\.txt"):
         catalog.list_tables("notes.txt")
     with pytest.raises(TableNotExistException, match="nothing"):

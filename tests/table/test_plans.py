@@ -74,7 +74,7 @@ def test_connectors_read_only_the_columns_that_are_used(tables):
     assert scans("SELECT COUNT(*) FROM a") == ["[ts]"]
 
 
-def test_a_plan_shows_what_kinds_of_rows_each_operator_gives(tables):
+def test_a_plan_shows_the_changelog_mode_of_each_operator(tables):
     text = plan(tables, "SELECT k, COUNT(*) FROM a GROUP BY k", ExplainDetail.CHANGELOG_MODE)
     assert "changelogMode=[I,UB,UA,D]" in text.splitlines()[1]
     assert "changelogMode=[I])" in text.splitlines()[-2]
@@ -121,6 +121,6 @@ def test_windows_go_over_a_union_of_streams_and_not_over_computed_times(tables):
         ("SELECT k FROM a OFFSET 3 ROWS", "OFFSET without FETCH"),
     ],
 )
-def test_what_a_stream_can_not_do_is_told_before_it_runs(tables, sql, message):
+def test_unsupported_operations_on_streams_are_reported_before_execution(tables, sql, message):
     with pytest.raises(Exception, match=message):
         tables.execute_sql(sql)

@@ -17,12 +17,12 @@ def environment(factory):
 
 
 @pytest.mark.spark
-def test_a_source_of_ones_own_is_a_table():
+def test_a_custom_source_can_be_a_table():
     t_env = environment("tests.table.functions:numbers")
     with t_env.execute_sql("SELECT square FROM t WHERE n > 0").collect() as rows:
         assert [row[0] for row in rows] == [1, 4]
 
 
-def test_what_is_no_source_is_named():
+def test_objects_other_than_sources_are_named_in_the_error():
     with pytest.raises(ValidationException, match="expected module:function"):
         environment("tests.table.functions:nothing").sql_query("SELECT * FROM t")

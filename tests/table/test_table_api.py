@@ -64,7 +64,7 @@ def test_errors_come_at_the_call(table, make, text):
     assert text in str(raised.value)
 
 
-def test_expressions_have_text():
+def test_expressions_have_a_textual_form():
     assert str((col("a") + 1) * 2 > lit("x")) == "(a + 1) * 2 > 'x'"
     assert str(col("a").cast(DataTypes.INT()).alias("b")) == "CAST(a AS INT) AS b"
 
@@ -185,7 +185,7 @@ def test_descriptors_become_options():
     assert descriptor.get_options() == {"connector": "filesystem", "format": "csv", "path": "/x"}
 
 
-def test_a_time_to_live_that_is_no_duration_is_refused_before_the_job_runs(t_env):
+def test_an_invalid_time_to_live_is_rejected_before_the_job_runs(t_env):
     t_env.get_config().set("table.exec.state.ttl", "soon")
     with pytest.raises(ValidationException, match="Could not parse value 'soon' for key"):
         t_env.execute_sql("SELECT COUNT(*) FROM (VALUES (1)) AS t (a)")

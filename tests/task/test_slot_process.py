@@ -142,7 +142,7 @@ def test_a_new_process_does_nothing_for_other_tasks_than_its_own(slot: Slot) -> 
     assert (slot.versions(1), slot.versions(2)) == ([], ["0-1.full"])
 
 
-def test_a_signal_that_is_seen_after_its_cancellation_disturbs_no_later_task(slot: Slot) -> None:
+def test_a_late_cancellation_signal_does_not_affect_the_next_task(slot: Slot) -> None:
     slot.deploy(0)
     assert slot.answers(attempt=0, run=1, batch_id=0)
     slot.cancel()

@@ -85,7 +85,7 @@ def test_no_element_is_late_however_splits_are_assigned(parallelism: int, mode: 
 
 
 @pytest.mark.parametrize("batch", [3, 5, 8])
-def test_slot_that_dies_after_its_source_ended_ends_no_second_time(batch: int) -> None:
+def test_a_slot_killed_after_its_source_ended_does_not_end_it_twice(batch: int) -> None:
     env = environment()
     counts(env)
     faults = [Fault(batch, stage, slot) for stage in (0, 1) for slot in (0, 1)]

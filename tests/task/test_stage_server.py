@@ -129,7 +129,7 @@ def test_requests_for_other_tasks_are_refused_even_by_a_new_process(slot: Slot) 
     assert CALLS == []
 
 
-def test_a_try_is_over_when_the_process_that_had_run_it_is_gone(slot: Slot) -> None:
+def test_an_attempt_ends_with_its_process(slot: Slot) -> None:
     """Its buffers may have been consumed, and the same ones can't be made again."""
     slot.ask(BatchTry(slot.run, 0))
     slot.start_process()

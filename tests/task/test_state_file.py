@@ -43,7 +43,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("position", range(10, 60, 7))
-def test_each_changed_byte_is_found(tmp_path: Path, position: int) -> None:
+def test_each_changed_byte_is_detected(tmp_path: Path, position: int) -> None:
     path = tmp_path / "3.full"
     write_state_file(path, [bytes(range(32)), bytes(range(32))])
     data = bytearray(path.read_bytes())
@@ -53,7 +53,7 @@ def test_each_changed_byte_is_found(tmp_path: Path, position: int) -> None:
         list(read_state_file(path))
 
 
-def test_each_cut_is_found(tmp_path: Path) -> None:
+def test_each_truncation_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "3.full"
     size = write_state_file(path, [bytes(range(32)), bytes(range(32))])
     whole = path.read_bytes()
@@ -63,7 +63,7 @@ def test_each_cut_is_found(tmp_path: Path) -> None:
             list(read_state_file(path))
 
 
-def test_a_file_of_a_later_format_is_refused_with_both_versions(
+def test_a_file_of_a_newer_format_is_rejected_naming_both_versions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "3.full"
@@ -74,7 +74,7 @@ def test_a_file_of_a_later_format_is_refused_with_both_versions(
         list(read_state_file(path))
 
 
-def test_of_several_that_publish_a_directory_one_succeeds(tmp_path: Path) -> None:
+def test_one_of_several_concurrent_directory_publications_succeeds(tmp_path: Path) -> None:
     path = tmp_path / "chk-1" / "_metadata"
     publish_state_file(path, [b"first"], "1")
     with pytest.raises(FileExistsError):

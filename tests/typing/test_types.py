@@ -65,7 +65,9 @@ def _by_file(reports: Iterable[tuple[str, int, str]]) -> Found:
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_a_right_program_passes(checker: str, program: Path, request: pytest.FixtureRequest) -> None:
+def test_a_correct_program_passes_the_type_checkers(
+    checker: str, program: Path, request: pytest.FixtureRequest
+) -> None:
     assert request.getfixturevalue(checker).get(program.name, set()) == set()
 
 
@@ -79,7 +81,7 @@ def test_a_wrong_program_fails_at_the_marked_lines(checker: str, program: Path, 
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_a_right_program_becomes_a_graph(program: Path) -> None:
+def test_a_correct_program_becomes_a_graph(program: Path) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     runpy.run_path(str(program))["main"](env)
     assert len(env.get_stream_graph().nodes) > 1

@@ -228,7 +228,7 @@ def test_record_of_another_type_is_named_with_its_operator(sqlite: Target) -> No
         run_local(env)
 
 
-def test_what_does_not_fit_together_is_refused_when_the_sink_is_made() -> None:
+def test_inconsistent_arguments_are_rejected_when_the_sink_is_created() -> None:
     at = options("jdbc:sqlite:/nowhere/x.db")
     with pytest.raises(ValueError, match="has 1 parameters, type_info has 2 fields"):
         JdbcSink.sink("INSERT INTO t VALUES (?, '?')", ROW, at)
@@ -271,7 +271,7 @@ def test_requests_that_come_again_are_recognised_one_by_one(target: Target) -> N
     assert sorted(row[1] for row in target.execute(SELECT)) == ["a", "b", "c", "d"]
 
 
-def test_a_failure_leaves_all_subtasks_uncommitted_to_be_tried_again(target: Target) -> None:
+def test_after_a_failed_commit_all_subtasks_are_committed_again(target: Target) -> None:
     target.execute(CREATE)
     committer = sink_of(target).create_committer()
     with pytest.raises(RowError):

@@ -64,7 +64,7 @@ def test_rows_are_read_once_whatever_dies(target: Target) -> None:
     assert sorted(run_local(program(source), batch_elements=5, faults=faults, replayed=[1, 3]).elements) == rows
 
 
-def test_a_job_goes_on_after_the_splits_of_its_checkpoint(sqlite: Target, tmp_path: Path) -> None:
+def test_a_job_resumes_after_the_splits_of_its_checkpoint(sqlite: Target, tmp_path: Path) -> None:
     rows = fill(sqlite, 40)
     source = source_of(sqlite, NumericBetweenParametersProvider(1, 40).of_batch_size(4))
     first = run_local(program(source), batch_elements=4, batches=2, checkpoint=tmp_path)
@@ -157,7 +157,7 @@ def test_numbers_are_cut_as_flink_cuts_them() -> None:
         NumericBetweenParametersProvider(1, 2).of_batch_num(0)
 
 
-def test_what_is_missing_or_does_not_fit_is_named_when_the_source_is_built(sqlite: Target) -> None:
+def test_missing_or_invalid_settings_are_named_when_the_source_is_built(sqlite: Target) -> None:
     builder = JdbcSource.builder()
     with pytest.raises(ValueError, match=r"call set_db_url\(\)"):
         builder.build()

@@ -74,7 +74,7 @@ def test_rows_are_written_and_read_again():
     assert isinstance(read().deserialize(message)["at"], Row)
 
 
-def test_a_row_is_the_bytes_that_other_writers_give():
+def test_rows_have_the_binary_encoding_of_avro():
     text = '{"type": "record", "name": "A", "fields": [{"name": "n", "type": "long"}, {"name": "s", "type": "string"}]}'
     assert write(text).serialize(Row(1, "ab")) == b"\x02\x04ab"
 
@@ -110,7 +110,7 @@ def test_a_value_of_another_type_is_refused():
     ],
 )
 @pytest.mark.parametrize("schema", [AvroRowDeserializationSchema, AvroRowSerializationSchema])
-def test_what_is_no_schema_of_rows_is_refused(schema, arguments, error, message):
+def test_schemas_that_do_not_describe_rows_are_rejected(schema, arguments, error, message):
     with pytest.raises(error, match=message):
         schema(**arguments)
 

@@ -97,7 +97,7 @@ def test_a_bad_message_says_what_is_wrong(registry, message, says):
         read.deserialize(message)
 
 
-def test_a_registry_that_is_not_there_is_no_bad_message():
+def test_an_unreachable_registry_does_not_count_as_an_invalid_message():
     read = ConfluentRegistryAvroDeserializationSchema.for_generic(NEW, "http://127.0.0.1:9")
     with pytest.raises(OSError, match="refused"):
         read.deserialize(b"\0\0\0\0\1\2")

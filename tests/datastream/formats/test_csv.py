@@ -61,7 +61,7 @@ def test_a_bad_message_is_named_by_its_position_and_field():
         schema().deserialize_all([b"1,a", b"x,y", b"2,b"])
 
 
-def test_comments_and_null_are_what_the_settings_say():
+def test_comments_and_null_literals_follow_the_settings():
     read = schema(set_allow_comments=True, set_null_literal="-")
     assert read.deserialize_all([b"#1,2", b"1,-"]) == [None, Row(a=1, b=None)]
 

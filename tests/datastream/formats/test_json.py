@@ -180,6 +180,6 @@ def test_a_json_schema_gives_the_type_as_in_flink():
         ('{"type": "float"}', "type 'float' is not supported"),
     ],
 )
-def test_a_json_schema_that_no_type_holds_is_refused_with_its_place(text, message):
+def test_an_unsupported_json_schema_is_rejected_with_its_position(text, message):
     with pytest.raises(ValueError, match=message):
         JsonRowDeserializationSchema.builder().json_schema(text)

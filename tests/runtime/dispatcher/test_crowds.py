@@ -25,7 +25,7 @@ async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
     assert cluster.fatal_errors == []
 
 
-async def test_a_status_is_answered_before_a_crowd_of_jobs_is_taken(cluster: Cluster) -> None:
+async def test_a_status_is_answered_while_many_jobs_are_submitted(cluster: Cluster) -> None:
     running = await cluster.submit(job_graph(("a", 1, []), name="running"))
     crowd = [cluster.gateway.submit_job(job_graph(("a", 1, []), name=f"job-{n}")) for n in range(CROWD)]
     assert await cluster.gateway.request_job_status(running) is JobStatus.RUNNING
@@ -35,7 +35,7 @@ async def test_a_status_is_answered_before_a_crowd_of_jobs_is_taken(cluster: Clu
     assert len(cluster.data_plane.queries) == CROWD + 1
 
 
-async def test_the_overview_has_all_of_a_crowd(cluster: Cluster) -> None:  # A17
+async def test_the_overview_contains_many_jobs(cluster: Cluster) -> None:  # A17
     jobs = [job_graph(("a", 1, []), name=f"job-{n}") for n in range(CROWD)]
     await asyncio.gather(*(cluster.gateway.submit_job(job) for job in jobs))
     await settle()
@@ -44,7 +44,7 @@ async def test_the_overview_has_all_of_a_crowd(cluster: Cluster) -> None:  # A17
     assert overview.jobs_running == CROWD
 
 
-async def test_one_caller_continues_in_each_round_in_order() -> None:
+async def test_one_caller_proceeds_per_round_in_order() -> None:
     turns, rounds = Turns(), 0
     went_on: list[tuple[str, int]] = []
 

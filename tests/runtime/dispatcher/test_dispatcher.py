@@ -165,7 +165,7 @@ async def test_the_overview_merges_running_and_finished_jobs(cluster: Cluster) -
     assert sorted(job.name for job in overview.jobs) == ["one", "two"]
 
 
-async def test_a_job_is_either_recovered_or_over(cluster: Cluster) -> None:  # A19
+async def test_a_job_cannot_be_both_recovered_and_finished(cluster: Cluster) -> None:  # A19
     with pytest.raises(ValueError, match="both to be recovered and terminated"):
         Dispatcher(
             cluster.rpc,
@@ -255,7 +255,7 @@ async def test_a_job_that_cannot_be_registered_as_running_is_fatal(
     assert await cluster.ha.job_graph_store.job_ids() == (job_id,)
 
 
-async def test_an_end_that_cannot_be_registered_is_an_end_all_the_same(
+async def test_a_job_ends_even_if_its_end_cannot_be_registered(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # C02
     monkeypatch.setattr(RunningJobsRegistry, "set_job_finished", disk_error)
@@ -439,7 +439,7 @@ async def test_a_job_whose_result_cannot_be_written_is_left_to_the_next_leader(
     assert cluster.data_plane.terminated == []
 
 
-async def test_a_damaged_entry_does_not_keep_other_jobs_from_being_recovered(
+async def test_a_damaged_entry_does_not_prevent_recovery_of_other_jobs(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = Cluster(clock)

@@ -81,7 +81,7 @@ async def test_the_registry_of_running_jobs_may_refuse_too(cluster: Cluster, mon
     assert cluster.fatal_errors == []
 
 
-async def test_a_job_that_waits_for_room_is_cancelled_at_once(cluster: Cluster) -> None:
+async def test_a_job_that_waits_for_disk_space_is_cancelled_at_once(cluster: Cluster) -> None:
     cluster.data_plane.restore_error = full_for_state()
     await cluster.submit(a_job())
     await cluster.gateway.cancel_job(JOB)
@@ -89,7 +89,7 @@ async def test_a_job_that_waits_for_room_is_cancelled_at_once(cluster: Cluster) 
     assert cluster.data_plane.queries == []
 
 
-async def test_a_dispatcher_stops_while_a_job_waits_for_room(cluster: Cluster) -> None:
+async def test_a_dispatcher_stops_while_a_job_waits_for_disk_space(cluster: Cluster) -> None:
     cluster.data_plane.restore_error = full_for_state()
     await cluster.submit(a_job())
     await cluster.dispatcher.close()
@@ -169,7 +169,7 @@ async def test_a_job_of_another_dispatcher_is_not_lost(cluster: Cluster, monkeyp
     assert await cluster.ha.job_graph_store.job_ids() == (JOB,)
 
 
-async def test_a_job_that_is_over_stays_in_memory_while_there_is_no_room_for_files(
+async def test_a_finished_job_stays_in_memory_while_the_disk_is_full(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = ExecutionGraphStore(clock, {"jobstore.cache-size": "0 b"})

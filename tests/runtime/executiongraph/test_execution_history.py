@@ -59,7 +59,7 @@ def test_the_oldest_events_are_removed_and_the_others_keep_their_numbers() -> No
     assert numbers(told, since=3) == [3, 4]
 
 
-def test_a_story_tells_of_the_job_and_of_one_subtask() -> None:
+def test_the_history_of_a_subtask_includes_that_of_its_job() -> None:
     assert history().story("b", 0).splitlines() == [
         "00:00:00.000 job RUNNING",
         "00:00:00.000 subtask 1 of b, attempt 0 RUNNING",

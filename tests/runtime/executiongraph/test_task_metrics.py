@@ -14,7 +14,7 @@ def at(metrics: TaskMetrics, now_s: int, **options: Any) -> tuple[float, float, 
     return found["numRecordsInPerSecond"], found["busyTimeMsPerSecond"], found["accumulateIdleTimeMs"]
 
 
-def test_nothing_is_known_before_the_first_report() -> None:
+def test_no_usage_is_known_before_the_first_report() -> None:
     assert TaskMetrics().values(5, 0, is_over=False) == {}
 
 
@@ -42,7 +42,7 @@ def test_totals_that_restart_cause_no_negative_rates() -> None:
     assert at(metrics, 70)[0] == 0
 
 
-def test_a_task_that_is_over_has_totals_only_and_the_users_metrics() -> None:
+def test_a_finished_task_has_only_totals_and_user_metrics() -> None:
     metrics = TaskMetrics()
     metrics.report(totals(100, 500), 1000, 0)
     found = metrics.values(2000, 0, is_over=True)

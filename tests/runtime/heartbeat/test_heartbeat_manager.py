@@ -36,7 +36,7 @@ def test_an_unmonitored_target_is_never_lost(clock: ManualClock) -> None:  # L24
     assert lost == []
 
 
-def test_nothing_happens_after_the_stop(clock: ManualClock) -> None:
+def test_no_callback_runs_after_the_stop(clock: ManualClock) -> None:
     heard: list[str] = []
     manager = HeartbeatManager(clock, 50, heard.append, 10, heard.append)
     manager.monitor_target("tm")

@@ -191,7 +191,7 @@ async def test_writes_of_a_deposed_leader_are_refused(kind: Kind) -> None:  # D1
     await present.job_graphs.stop()
 
 
-async def test_a_store_that_does_not_run_takes_no_calls(kind: Kind) -> None:  # B01
+async def test_a_stopped_store_rejects_calls(kind: Kind) -> None:  # B01
     store = kind.process().stores(None).job_graphs
     for call in (store.put(job_graph(("a", 1, []))), store.recover("j"), store.remove("j"), store.job_ids()):
         with pytest.raises(RuntimeError, match=r"JobGraphStore that does not run; start\(\) it first"):

@@ -97,7 +97,7 @@ class Process:
         self.log.append("stop")
 
 
-async def test_a_new_process_is_made_only_after_the_old_one_stopped(ha: EmbeddedHaServices) -> None:  # D13 E03
+async def test_a_new_process_starts_only_after_the_old_one_stopped(ha: EmbeddedHaServices) -> None:  # D13 E03
     log: list[str] = []
 
     async def create(session_id: str) -> Process:
@@ -115,7 +115,7 @@ async def test_a_new_process_is_made_only_after_the_old_one_stopped(ha: Embedded
     assert log[-1] == "stop"
 
 
-async def test_a_grant_that_is_outdated_when_its_turn_comes_creates_nothing(ha: EmbeddedHaServices) -> None:  # D14 E19
+async def test_an_outdated_leadership_grant_creates_no_job_master(ha: EmbeddedHaServices) -> None:  # D14 E19
     made: list[str] = []
 
     async def create(session_id: str) -> Process:

@@ -85,9 +85,7 @@ async def test_the_lock_of_a_killed_leader_is_free(tmp_path: Path, process: File
     await leader.wait()
 
 
-async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(
-    tmp_path: Path, process: FileSystemHaServices
-) -> None:  # B06
+async def test_the_error_of_a_damaged_entry_names_its_job(tmp_path: Path, process: FileSystemHaServices) -> None:  # B06
     store = running(process)
     for name in ("good", "bad", "empty"):
         await store.put(job_graph(("a", 1, []), name=name))
@@ -101,9 +99,7 @@ async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(
     assert set(await store.job_ids()) == {an_id("good"), an_id("bad"), an_id("empty")}
 
 
-async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(
-    tmp_path: Path, process: FileSystemHaServices
-) -> None:  # D06
+async def test_a_leader_restores_its_overwritten_address(tmp_path: Path, process: FileSystemHaServices) -> None:  # D06
     election, _, session_id = await leading(process)
     listener = retrieving(process)
     election.confirm_leadership(session_id, "here")
@@ -137,7 +133,7 @@ def _refusing(write: Callable[..., None], times: int) -> Callable[..., None]:
     return refuse
 
 
-async def test_an_address_that_a_full_disk_refused_is_published_later(
+async def test_an_address_is_published_once_the_disk_has_space(
     process: FileSystemHaServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     election, _, session_id = await leading(process)

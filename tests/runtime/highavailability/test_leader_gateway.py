@@ -34,7 +34,7 @@ class Retrieval:
         self.listener = None
 
 
-async def test_one_gateway_is_kept_until_the_leader_changes() -> None:
+async def test_the_gateway_is_cached_until_the_leader_changes() -> None:
     rpc, retrieval = InMemoryRpcService(ManualClock()), Retrieval()
     leaders = [Leader(rpc, name) for name in ("first", "second")]
     for leader in leaders:

@@ -81,7 +81,7 @@ async def read_raw(kind: FileSystem | ZooKeeper, folder: str, name: str) -> byte
         return data
 
 
-async def test_a_forged_job_is_refused_unread_and_the_others_are_recovered(
+async def test_a_forged_job_is_rejected_without_unpickling_and_others_are_recovered(
     kind: FileSystem | ZooKeeper, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stores, trap = kind.process().stores(None), tmp_path / "executed"
@@ -105,7 +105,7 @@ async def test_a_forged_job_is_refused_unread_and_the_others_are_recovered(
     await cluster.dispatcher.close()
 
 
-async def test_a_forged_result_is_refused_unread(kind: FileSystem | ZooKeeper, tmp_path: Path) -> None:
+async def test_a_forged_result_is_rejected_without_unpickling(kind: FileSystem | ZooKeeper, tmp_path: Path) -> None:
     results, trap = kind.process().stores(None).job_results, tmp_path / "executed"
     for entry in forged(trap):
         await overwrite(kind, DIRTY_RESULTS, "bad", entry)
@@ -115,7 +115,7 @@ async def test_a_forged_result_is_refused_unread(kind: FileSystem | ZooKeeper, t
     assert not trap.exists()
 
 
-async def test_an_entry_can_not_pass_for_another(kind: FileSystem | ZooKeeper) -> None:
+async def test_an_entry_cannot_be_exchanged_for_another(kind: FileSystem | ZooKeeper) -> None:
     stores = kind.process().stores(None)
     stores.job_graphs.start()
     await stores.job_graphs.put(job_graph(("a", 1, []), name="one"))
@@ -132,7 +132,7 @@ async def test_an_entry_can_not_pass_for_another(kind: FileSystem | ZooKeeper) -
     assert await stores.job_graphs.recover(an_id("one")) is not None
 
 
-async def test_the_address_of_a_forged_leader_is_not_believed(kind: FileSystem | ZooKeeper) -> None:
+async def test_the_address_of_a_forged_leader_is_ignored(kind: FileSystem | ZooKeeper) -> None:
     process = kind.process()
     election, _, session_id = await leading(process)
     listener = retrieving(kind.process())
@@ -147,7 +147,7 @@ async def test_the_address_of_a_forged_leader_is_not_believed(kind: FileSystem |
     assert ("elsewhere", session_id) not in listener.leaders
 
 
-async def test_a_secret_that_was_changed_is_named_and_the_former_one_reads_all(tmp_path: Path) -> None:
+async def test_a_changed_secret_is_reported_and_the_former_one_still_works(tmp_path: Path) -> None:
     codecs = CODEC, EntryCodec(b"a new and different secret", "cluster")
     former, new = (FileSystemHaServices(tmp_path / "cluster", codec, interval_s=0.01) for codec in codecs)
     stores = former.stores(None), new.stores(None)
@@ -244,7 +244,7 @@ async def test_only_the_creator_can_access_its_nodes(zookeeper: ZooKeeper, own: 
     assert await second.recover(an_id("one")) is not None
 
 
-async def test_nodes_that_were_open_are_shut_when_the_option_is_set(zookeeper: ZooKeeper) -> None:
+async def test_nodes_become_private_when_the_option_is_set(zookeeper: ZooKeeper) -> None:
     await in_use(zookeeper.process())
     await zookeeper.processes.pop().close()
     zookeeper.options = creator(zookeeper)
@@ -252,7 +252,7 @@ async def test_nodes_that_were_open_are_shut_when_the_option_is_set(zookeeper: Z
     assert_is_shut(zookeeper)
 
 
-async def test_clusters_with_other_secrets_share_the_root(
+async def test_clusters_with_different_secrets_may_share_a_root(
     zookeeper: ZooKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     zookeeper.options = creator(zookeeper)

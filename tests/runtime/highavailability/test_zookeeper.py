@@ -179,7 +179,7 @@ async def test_a_leader_whose_latch_was_deleted_leads_no_longer(kind: ZooKeeper)
     assert contender.sessions[1] is None
 
 
-async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(kind: ZooKeeper) -> None:  # D06
+async def test_a_leader_restores_its_overwritten_address(kind: ZooKeeper) -> None:  # D06
     process = kind.process()
     election, _, session_id = await leading(process)
     listener = retrieving(kind.process())
@@ -246,7 +246,7 @@ async def test_a_large_job_that_a_full_disk_refused_leaves_no_file(
     assert await store.job_ids() == ()
 
 
-async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(kind: ZooKeeper) -> None:  # B06
+async def test_the_error_of_a_damaged_entry_names_its_job(kind: ZooKeeper) -> None:  # B06
     process = kind.process()
     store, connection = running(process), process._connection
     await put_large(store, "gone")

@@ -9,7 +9,7 @@ from firesteel.runtime.jobmaster.execution_deployments import Discrepancy, Execu
 from tests.runtime.helpers import job_graph
 
 
-def test_a_task_that_is_not_named_any_more_is_missing_and_a_stranger_is_unknown() -> None:
+def test_unreported_tasks_are_missing_and_unexpected_ones_unknown() -> None:
     graph = ExecutionGraph(job_graph(("a", 3, [])), ManualClock().now_ms)
     deployments = ExecutionDeployments(graph.has_attempt, graph.is_over)
     first, second, third = (execution.attempt_id for execution in graph.executions)

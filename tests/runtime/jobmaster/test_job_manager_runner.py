@@ -64,7 +64,7 @@ def leader_of(runner: Runner) -> tuple[str | None, str | None]:
     return runner.cluster.ha._components[runner.job_id].published
 
 
-async def test_a_grant_before_the_job_master_is_made_starts_it_when_it_is(runner: Runner) -> None:  # E02
+async def test_leadership_granted_early_starts_the_job_master_after_its_creation(runner: Runner) -> None:  # E02
     runner.may_create.clear()
     await runner.start()
     await settle()
@@ -87,7 +87,7 @@ async def test_a_job_master_that_cannot_be_made_is_the_jobs_result(runner: Runne
     assert runner.fatal == []
 
 
-async def test_an_error_that_no_process_survives_is_the_processs(runner: Runner) -> None:  # E09
+async def test_a_memory_error_is_fatal_for_the_process(runner: Runner) -> None:  # E09
     runner.create_error = MemoryError()  # type: ignore[assignment]
     await runner.start()
     await settle()
@@ -154,7 +154,7 @@ async def test_a_second_grant_suspends_the_first_master_and_restarts_the_job(
     assert await gateway.request_job_status() is JobStatus.RUNNING
 
 
-async def test_a_job_before_its_initialization_is_initializing_or_cancelling(runner: Runner) -> None:  # E18
+async def test_the_status_before_initialization_is_initializing_or_cancelling(runner: Runner) -> None:  # E18
     runner.may_create.clear()
     await runner.start()
     await settle()

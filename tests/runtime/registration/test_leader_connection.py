@@ -136,7 +136,7 @@ async def test_the_registration_timeout_ends_with_the_registration(member: Membe
     assert member.heard == ["registered at one", "left one: its heartbeat timed out", "too late"]
 
 
-async def test_a_closed_connection_is_never_late(member: Member) -> None:
+async def test_a_closed_connection_does_not_time_out(member: Member) -> None:
     member.connection.close("the test ends")
     await member.advance(1000)
     assert member.heard == []

@@ -60,7 +60,7 @@ async def test_each_timeout_doubles_up_to_the_maximum(clock: ManualClock) -> Non
     assert await task == ("gateway", "ok")
 
 
-async def test_after_a_refusal_it_pauses_and_starts_with_the_first_timeout(clock: ManualClock) -> None:  # F02 F06
+async def test_registration_restarts_with_the_initial_timeout_after_a_refusal(clock: ManualClock) -> None:  # F02 F06
     leader = Leader(clock, None, Declined("not yet"), None, 42, "ok")
     task = leader.start()
     await run(clock, 62)
@@ -68,7 +68,7 @@ async def test_after_a_refusal_it_pauses_and_starts_with_the_first_timeout(clock
     assert (await task)[1] == "ok"
 
 
-async def test_after_an_error_it_pauses_and_never_gives_up(clock: ManualClock) -> None:  # F03
+async def test_registration_is_retried_after_an_error_without_limit(clock: ManualClock) -> None:  # F03
     leader = Leader(clock, OSError("no"), OSError("no"), "ok")
     task = leader.start()
     await run(clock, 20)
@@ -96,6 +96,6 @@ def test_the_defaults_are_flinks() -> None:  # F08
     assert RegistrationOptions.of({}) == RegistrationOptions(0.1, 30, 10, 30)
 
 
-async def test_a_rejection_ends_it(clock: ManualClock) -> None:  # F09
+async def test_a_rejection_ends_the_registration(clock: ManualClock) -> None:  # F09
     leader = Leader(clock, Rejected("never"))
     assert await leader.start() == ("gateway", Rejected("never"))

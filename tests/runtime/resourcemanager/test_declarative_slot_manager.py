@@ -167,7 +167,7 @@ def test_a_refused_slot_is_replaced_and_unused_until_its_next_report() -> None: 
     assert assigned(manager.check(NOW)) == [("a", "tm", 1)]
 
 
-def test_slots_that_a_new_leader_learns_of_count_for_their_job() -> None:  # J28
+def test_slots_reported_to_a_new_leader_count_for_their_job() -> None:  # J28
     manager = DeclarativeSlotManager("rm")
     manager.declare_requirements("a", "jm-a", {SMALL: 2})
     manager.register_task_manager("tm", report("a", None, None), NOW)
@@ -185,7 +185,7 @@ def test_slots_that_a_new_leader_learns_of_count_for_their_job() -> None:  # J28
         ({SMALL: 2, BIG: 2}, {ANY: 1, SMALL: 1}, {BIG: 2}),
     ],
 )
-def test_a_slot_counts_for_the_most_particular_requirement(
+def test_a_slot_counts_for_the_most_specific_requirement(
     required: dict[ResourceProfile, int], acquired: dict[ResourceProfile, int], missing: dict[ResourceProfile, int]
 ) -> None:  # J28
     assert missing_slots(required, acquired) == missing

@@ -251,7 +251,7 @@ async def test_a_job_master_registers_again_without_effect_and_a_new_leader_repl
         await standalone.gateway.request_slot(first.fencing_token, request(first, "a"))
 
 
-async def test_of_overlapping_registrations_the_latest_counts(standalone: Cluster) -> None:  # K04
+async def test_the_latest_of_overlapping_registrations_wins(standalone: Cluster) -> None:  # K04
     worker = SimulatedTaskExecutor(standalone.rpc, "taskmanager")
     await worker.start()
     registration = TaskExecutorRegistration("tm", worker.address)

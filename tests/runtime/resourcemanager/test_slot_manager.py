@@ -257,7 +257,7 @@ def test_requests_that_time_out_fail_and_the_job_is_notified() -> None:  # J23
     assert manager.check_request_timeouts(15) == [NotifyAllocationFailure("job", "b", cause)]
 
 
-def test_a_fulfilled_request_times_out_no_longer(manager: SlotManager) -> None:  # J23
+def test_a_fulfilled_request_does_not_time_out(manager: SlotManager) -> None:  # J23
     _, (assignment,) = manager.register_slot_request(request("a"), 0)
     assert isinstance(assignment, AssignSlot)
     manager.slot_assigned(assignment, 1)
@@ -297,7 +297,7 @@ def test_redundant_workers_are_kept_free_while_a_job_runs() -> None:  # J25
     assert [action.instance_id for action in manager.check_idle(300)] == ["spare"]  # type: ignore[union-attr]
 
 
-def test_when_nothing_runs_all_idle_workers_are_released() -> None:  # J25
+def test_all_idle_workers_are_released_when_no_job_runs() -> None:  # J25
     manager = started(ANY, slots_per_worker=2, redundant_workers=1, waits_for_results=False)
     manager.register_task_manager("one", report(None, None), 0)
     manager.register_task_manager("other", report(None, None), 0)

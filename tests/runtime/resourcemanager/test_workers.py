@@ -55,7 +55,7 @@ def test_pending_containers_count_with_all_their_slots() -> None:  # K13
     assert workers.require(wanted_slots=5) == [RequestContainers(1)]
 
 
-def test_a_container_that_was_stopped_here_is_not_replaced_when_it_ends() -> None:  # K14 K15
+def test_a_container_stopped_on_request_is_not_replaced() -> None:  # K14 K15
     workers = Workers()
     workers.request(1)
     workers.granted(["c1"])

@@ -38,7 +38,7 @@ async def test_each_call_has_its_whole_time(caller: Caller, clock: ManualClock) 
     assert caller.expired == [(10, "a"), (10, "b"), (14, "c"), (17, "d")]
 
 
-async def test_an_answered_call_does_not_expire_and_delays_no_other(caller: Caller, clock: ManualClock) -> None:
+async def test_an_answered_call_neither_expires_nor_delays_others(caller: Caller, clock: ManualClock) -> None:
     first = caller.call("first")
     clock.advance(1)
     caller.call("second")
@@ -50,7 +50,7 @@ async def test_an_answered_call_does_not_expire_and_delays_no_other(caller: Call
     assert caller.expired == [(11, "second")]
 
 
-async def test_nothing_is_left_once_all_are_answered(caller: Caller, clock: ManualClock) -> None:
+async def test_answered_calls_leave_no_deadline(caller: Caller, clock: ManualClock) -> None:
     answers = [caller.call("a"), caller.call("b")]
     for answer in answers:
         answer.cancel()

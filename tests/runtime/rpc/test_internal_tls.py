@@ -79,7 +79,9 @@ async def test_a_process_with_another_authority_is_refused_by_both(
     assert re.search(r"a connection was refused: .*its certificate is not trusted here", caplog.text)
 
 
-async def test_tls_meets_none(serve: Serve, ours: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_with_tls_on_one_side_only_fail_with_a_hint(
+    serve: Serve, ours: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("firesteel.runtime.rpc.channel.HANDSHAKE_TIMEOUT_S", 0.3)
     with pytest.raises(RpcConnectionError, match=r"it does not speak TLS; set security\.ssl\.internal\.enabled"):
         await call(serve, {}, ours)
@@ -108,7 +110,7 @@ async def test_records_go_to_slots_of_other_hosts_through_tls(ours: Options, the
         await relay.close()
 
 
-def test_options_of_all_tls_stand_in_for_those_of_the_kind(ours: Options) -> None:
+def test_general_tls_options_are_defaults_of_specific_ones(ours: Options) -> None:
     common = {key.replace(".internal.", "."): value for key, value in ours.items() if ".rest." not in key}
     found = InternalTls.of(common)
     assert found is not None

@@ -346,7 +346,7 @@ async def test_a_changed_message_is_not_unpickled(serve: Serve, tmp_path: Path) 
     assert server._incoming == set()
 
 
-async def test_a_message_that_is_no_call_ends_the_connection(serve: Serve) -> None:
+async def test_an_invalid_message_closes_the_connection(serve: Serve) -> None:
     server = await serve()
     client = await channel.open_channel("127.0.0.1", server._port, SECRET, 1000)
     client.send(b"what?", "nonsense")
@@ -356,7 +356,7 @@ async def test_a_message_that_is_no_call_ends_the_connection(serve: Serve) -> No
     await client.close()
 
 
-async def test_the_secret_does_not_travel(serve: Serve) -> None:
+async def test_the_secret_is_never_sent(serve: Serve) -> None:
     heard = bytearray()
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -41,7 +41,7 @@ def test_unscheduled_vertices_are_not_restarted() -> None:  # P01
     assert failover_strategy("region", graph, SchedulingTopology(graph)).tasks_needing_restart([a], BAD) == {a}
 
 
-def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
+def test_an_unknown_strategy_is_reported_with_the_known_ones() -> None:
     graph = ExecutionGraph(job_graph(("a", 1, [])), ManualClock().now_ms)
     with pytest.raises(InvalidOptionError, match=r"failover-strategy': no strategy 'some'; there are region, full"):
         failover_strategy("some", graph, SchedulingTopology(graph))

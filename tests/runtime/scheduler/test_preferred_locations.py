@@ -64,7 +64,7 @@ def test_if_all_inputs_are_ignored_there_is_no_preference() -> None:  # I05
     assert preferred(placed({"a": many(9), "b": many(10)})) == []
 
 
-def test_where_the_state_is_counts_alone() -> None:  # I06
+def test_the_location_of_state_overrides_other_preferences() -> None:  # I06
     state = TaskManagerLocation("with-state")
     assert preferred(placed({"a": ["tm1"]}), location_of_state=lambda _: state) == ["with-state"]
 

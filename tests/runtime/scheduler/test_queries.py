@@ -79,7 +79,7 @@ def test_a_region_that_fails_restarts_alone(scheduler: Scheduler) -> None:
 
 
 @pytest.mark.parametrize("failover", ["full"], indirect=True)
-def test_if_all_is_to_restart_all_queries_stop(scheduler: Scheduler) -> None:
+def test_a_global_restart_stops_all_queries(scheduler: Scheduler) -> None:
     run_up(scheduler, scheduler.start_scheduling())
     assert kinds(scheduler.query_failed(0, 0, BAD), StopQuery) == [StopQuery(0, 0), StopQuery(1, 0)]
     assert states(scheduler) == "FAILED CANCELING CANCELING CANCELING"

@@ -177,7 +177,7 @@ def test_colocated_subtasks_restart_together() -> None:  # P04
     assert played.attempts() == {"a#0": 1, "b#0": 1}
 
 
-def test_the_other_of_two_pipelines_stays_running() -> None:  # P05
+def test_the_second_pipeline_keeps_running() -> None:  # P05
     played = running(two_pipelines())
     played.fail("a#0")
     assert played.graph.status is JobStatus.RESTARTING
@@ -232,7 +232,7 @@ def test_a_failure_that_no_restart_can_mend_fails_the_job() -> None:  # P10
     assert "Recovery is suppressed because the failure is not recoverable" in played.graph.failure.details
 
 
-def test_a_global_failure_restarts_everything_under_both_strategies() -> None:  # P06
+def test_a_global_failure_restarts_all_tasks_with_both_strategies() -> None:  # P06
     for options in (FULL, SchedulerOptions()):
         played = running(two_pipelines(), options)
         assert played.scheduler._failover.tasks_needing_restart([], BAD) == set(played.graph.vertices)

@@ -74,7 +74,7 @@ def test_failures_within_the_present_delay_count_as_one() -> None:  # Q06
     assert after_failures(strategy, 11) == [False]
 
 
-def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
+def test_an_unknown_strategy_is_reported_with_the_known_ones() -> None:
     with pytest.raises(InvalidOptionError, match=r"no strategy 'sometimes'; there are none, .*fixed-delay"):
         restart_strategy({"restart-strategy.type": "sometimes"})
 
@@ -87,7 +87,7 @@ def test_durations_are_read_as_flink_writes_them(text: str, seconds: float) -> N
     assert parse_duration_s(text) == pytest.approx(seconds)
 
 
-def test_a_text_that_is_no_duration_is_refused_with_its_option() -> None:
+def test_an_invalid_duration_is_rejected_with_its_option() -> None:
     with pytest.raises(InvalidOptionError, match=r"fixed-delay.delay': 'soon' is not a duration; examples are"):
         restart_strategy(
             {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "soon"},

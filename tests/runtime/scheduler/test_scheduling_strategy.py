@@ -41,7 +41,7 @@ def lazily(graph: ExecutionGraph, constraint: InputDependencyConstraint) -> Lazy
     return LazyFromSourcesSchedulingStrategy(graph, SchedulingTopology(graph), constraint)
 
 
-def test_with_any_one_input_is_enough() -> None:  # M05
+def test_with_the_constraint_any_one_input_suffices() -> None:  # M05
     graph = graph_of(join_of_two())
     strategy = lazily(graph, InputDependencyConstraint.ANY)
     assert names(strategy.start()) == [["a#0"], ["a#1"], ["b#0"], ["b#1"]]
@@ -49,7 +49,7 @@ def test_with_any_one_input_is_enough() -> None:  # M05
     assert names(strategy.finished(subtask(graph, "b", 1), [])) == [["c#0"]]
 
 
-def test_with_all_every_input_has_to_be_there() -> None:  # M05
+def test_with_the_constraint_all_every_input_must_be_available() -> None:  # M05
     graph = graph_of(join_of_two())
     strategy = lazily(graph, InputDependencyConstraint.ALL)
     assert strategy.data_produced(subtask(graph, "a", 1)) == []
@@ -86,7 +86,7 @@ def test_regions_come_in_topological_order() -> None:  # M11
     assert names(strategy.finished(subtask(graph, "b"), ready)) == [["a#0", "c#0"]]
 
 
-def test_a_result_that_is_lost_and_there_again_makes_its_consumers_ready_again() -> None:  # M10 M11
+def test_a_recovered_result_makes_its_consumers_schedulable_again() -> None:  # M10 M11
     graph = graph_of(job_graph(("a", 2, []), ("b", 1, [("a", "ALL_TO_ALL", "BLOCKING")])))
     topology = SchedulingTopology(graph)
     one, two, consumer = graph.vertices
@@ -99,7 +99,7 @@ def test_a_result_that_is_lost_and_there_again_makes_its_consumers_ready_again()
     assert topology.finished(one) == [topology.region_of(consumer)]
 
 
-def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
+def test_an_unknown_strategy_is_reported_with_the_known_ones() -> None:
     graph = graph_of(job_graph(("a", 1, [])))
     with pytest.raises(
         InvalidOptionError, match="no scheduling strategy 'fast'; there are pipelined-region, eager, lazy"

@@ -31,7 +31,7 @@ def near(*places: tuple[str, str], profile: ResourceProfile = SMALL) -> SlotProf
     return SlotProfile(profile, tuple(TaskManagerLocation(*place) for place in places))
 
 
-def test_without_preference_the_first_match_is_taken() -> None:  # I08
+def test_the_first_match_is_taken_without_preferences() -> None:  # I08
     slots = available(slot("a", "tm1", profile=LARGE), slot("b", "tm2"), slot("c", "tm3"))
     assert BY_LOCATION.select(slots, SlotProfile(SMALL)) == (slot("b", "tm2"), Locality.UNCONSTRAINED)
 
@@ -52,12 +52,12 @@ def test_weights_add_up_over_the_preferred_places() -> None:  # I09
     assert BY_LOCATION.select(only_host, near(*hosts)) == (slot("b", "tm2", "h2"), Locality.HOST_LOCAL)
 
 
-def test_a_place_does_not_make_up_for_missing_resources() -> None:  # I10
+def test_a_preferred_location_does_not_outweigh_missing_resources() -> None:  # I10
     slots = available(slot("a", "tm1", profile=SMALL))
     assert BY_LOCATION.select(slots, near(("tm1", ""), profile=LARGE)) is None
 
 
-def test_a_hosts_name_that_is_not_known_is_no_common_host() -> None:  # I09
+def test_an_unknown_host_name_is_not_a_common_host() -> None:  # I09
     assert BY_LOCATION.select(available(slot("a", "tm1")), near(("tm2", ""))) == (
         slot("a", "tm1"),
         Locality.NON_LOCAL,

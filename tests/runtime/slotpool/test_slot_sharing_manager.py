@@ -33,7 +33,7 @@ def test_a_root_is_unresolved_until_its_slot_is_there(manager: SlotSharingManage
     assert manager.best_resolved_root("a", near("tm2")) == (root, Locality.NON_LOCAL)
 
 
-def test_a_root_that_fails_takes_everything_below_with_it(manager: SlotSharingManager) -> None:  # H02 H07
+def test_a_failed_root_fails_all_its_leaves(manager: SlotSharingManager) -> None:  # H02 H07
     root = manager.create_root_slot("r")
     manager.allocate_single(root, "one", "a", Locality.UNKNOWN)
     node = manager.allocate_multi(root, "n", "co")
@@ -67,7 +67,7 @@ def test_two_tasks_of_a_vertex_cannot_share_a_slot(manager: SlotSharingManager) 
         manager.allocate_single(root, "two", "a", Locality.UNKNOWN)
 
 
-def test_a_leaf_leaves_its_siblings(manager: SlotSharingManager) -> None:  # H05
+def test_releasing_a_leaf_keeps_its_siblings(manager: SlotSharingManager) -> None:  # H05
     root = manager.create_root_slot("r")
     manager.allocate_single(root, "one", "a", Locality.UNKNOWN)
     manager.allocate_single(root, "two", "b", Locality.UNKNOWN)

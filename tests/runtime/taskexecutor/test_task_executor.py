@@ -43,7 +43,7 @@ async def test_an_accepted_slot_is_kept(cluster: Cluster) -> None:  # L06 L08
     assert await slots_available(cluster) == 0
 
 
-async def test_submissions_are_checked(cluster: Cluster) -> None:  # L14 L15
+async def test_invalid_submissions_are_rejected(cluster: Cluster) -> None:  # L14 L15
     await cluster.submit(job_graph(("a", 1, [])))
     (tdd,) = cluster.runners["tm"].deployed
     gateway = await gateway_of(cluster)

@@ -54,7 +54,7 @@ async def test_a_killed_task_manager_is_detected_and_its_job_continues_on_anothe
     assert (await job_manager.gateway.request_job_details(job.job_id)).restarts >= 1
 
 
-async def test_a_terminated_task_manager_takes_leave(
+async def test_a_terminated_task_manager_unregisters(
     job_manager: JobManager, processes: list[asyncio.subprocess.Process]
 ) -> None:
     processes.append(await task_manager(job_manager))
