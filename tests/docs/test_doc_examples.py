@@ -9,6 +9,7 @@ import importlib
 import inspect
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,10 @@ NEEDS_SPARK = {
     "firesteel.table.environment_sources.SourceMethods.from_spark",
 }
 """Examples that start a JVM. Any other example that starts a process fails."""
+
+
+CHANGES_THE_PROCESS = {"firesteel.compat.alias.alias_pyflink"}
+"""Examples that change modules for good, so that each needs a process of its own."""
 
 
 class Example(NamedTuple):
@@ -144,8 +149,16 @@ def refuse_process(*_: object, **__: object) -> None:
     raise AssertionError("this example starts a process: name it in NEEDS_SPARK")
 
 
-def test_the_examples_that_need_spark_exist() -> None:
-    assert {example.name for example in examples()} >= NEEDS_SPARK
+@pytest.mark.parametrize("name", sorted(CHANGES_THE_PROCESS))
+def test_examples_that_change_the_process_run(name: str) -> None:
+    module = name.rpartition(".")[0]
+    program = f"import doctest, {module} as module; raise SystemExit(doctest.testmod(module).failed)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_named_examples_exist() -> None:
+    assert {example.name for example in examples()} >= NEEDS_SPARK | CHANGES_THE_PROCESS
 
 
 # --- coverage ------------------------------------------------------------------------------------------------------

@@ -20,7 +20,9 @@ class StateBackend(ABC):
     """The place where keyed state is stored.
 
     Example:
-        >>> _ = env.set_state_backend(HashMapStateBackend())
+        >>> HashMapStateBackend().to_options()
+        {'state.backend.type': 'hashmap'}
+        >>> env.configure(Configuration.from_dict(HashMapStateBackend().to_options()))
     """
 
     @abstractmethod
@@ -32,7 +34,7 @@ class HashMapStateBackend(StateBackend):
     """A state backend that keeps state in memory.
 
     Example:
-        >>> _ = env.set_state_backend(HashMapStateBackend())
+        >>> env.configure(Configuration.from_dict(HashMapStateBackend().to_options()))
     """
 
     def to_options(self) -> dict[str, str]:
@@ -60,7 +62,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         >>> backend.set_db_storage_paths("/data/state")
         >>> backend.get_db_storage_paths()
         ['/data/state']
-        >>> _ = env.set_state_backend(backend)
+        >>> env.configure(Configuration.from_dict(backend.to_options()))
     """
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
