@@ -34,6 +34,13 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     The option `execution.target` sets where the job runs: `local` in this process, at whose end the job ends, too;
     `application` like `local`, with a REST API and a dashboard; `remote` on the cluster at `rest.address`.
 
+    Args:
+        stream_graph: The program.
+        configuration: Options of the environment, which the job inherits.
+
+    Returns:
+        A client of the running job.
+
     Raises:
         InvalidOptionError: the target is unknown.
 
@@ -68,6 +75,13 @@ def _embedded(job_graph: JobGraph, serves_rest: bool) -> EmbeddedJobClient:
 def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecutionResult:
     """Submit the job and wait until it ends; an interrupt cancels it.
 
+    Args:
+        stream_graph: The program.
+        configuration: Options of the environment, which the job inherits.
+
+    Returns:
+        Id, run time and accumulators of the job.
+
     Raises:
         JobFailedError: the job failed.
         JobCanceledError: the job was cancelled.
@@ -89,6 +103,12 @@ def collect(
     stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
 ) -> CloseableIterator[Any]:
     """Submit the job and return an iterator over up to `limit` elements of its collecting sink.
+
+    Args:
+        stream_graph: The program.
+        configuration: Options of the environment, which the job inherits.
+        collect_id: The result of `DataStream.collect_async()`.
+        limit: Maximum number of elements; None returns all.
 
     Example:
         >>> collect_id = env.from_collection([1, 2, 3], Types.INT()).collect_async()

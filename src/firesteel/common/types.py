@@ -58,7 +58,13 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
-        """Return a row of a kind with the given values."""
+        """Return a row of a kind with the given values.
+
+        Args:
+            row_kind: The kind of change that the row is.
+            *args: The fields by position, or
+            **kwargs: the fields by name.
+        """
         row = Row(*args, **kwargs)
         row._row_kind = row_kind
         return row

@@ -83,13 +83,23 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
     def process_element(
         self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext
     ) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the non-broadcast side."""
+        """Return the results for an element of the non-broadcast side.
+
+        Args:
+            value: An element of the stream that is not broadcast.
+            ctx: Access to its timestamp, to time and, for reading, to broadcast state.
+        """
 
     @abstractmethod
     def process_broadcast_element(
         self, value: IN2, ctx: BroadcastProcessFunction.Context
     ) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the broadcast side."""
+        """Return the results for an element of the broadcast side.
+
+        Args:
+            value: An element of the broadcast stream.
+            ctx: Access to its timestamp, to time and to broadcast state.
+        """
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
@@ -133,13 +143,23 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     def process_element(
         self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
     ) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the keyed side."""
+        """Return the results for an element of the keyed side.
+
+        Args:
+            value: An element of the keyed stream.
+            ctx: Access to its key and timestamp, to timers and, for reading, to broadcast state.
+        """
 
     @abstractmethod
     def process_broadcast_element(
         self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context
     ) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the broadcast side."""
+        """Return the results for an element of the broadcast side.
+
+        Args:
+            value: An element of the broadcast stream.
+            ctx: Access to its timestamp, to time and to broadcast state; there is no current key.
+        """
 
     def on_timer(
         self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext

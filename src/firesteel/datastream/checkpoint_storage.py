@@ -25,6 +25,10 @@ class CheckpointStorage(ABC):
 class JobManagerCheckpointStorage(CheckpointStorage):
     """A checkpoint storage in the memory of the JobManager.
 
+    Args:
+        checkpoint_path: Accepted for compatibility.
+        max_state_size: Accepted for compatibility; in bytes, 5 MiB by default.
+
     Example:
         >>> JobManagerCheckpointStorage().get_max_state_size()
         5242880
@@ -58,6 +62,14 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
 class FileSystemCheckpointStorage(CheckpointStorage):
     """A checkpoint storage in a directory.
+
+    Args:
+        checkpoint_path: Directory of the checkpoints, as path or URI.
+        file_state_size_threshold: Accepted for compatibility; at most 1048576 bytes, 20480 by default.
+        write_buffer_size: Accepted for compatibility; in bytes.
+
+    Raises:
+        ValueError: the path is missing, or the threshold is out of range.
 
     Example:
         >>> storage = FileSystemCheckpointStorage("s3://bucket/checkpoints/")

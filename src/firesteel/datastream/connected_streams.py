@@ -62,20 +62,36 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
         key_selector2: KeySelector[B, K] | Callable[[B], K],
         key_type: TypeInformation[K] | None = None,
     ) -> ConnectedStreams[A, B]:
-        """Partition both streams by key, even if they are keyed already; equal keys go to the same subtask."""
+        """Partition both streams by key, even if they are keyed already; equal keys go to the same subtask.
+
+        Args:
+            key_selector1: Returns the key of an element of the first stream.
+            key_selector2: Returns the key of an element of the second stream.
+            key_type: Type of the keys; None pickles them.
+        """
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
 
     def map(self, func: CoMapFunction[A, B, R], output_type: TypeInformation[R] | None = None) -> DataStream[R]:
-        """Apply a function that returns one result per element of either stream."""
+        """Apply a function that returns one result per element of either stream.
+
+        Args:
+            func: The function of each stream.
+            output_type: Type of the results; None pickles them.
+        """
         require(func, CoMapFunction, "map() of connected streams")
         return self._co("Co-Map", CoMapOperator(func, self._keyed), output_type)
 
     def flat_map(
         self, func: CoFlatMapFunction[A, B, R], output_type: TypeInformation[R] | None = None
     ) -> DataStream[R]:
-        """Apply a function that returns any number of results per element of either stream."""
+        """Apply a function that returns any number of results per element of either stream.
+
+        Args:
+            func: The function of each stream.
+            output_type: Type of the results; None pickles them.
+        """
         require(func, CoFlatMapFunction, "flat_map() of connected streams")
         return self._co("Co-Flat Map", CoFlatMapOperator(func, self._keyed), output_type)
 

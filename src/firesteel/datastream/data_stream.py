@@ -375,7 +375,12 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
     def key_by(
         self, key_selector: KeySelector[T, S] | Callable[[T], S], key_type: TypeInformation[S] | None = None
     ) -> KeyedStream[T, S]:
-        """Partition the stream by another key."""
+        """Partition the stream by another key.
+
+        Args:
+            key_selector: Returns the new key of an element.
+            key_type: Type of the keys; None pickles them.
+        """
         return self._origin_stream.key_by(key_selector, key_type)
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:

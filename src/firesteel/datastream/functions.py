@@ -145,7 +145,12 @@ class ReduceFunction(Function, Generic[T]):
 
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
-        """Return the combination of both values; `value1` is the earlier one."""
+        """Return the combination of both values; `value1` is the earlier one.
+
+        Args:
+            value1: The reduced value of the former elements.
+            value2: The next element.
+        """
 
 
 class AggregateFunction(Function, Generic[IN, ACC, OUT]):
@@ -172,7 +177,15 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
 
     @abstractmethod
     def add(self, value: IN, accumulator: ACC) -> ACC:
-        """Return the accumulator with one more element."""
+        """Return the accumulator with one more element.
+
+        Args:
+            value: The element to add.
+            accumulator: The present accumulator, which may be changed.
+
+        Returns:
+            The new accumulator.
+        """
 
     @abstractmethod
     def get_result(self, accumulator: ACC) -> OUT:
@@ -227,7 +240,15 @@ class Partitioner(Function):
 
     @abstractmethod
     def partition(self, key: Any, num_partitions: int) -> int:
-        """Return the index of the subtask for a key, from 0 to `num_partitions - 1`."""
+        """Return the index of the subtask for a key, from 0 to `num_partitions - 1`.
+
+        Args:
+            key: The key of the element.
+            num_partitions: Number of subtasks of the receiving operator.
+
+        Returns:
+            The index of the receiving subtask, from 0 to `num_partitions` - 1.
+        """
 
 
 class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
@@ -315,7 +336,15 @@ class ProcessFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def process_element(self, value: IN, ctx: ProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element."""
+        """Return the results for an element.
+
+        Args:
+            value: The element.
+            ctx: Access to its timestamp and to time.
+
+        Returns:
+            The results; `(OutputTag, value)` goes to a side output. None means no results.
+        """
 
 
 class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
@@ -344,10 +373,23 @@ class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
 
     @abstractmethod
     def process_element(self, value: IN, ctx: KeyedProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element."""
+        """Return the results for an element.
+
+        Args:
+            value: The element.
+            ctx: Access to its key and timestamp, to time and to timers.
+
+        Returns:
+            The results; `(OutputTag, value)` goes to a side output. None means no results.
+        """
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none."""
+        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none.
+
+        Args:
+            timestamp: The time for which the timer was registered, in ms since the epoch.
+            ctx: Access to the key and the time domain of the timer.
+        """
         return None
 
 
@@ -371,11 +413,21 @@ class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the first input."""
+        """Return the results for an element of the first input.
+
+        Args:
+            value: An element of the first stream.
+            ctx: Access to its timestamp and to time.
+        """
 
     @abstractmethod
     def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the second input."""
+        """Return the results for an element of the second input.
+
+        Args:
+            value: An element of the second stream.
+            ctx: Access to its timestamp and to time.
+        """
 
 
 class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
@@ -409,14 +461,29 @@ class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
 
     @abstractmethod
     def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the first input."""
+        """Return the results for an element of the first input.
+
+        Args:
+            value: An element of the first stream.
+            ctx: Access to its key and timestamp, to time and to timers.
+        """
 
     @abstractmethod
     def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for an element of the second input."""
+        """Return the results for an element of the second input.
+
+        Args:
+            value: An element of the second stream.
+            ctx: Access to its key and timestamp, to time and to timers.
+        """
 
     def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none."""
+        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none.
+
+        Args:
+            timestamp: The time for which the timer was registered, in ms since the epoch.
+            ctx: Access to the key and the time domain of the timer.
+        """
         return None
 
 

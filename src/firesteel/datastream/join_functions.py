@@ -64,7 +64,12 @@ class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def co_group(self, first: list[IN1], second: list[IN2]) -> Iterable[OUT] | None:
-        """Return the results for the elements of both streams; one of the lists may be empty, but not both."""
+        """Return the results for the elements of both streams; one of the lists may be empty, but not both.
+
+        Args:
+            first: The elements of the first stream with the same key and window; may be empty.
+            second: Those of the second stream; may be empty.
+        """
 
 
 class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
@@ -98,4 +103,10 @@ class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
     def process_element(
         self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context
     ) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for a pair."""
+        """Return the results for a pair.
+
+        Args:
+            left: An element of the left stream.
+            right: An element of the right stream within the interval.
+            ctx: Access to the timestamps of both.
+        """

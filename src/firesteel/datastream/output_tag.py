@@ -23,6 +23,10 @@ else:
 class OutputTag(Generic[T]):
     """The name of a side output and the type of its records; a function yields `(tag, value)` to write to it.
 
+    Args:
+        tag_id: Name of the side output, unique within the operator.
+        type_info: Type of the elements; None pickles them.
+
     Example:
         >>> late = OutputTag("late", Types.STRING())
     """

@@ -101,7 +101,12 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """Return a global job parameter, or `default_value` if it is not set."""
+        """Return a global job parameter, or `default_value` if it is not set.
+
+        Args:
+            key: Name of the parameter.
+            default_value: The result if there is no such parameter.
+        """
 
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:

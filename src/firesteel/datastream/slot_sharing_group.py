@@ -71,6 +71,14 @@ class MemorySize:
 class SlotSharingGroup:
     """A named group of operators that share slots, optionally with declared resources per slot.
 
+    Args:
+        name: Name of the group.
+        cpu_cores: Number of CPU cores of a slot; None leaves all resources unspecified.
+        task_heap_memory: Heap memory of a slot; must be greater than 0 if `cpu_cores` is given.
+        task_off_heap_memory: Off-heap memory of a slot, or None.
+        managed_memory: Managed memory of a slot, or None.
+        external_resources: Amounts of external resources, such as `gpu`, by name.
+
     Example:
         >>> group = SlotSharingGroup.builder("heavy").set_cpu_cores(2).set_task_heap_memory_mb(512).build()
     """

@@ -426,6 +426,10 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
 class ValueStateDescriptor(StateDescriptor, Generic[T]):
     """The descriptor of a `ValueState`.
 
+    Args:
+        name: Name of the state, unique within the operator.
+        value_type_info: Type of the value.
+
     Example:
         >>> class Count(KeyedProcessFunction):
         ...     def open(self, runtime_context):
@@ -442,6 +446,10 @@ class ValueStateDescriptor(StateDescriptor, Generic[T]):
 class ListStateDescriptor(StateDescriptor, Generic[T]):
     """The descriptor of a `ListState`; `elem_type_info` is the type of one element.
 
+    Args:
+        name: Name of the state, unique within the operator.
+        elem_type_info: Type of the elements.
+
     Example:
         >>> descriptor = ListStateDescriptor("waiting", Types.TUPLE([Types.STRING(), Types.INT()]))
         >>> descriptor.get_name()
@@ -455,6 +463,11 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
 
 class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     """The descriptor of a `MapState` or a broadcast state.
+
+    Args:
+        name: Name of the state, unique within the operator.
+        key_type_info: Type of the keys of the map.
+        value_type_info: Type of the values of the map.
 
     Example:
         >>> descriptor = MapStateDescriptor("visits", Types.STRING(), Types.LONG())
@@ -470,6 +483,11 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
 
 class ReducingStateDescriptor(StateDescriptor, Generic[T]):
     """The descriptor of a `ReducingState`; `reduce_function` is a ReduceFunction or a function of two values.
+
+    Args:
+        name: Name of the state, unique within the operator.
+        reduce_function: A `ReduceFunction` or a function that combines two values.
+        type_info: Type of the values.
 
     Example:
         >>> descriptor = ReducingStateDescriptor("largest", max, Types.INT())
@@ -492,6 +510,11 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
 
 class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
     """The descriptor of an `AggregatingState`; `state_type_info` is the type of the accumulator.
+
+    Args:
+        name: Name of the state, unique within the operator.
+        agg_function: An `AggregateFunction`.
+        state_type_info: Type of the accumulator.
 
     Example:
         >>> class Mean(AggregateFunction):

@@ -294,6 +294,11 @@ class StreamExecutionEnvironment(WithoutJava):
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """Raise an error: use `add_python_archive`, or read the file in `open`.
 
+        Args:
+            file_path: Path of the file or directory, local or on a file system that the TaskManagers can reach.
+            name: Name under which functions find it.
+            executable: Whether to make the file executable.
+
         Raises:
             NotImplementedError: always.
         """
@@ -439,6 +444,10 @@ class StreamExecutionEnvironment(WithoutJava):
 
     def create_input(self, input_format: InputFormat, type_info: TypeInformation[T] | None = None) -> DataStream[T]:
         """Return a stream of the records of an `AvroInputFormat`.
+
+        Args:
+            input_format: The format, such as an `AvroInputFormat`.
+            type_info: Type of the elements; None uses that of the format.
 
         Raises:
             NotImplementedError: `input_format` is another format.

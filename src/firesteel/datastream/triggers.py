@@ -101,15 +101,34 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def on_element(self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Return the action for an element that was added to the window."""
+        """Return the action for an element that was added to the window.
+
+        Args:
+            element: The element.
+            timestamp: Its timestamp in ms since the epoch.
+            window: The window that it was added to.
+            ctx: Access to time, timers and state of the key and window.
+        """
 
     @abstractmethod
     def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Return the action when a processing-time timer fires."""
+        """Return the action when a processing-time timer fires.
+
+        Args:
+            time: The time for which the timer was registered, in ms since the epoch.
+            window: The window of the timer.
+            ctx: Access to time, timers and state of the key and window.
+        """
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Return the action when an event-time timer fires."""
+        """Return the action when an event-time timer fires.
+
+        Args:
+            time: The time for which the timer was registered, in ms since the epoch.
+            window: The window of the timer.
+            ctx: Access to time, timers and state of the key and window.
+        """
 
     def can_merge(self) -> bool:
         """Return whether the trigger supports windows that are merged."""
@@ -117,7 +136,12 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
-        """Update timers and state after several windows were merged into `window`."""
+        """Update timers and state after several windows were merged into `window`.
+
+        Args:
+            window: The merged window.
+            ctx: Access to time, timers and state of the key and window, and to the state of the merged windows.
+        """
 
     @abstractmethod
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:

@@ -560,7 +560,12 @@ class CountSlidingWindowAssigner(_CountAssigner):
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
-        """Return an assigner of windows of `window_size` elements that start every `window_slide` elements."""
+        """Return an assigner of windows of `window_size` elements that start every `window_slide` elements.
+
+        Args:
+            window_size: Number of elements of a window.
+            window_slide: Number of elements between the beginnings of two windows.
+        """
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(

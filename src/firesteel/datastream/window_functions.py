@@ -33,7 +33,13 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
-        """Return the results of a window; called each time the window fires."""
+        """Return the results of a window; called each time the window fires.
+
+        Args:
+            key: The key of the window.
+            window: The window.
+            inputs: The elements of the window, or its single aggregate.
+        """
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
@@ -52,7 +58,12 @@ class AllWindowFunction(Function, Generic[IN, OUT, W]):
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
-        """Return the results of a window; called each time the window fires."""
+        """Return the results of a window; called each time the window fires.
+
+        Args:
+            window: The window.
+            inputs: The elements of the window, or its single aggregate.
+        """
 
 
 class _WindowContext(ABC, Generic[W2]):
@@ -97,7 +108,13 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
     @abstractmethod
     def process(self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]) -> Iterable[OUT]:
-        """Return the results of a window; called each time the window fires."""
+        """Return the results of a window; called each time the window fires.
+
+        Args:
+            key: The key of the window.
+            context: Access to the window, to time and to state.
+            elements: The elements of the window, or its single aggregate.
+        """
 
     def clear(self, context: ProcessWindowFunction.Context[Any]) -> None:
         """Clear the state kept in `window_state`; called when the window is removed."""
@@ -122,7 +139,12 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
 
     @abstractmethod
     def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Iterable[OUT]:
-        """Return the results of a window; called each time the window fires."""
+        """Return the results of a window; called each time the window fires.
+
+        Args:
+            context: Access to the window, to time and to state.
+            elements: The elements of the window, or its single aggregate.
+        """
 
     def clear(self, context: ProcessAllWindowFunction.Context[Any]) -> None:
         """Clear the state kept in `window_state`; called when the window is removed."""

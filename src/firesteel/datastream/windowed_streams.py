@@ -219,7 +219,12 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
     def apply(
         self, window_function: WindowFunction[T, R, K, W], output_type: TypeInformation[R] | None = None
     ) -> DataStream[R]:
-        """Apply a function to all elements of a window each time the window fires."""
+        """Apply a function to all elements of a window each time the window fires.
+
+        Args:
+            window_function: The function of key, window and elements.
+            output_type: Type of the results; None pickles them.
+        """
         require(window_function, WindowFunction, "apply()")
         return self._window(None, window_function, self.get_input_type(), output_type)
 
@@ -228,7 +233,12 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
         process_window_function: ProcessWindowFunction[T, R, K, W],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Apply a function with a context to all elements of a window each time the window fires."""
+        """Apply a function with a context to all elements of a window each time the window fires.
+
+        Args:
+            process_window_function: The function of key, context and elements.
+            output_type: Type of the results; None pickles them.
+        """
         require(process_window_function, ProcessWindowFunction, "process()")
         return self._window(None, process_window_function, self.get_input_type(), output_type)
 
@@ -320,7 +330,12 @@ class AllWindowedStream(_Windowed[T, W]):
     def apply(
         self, window_function: AllWindowFunction[T, R, W], output_type: TypeInformation[R] | None = None
     ) -> DataStream[R]:
-        """Apply a function to all elements of a window each time the window fires."""
+        """Apply a function to all elements of a window each time the window fires.
+
+        Args:
+            window_function: The function of window and elements.
+            output_type: Type of the results; None pickles them.
+        """
         require(window_function, AllWindowFunction, "apply()")
         return self._window(None, window_function, self.get_input_type(), output_type)
 
@@ -329,6 +344,11 @@ class AllWindowedStream(_Windowed[T, W]):
         process_window_function: ProcessAllWindowFunction[T, R, W],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Apply a function with a context to all elements of a window each time the window fires."""
+        """Apply a function with a context to all elements of a window each time the window fires.
+
+        Args:
+            process_window_function: The function of context and elements.
+            output_type: Type of the results; None pickles them.
+        """
         require(process_window_function, ProcessAllWindowFunction, "process()")
         return self._window(None, process_window_function, self.get_input_type(), output_type)

@@ -56,6 +56,10 @@ class MergeCallback(Protocol):
 class TimeWindow(Window):
     """The time interval from `start` (inclusive) to `end` (exclusive), in ms since the epoch.
 
+    Args:
+        start: First millisecond, inclusive.
+        end: Last millisecond, exclusive.
+
     Example:
         >>> TimeWindow(0, 1000).max_timestamp()
         999

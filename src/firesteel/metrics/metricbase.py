@@ -98,7 +98,12 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """Return the subgroup `name`, or the key-value group of `name` and `extra`."""
+        """Return the subgroup `name`, or the key-value group of `name` and `extra`.
+
+        Args:
+            name: Name of the group, or its key if `extra` is given.
+            extra: Value of a key-value group; None makes a group with a name only.
+        """
 
     @abstractmethod
     def counter(self, name: str) -> Counter:
@@ -106,11 +111,21 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """Register a gauge: a function that returns the current value."""
+        """Register a gauge: a function that returns the current value.
+
+        Args:
+            name: Name of the gauge.
+            obj: Returns the current value.
+        """
 
     @abstractmethod
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """Register and return a meter that averages over a time span in seconds."""
+        """Register and return a meter that averages over a time span in seconds.
+
+        Args:
+            name: Name of the meter.
+            time_span_in_seconds: Length of the time span over which the rate is averaged.
+        """
 
     @abstractmethod
     def distribution(self, name: str) -> Distribution:

@@ -89,11 +89,21 @@ class SavepointReader:
             yield row[0], row[1]
 
     def read_map_state(self, operator: OperatorIdentifier, name: str) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield `(key, key in the map, value)` of a map state; errors as in `read_keyed_state`."""
+        """Yield `(key, key in the map, value)` of a map state; errors as in `read_keyed_state`.
+
+        Args:
+            operator: The operator.
+            name: Name of the state.
+        """
         yield from self._rows(operator, name, "map")
 
     def read_broadcast_state(self, operator: OperatorIdentifier, name: str) -> Iterator[tuple[Any, Any]]:
-        """Yield `(key in the map, value)` of a broadcast state; errors as in `read_keyed_state`."""
+        """Yield `(key in the map, value)` of a broadcast state; errors as in `read_keyed_state`.
+
+        Args:
+            operator: The operator.
+            name: Name of the state.
+        """
         yield from self._rows(operator, name, "broadcast")
 
     def to_dataframe(self, session: Any, operator: OperatorIdentifier, name: str, schema: Any = None) -> Any:

@@ -109,6 +109,11 @@ class Source(WithoutJava, Generic[T_out]):
         """Return the elements at the positions from `start` to `end`, exclusive.
 
         A position may have no element or several.
+
+        Args:
+            split_id: Id of the split.
+            start: First position, inclusive.
+            end: Last position, exclusive.
         """
         raise NotImplementedError(f"{type(self).__name__} has no read_split(split_id, start, end)")
 

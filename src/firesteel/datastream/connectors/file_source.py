@@ -141,12 +141,22 @@ class FileSource(Source[T_out]):
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat[T], *paths: str) -> FileSourceBuilder[T]:
-        """Return a builder of a source that reads files record by record."""
+        """Return a builder of a source that reads files record by record.
+
+        Args:
+            stream_format: Format of the files.
+            *paths: Files or directories, which are read recursively; hidden files are skipped.
+        """
         return FileSourceBuilder(FileSourceSettings(stream_format, _checked(paths)))
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat[T], *paths: str) -> FileSourceBuilder[T]:
-        """Return a builder of a source that reads files batch by batch."""
+        """Return a builder of a source that reads files batch by batch.
+
+        Args:
+            bulk_format: Format of the files.
+            *paths: Files or directories, which are read recursively; hidden files are skipped.
+        """
         return FileSourceBuilder(FileSourceSettings(bulk_format, _checked(paths)))
 
     @property

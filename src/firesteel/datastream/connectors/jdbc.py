@@ -32,6 +32,12 @@ __all__ = [
 class JdbcConnectionOptions:
     """Address and credentials of a database.
 
+    Attributes:
+        db_url: Address of the database, `jdbc:sqlite:<path>` for instance.
+        driver_name: Ignored: the address determines the driver.
+        user_name: User name, or None.
+        password: Password, or None.
+
     Example:
         >>> options = (
         ...     JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
@@ -108,6 +114,11 @@ class JdbcConnectionOptions:
 @dataclass(frozen=True)
 class JdbcExecutionOptions:
     """Settings of writes; all rows of a checkpoint are written in one transaction in any case.
+
+    Attributes:
+        batch_interval_ms: Ignored: rows are written when a checkpoint completes.
+        batch_size: Number of rows passed to the driver at once.
+        max_retries: Number of retries of a transaction after a transient error.
 
     Example:
         >>> options = JdbcExecutionOptions.builder().with_batch_size(1000).with_max_retries(5).build()

@@ -30,6 +30,10 @@ _DEFAULT_DISCOVERY_MS = "300000"
 class KafkaTopicPartition:
     """A partition of a topic (Flink: `org.apache.kafka.common.TopicPartition`).
 
+    Attributes:
+        topic: Name of the topic.
+        partition: Number of the partition, from 0.
+
     Example:
         >>> offsets = {KafkaTopicPartition("orders", 0): 42, KafkaTopicPartition("orders", 1): 17}
         >>> initializer = KafkaOffsetsInitializer.offsets(offsets, KafkaOffsetResetStrategy.EARLIEST)

@@ -89,13 +89,24 @@ class CsvSchemaBuilder:
         return self._add(CsvColumn(name, Types.BOOLEAN()))
 
     def add_number_column(self, name: str, number_type: TypeInformation[Any] | None = None) -> Self:
-        """Add a number column, of type `Types.LONG()` by default."""
+        """Add a number column, of type `Types.LONG()` by default.
+
+        Args:
+            name: Name of the column.
+            number_type: One of `Types` or `DataTypes`; None means LONG.
+        """
         return self._add(CsvColumn(name, _checked(number_type, name) or Types.LONG()))
 
     def add_array_column(
         self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
     ) -> Self:
-        """Add an array column, with elements of type `Types.STRING()` by default."""
+        """Add an array column, with elements of type `Types.STRING()` by default.
+
+        Args:
+            name: Name of the column.
+            separator: Separator of the elements.
+            element_type: Type of the elements, one of `Types` or `DataTypes`; None means STRING.
+        """
         return self._add(CsvColumn(name, ListTypeInfo(_checked(element_type, name) or Types.STRING()), separator))
 
     def add_columns_from(self, schema: CsvSchema) -> Self:
