@@ -1,7 +1,7 @@
-"""Rules that are broken on purpose: each has a seed that catches it, so the simulation can fail.
+"""Rules that are broken on purpose; each has a seed that detects it, so the simulation can fail.
 
-`PYTHONHASHSEED=0 python -m tests.simulation.mutations` looks for the first seed that catches each and writes
-docs/simulation.md anew; with `--check` it only holds the document against the code.
+`PYTHONHASHSEED=0 python -m tests.simulation.mutations` searches for the first seed that detects each and writes
+docs/simulation.md; with `--check` it only checks the seeds in the document.
 """
 
 from __future__ import annotations
@@ -121,29 +121,31 @@ def _restart_beside_the_query(self: Scheduler) -> bool:
 
 
 MUTATIONS = (
-    Mutation("a task is taken from the JobMaster that leads only", TaskExecutor, "_check_job_master", _any_job_master),
-    Mutation("a slot is given to one job at a time", TaskSlotTable, "allocate", _second_owner),
-    Mutation("an attempt that ended does not run again", TaskSlotTable, "remove_task", _no_memory),
-    Mutation("a restart waits until former attempts are stopped", Scheduler, "_stop_to_be_sure", _without_confirmation),
+    Mutation("a task is accepted from the leading JobMaster only", TaskExecutor, "_check_job_master", _any_job_master),
+    Mutation("a slot belongs to one job at a time", TaskSlotTable, "allocate", _second_owner),
+    Mutation("an ended attempt does not run again", TaskSlotTable, "remove_task", _no_memory),
+    Mutation(
+        "a restart waits until former attempts have stopped", Scheduler, "_stop_to_be_sure", _without_confirmation
+    ),
     Mutation("a restart waits until the query has stopped", Scheduler, "_may_restart", _restart_beside_the_query),
-    Mutation("a task is cancelled where it runs", TaskCalls, "_try_to_cancel", _cancelled_without_asking),
-    Mutation("a report that was not answered is repeated", TaskReports, "_repeat", _not_repeated),
+    Mutation("a cancellation is confirmed by the TaskExecutor", TaskCalls, "_try_to_cancel", _cancelled_without_asking),
+    Mutation("an unanswered report is repeated", TaskReports, "_repeat", _not_repeated),
     Mutation("attempts of different leaders have different ids", ExecutionGraph, "_attach", _id_of_the_job),
-    Mutation("a job that is known is not submitted again", Dispatcher, "_check_duplicate", _no_duplicates),
-    Mutation("a slot that was not given is withheld until it is reported", RegisteredSlots, "change", _never_withheld),
-    Mutation("a slot that is freed before it is open is closed", TaskExecutor, "_open", _left_open),
+    Mutation("a known job is not submitted again", Dispatcher, "_check_duplicate", _no_duplicates),
+    Mutation("a refused slot is withheld until its next report", RegisteredSlots, "change", _never_withheld),
+    Mutation("a slot that is freed while it opens is closed", TaskExecutor, "_open", _left_open),
 )
 
 _ROW = re.compile(r"^\| (?P<rule>[^|]+) \| (?P<seed>\d+) \|", re.MULTILINE)
 
 
 def documented() -> dict[str, int]:
-    """Rule -> seed, as the document has them."""
+    """Return the documented seed of each rule."""
     return {match["rule"]: int(match["seed"]) for match in _ROW.finditer(DOCUMENT.read_text())}
 
 
 def check(mutations: Sequence[Mutation], violations_of: ViolationsOf) -> list[str]:
-    """The rules whose documented seeds do not find any more that they are broken."""
+    """Return the rules whose documented seeds no longer detect that they are broken."""
     seeds = documented()
     return [
         one.rule for one in mutations if one.rule not in seeds or one.caught_by(seeds[one.rule], violations_of) is None
@@ -151,7 +153,7 @@ def check(mutations: Sequence[Mutation], violations_of: ViolationsOf) -> list[st
 
 
 def write_document(mutations: Sequence[Mutation], violations_of: ViolationsOf, title: str) -> list[str]:
-    """Look for a seed for each mutation and write them below a title; the rules for which there is none."""
+    """Search for a seed of each mutation, write them below a title, and return the rules without a seed."""
     rows, missed = [], []
     for mutation in mutations:
         found = ((seed, mutation.caught_by(seed, violations_of)) for seed in range(MOST_SEEDS))
@@ -172,7 +174,7 @@ def write_document(mutations: Sequence[Mutation], violations_of: ViolationsOf, t
 
 
 def run_mutations(mutations: Sequence[Mutation], violations_of: ViolationsOf, title: str) -> int:
-    """With `--check` hold the document against the code, else write it anew; 1 if a broken rule is not found."""
+    """Check the document with `--check`, else write it; return 1 if a broken rule is not detected."""
     sys.unraisablehook = lambda _: None
     is_check = "--check" in sys.argv
     missed = check(mutations, violations_of) if is_check else write_document(mutations, violations_of, title)

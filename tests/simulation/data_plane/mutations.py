@@ -168,21 +168,19 @@ def _decides_after_the_end(self: JobCheckpoints, metadata: CheckpointMetadata, o
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    Mutation("within a try a stage puts out one answer", StageServer, "serve", _runs_again),
-    Mutation("a version file is named by its try and never overwritten", VersionStore, "write", _overwrites),
-    Mutation("a batch starts from the version that was accepted", SlotTasks, "run_stage", _goes_on_from_memory),
-    Mutation("a writer removes nothing that is not decided", FileWriter, "restore_state", _removes_leftovers),
-    Mutation("what earlier runs left is removed after a decision only", Checkpoints, "recover", _sweeps_at_once),
-    Mutation("of two leaders one takes the next checkpoint", JobCheckpoints, "_write", _decides_anywhere),
+    Mutation("a stage gives one answer per attempt", StageServer, "serve", _runs_again),
+    Mutation("a version file is named by its attempt and never overwritten", VersionStore, "write", _overwrites),
+    Mutation("a batch starts from the accepted version", SlotTasks, "run_stage", _goes_on_from_memory),
+    Mutation("a writer removes no undecided files", FileWriter, "restore_state", _removes_leftovers),
+    Mutation("leftovers of earlier runs are removed only after a decision", Checkpoints, "recover", _sweeps_at_once),
+    Mutation("only one of two leaders takes the next checkpoint", JobCheckpoints, "_write", _decides_anywhere),
     Mutation("nothing is committed before it is decided", Checkpoints, "prepare", _commits_first),
-    Mutation("files that a checkpoint needs stay", version_files.VersionFiles, "_release", _release_at_once),
-    Mutation("a checkpoint waits until its files are in the store", PartUploads, "begin", _does_not_wait),
-    Mutation(
-        "files in the store that a checkpoint needs stay", version_files.VersionFiles, "_release", _removes_from_store
-    ),
+    Mutation("files that a checkpoint needs are kept", version_files.VersionFiles, "_release", _release_at_once),
+    Mutation("a checkpoint waits for its uploads", PartUploads, "begin", _does_not_wait),
+    Mutation("objects that a checkpoint needs are kept", version_files.VersionFiles, "_release", _removes_from_store),
     Mutation("no leader decides after the end of a job", JobCheckpoints, "_write", _decides_after_the_end),
-    Mutation("no run joins a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
-    Mutation("a slot that was left out is where it was", IdleSlots, "report", _forgets_where_it_was),
+    Mutation("no run continues from a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
+    Mutation("a skipped slot keeps its position", IdleSlots, "report", _forgets_where_it_was),
 )
 
 _TITLE = "## Data plane"
