@@ -1,4 +1,4 @@
-"""Faults without end: `PYTHONHASHSEED=0 python -m tests.soak [--first N]`.
+"""Runs fault tests until it is stopped: `PYTHONHASHSEED=0 python -m tests.soak [--first N]`.
 
 In turn, until stopped or until something is wrong: seeds of the simulation, each one new, requests to the REST API made
 of its own document, JobManager processes that are killed while clients submit jobs, and running jobs and whole session

@@ -1,4 +1,4 @@
-"""docs/compatibility.md lists all that raises NotImplementedError."""
+"""docs/compatibility.md lists all calls that raise NotImplementedError."""
 
 from __future__ import annotations
 

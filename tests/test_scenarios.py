@@ -1,4 +1,4 @@
-"""docs/scenarios.md tells the truth about what the tests cover."""
+"""docs/scenarios.md is up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Benchmarks are run seldom: what they import must be there all the same."""
+"""The imports of benchmarks, which run rarely, still work."""
 
 from __future__ import annotations
 

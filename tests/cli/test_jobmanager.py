@@ -1,4 +1,4 @@
-"""Which processes `firesteel jobmanager` takes for JobManagers."""
+"""The processes that `firesteel jobmanager` recognises as JobManagers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`firesteel jobmanager stop` tells the truth."""
+"""`firesteel jobmanager stop` reports whether the JobManager stopped."""
 
 from __future__ import annotations
 

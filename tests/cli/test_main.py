@@ -1,4 +1,4 @@
-"""A command starts without what other commands need."""
+"""Each command imports only what it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that are started as `python job.py`: the cluster is inside their process."""
+"""Programs started as `python job.py`, with the cluster in their own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed expressions as the planner makes them, and their values."""
+"""Typed expressions as the planner creates them, and their evaluation."""
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.context import EvaluationContext

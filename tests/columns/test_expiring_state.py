@@ -1,4 +1,4 @@
-"""State of queries with a time to live: what has expired counts no longer, and is removed."""
+"""State of queries with a time to live: expired state is ignored and removed."""
 
 from __future__ import annotations
 

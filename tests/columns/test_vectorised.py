@@ -1,4 +1,4 @@
-"""Kernels over arrays give what the same kernels give row by row."""
+"""Vectorised kernels give the same results as row-by-row processing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects say what to do without the Java objects that PyFlink's have."""
+"""Access to the Java objects of PyFlink raises an error that names the alternative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canonical forms are equal exactly where Flink holds keys for the same: PyFlink's bytes, or Java's equals by type."""
+"""Canonical forms of keys are equal exactly if Flink considers the keys equal, by bytes or by Java's `equals`."""
 
 from __future__ import annotations
 

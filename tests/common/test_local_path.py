@@ -1,4 +1,4 @@
-"""Paths that users name, plain or as URIs: all of this machine's file system are taken, others are refused."""
+"""Local paths, plain or as URIs, are accepted; URIs of other file systems are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that PyFlink's modules have beyond their `__all__`, and what stands for those that firesteel has not."""
+"""Names of PyFlink's modules beyond `__all__`, and placeholders for those that firesteel lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leftovers of failed executions of BATCH jobs are removed, and nothing that another execution needs."""
+"""Leftovers of failed executions of BATCH jobs are removed; files that another execution needs are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Committers come from the sinks of the job: what is written to disk to be committed holds none of their secrets."""
+"""Committers are created from the sinks of the job, so files with committables contain no secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions prepare their parts of a checkpoint each in its time; the job's checkpoint has all of them."""
+"""Regions prepare their parts of a checkpoint independently; the checkpoint of the job contains all parts."""
 
 from __future__ import annotations
 

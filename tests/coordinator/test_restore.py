@@ -1,4 +1,4 @@
-"""Jobs that begin with checkpoints and savepoints of others: other parallelism, other programs, damaged files."""
+"""Jobs that start from checkpoints and savepoints of other jobs: other parallelism, other programs, damaged files."""
 
 from __future__ import annotations
 

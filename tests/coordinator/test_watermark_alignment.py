@@ -1,4 +1,4 @@
-"""Sources of one group wait for each other."""
+"""Sources of an alignment group wait for each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of any shape give the results that the program says, in both modes and at several parallelisms."""
+"""Jobs with graphs of many shapes give the expected results, in both modes and at several parallelisms."""
 
 from __future__ import annotations
 

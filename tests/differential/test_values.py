@@ -1,4 +1,4 @@
-"""Programs over values that change give what Flink's semantics say, however they are run."""
+"""Programs that change values after emitting them give the results of Flink's semantics in each execution mode."""
 
 from __future__ import annotations
 

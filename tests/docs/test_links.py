@@ -1,4 +1,4 @@
-"""The check of the built site finds what is broken."""
+"""The check of the built site finds broken links and remote assets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The committed pictures are those that the scripts draw."""
+"""The committed pictures are up to date."""
 
 from __future__ import annotations
 

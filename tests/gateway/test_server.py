@@ -300,7 +300,7 @@ async def test_an_error_has_its_message_only(client: Client) -> None:
         ("POST", "{}/statements", {}, "statement is missing"),
         ("POST", "{}/statements", {"statement": 5}, "statement is 5, expected a string"),
         ("POST", "{}/statements", {"statement": "SHOW TABLES", "executionTimeout": "1 s"}, "expected an integer"),
-        ("POST", "{}/statements", {"statement": "SHOW TABLES", "executionConfig": {"a": []}}, "expected a text"),
+        ("POST", "{}/statements", {"statement": "SHOW TABLES", "executionConfig": {"a": []}}, "expected a string"),
         ("GET", "{}/operations/1/status", None, "expected a UUID"),
         ("GET", "{}/operations/00000000-0000-0000-0000-000000000000/result/0?rowFormat=XML", None, "can not find"),
     ],

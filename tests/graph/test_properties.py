@@ -1,4 +1,4 @@
-"""Properties of every graph."""
+"""Properties that hold for every graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka jobs on Spark: what is read and written when processes are killed, and what the errors say."""
+"""Kafka jobs on Spark: records while processes are killed, and error messages."""
 
 from __future__ import annotations
 

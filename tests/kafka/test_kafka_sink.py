@@ -1,4 +1,4 @@
-"""KafkaSink against a real broker: what arrives, how often, and what is refused."""
+"""KafkaSink against a real broker: delivery guarantees and rejected settings."""
 
 from __future__ import annotations
 

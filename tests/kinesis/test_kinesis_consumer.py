@@ -1,4 +1,4 @@
-"""FlinkKinesisConsumer against moto's server: where it starts, what it reads, and where it resumes."""
+"""FlinkKinesisConsumer against moto's server: start positions, reading and resuming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `firesteel check` finds in programs. It runs in processes of its own: `pyflink` stays aliased in them."""
+"""Findings of `firesteel check`. It runs in separate processes, because `pyflink` stays aliased in them."""
 
 from __future__ import annotations
 

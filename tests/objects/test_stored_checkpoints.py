@@ -1,4 +1,4 @@
-"""Checkpoints in an object store: when they are decided, what is sent, and what is left there."""
+"""Checkpoints in an object store: the decision, uploads and leftovers."""
 
 from __future__ import annotations
 

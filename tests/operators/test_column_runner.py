@@ -1,4 +1,4 @@
-"""State of table operators: a version suffices to restore it, also in other subtasks."""
+"""State of table operators is restored from a version, also with another parallelism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files as rows; what is expected is what Flink 2.3's `CsvReaderFormat` gave for the same files."""
+"""CSV files as rows; the expected rows are those of Flink 2.3's `CsvReaderFormat`."""
 
 from __future__ import annotations
 

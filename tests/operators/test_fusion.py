@@ -1,4 +1,4 @@
-"""Maps and filters in one loop do what they do one by one, and their errors name the one that failed."""
+"""Fused maps and filters behave as separate ones, and errors name the operator that failed."""
 
 from __future__ import annotations
 

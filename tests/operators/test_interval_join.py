@@ -1,4 +1,4 @@
-"""Interval joins, by rule and against the few lines of plain Python that say what they are."""
+"""Interval joins: single rules, and a comparison with a model in plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Avro and Parquet files: what FileSink writes, FileSource and create_input read again."""
+"""Avro and Parquet files written by FileSink are read by FileSource and create_input."""
 
 from __future__ import annotations
 

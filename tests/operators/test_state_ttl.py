@@ -1,4 +1,4 @@
-"""How long values live, and what reads and writes make of it."""
+"""The time to live of values, and how reads and writes renew it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How expired values are removed, and what versions and snapshots keep of them."""
+"""The cleanup of expired values, and their presence in versions and snapshots."""
 
 from __future__ import annotations
 

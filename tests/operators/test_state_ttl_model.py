@@ -1,4 +1,4 @@
-"""States with a time to live under random accesses, compared with a few lines of plain Python."""
+"""States with a time to live under random accesses, compared with a model in plain Python."""
 
 from __future__ import annotations
 

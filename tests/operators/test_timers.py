@@ -1,4 +1,4 @@
-"""The queue of timers stays small, whatever is registered and deleted, and fires what is left in order."""
+"""The timer queue stays small under any registrations and deletions and fires the remaining timers in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that wait for their end: elements that go into them together, and what their table tells the versions."""
+"""Windows that fire only at their end: batches of elements, and the state in versions."""
 
 from __future__ import annotations
 

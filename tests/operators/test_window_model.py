@@ -1,4 +1,4 @@
-"""Windows over random elements, compared with what a few lines of plain Python make of the same."""
+"""Windows over random elements, compared with a model in plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One state with a time to live in a harness, of each kind, for tests."""
+"""Harnesses with one state of each kind and a time to live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans as people see them."""
+"""Plans as text and HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of PyFlink 1: where they are, and what today's API they are translated to."""
+"""Names of PyFlink 1, and their translation to the present API."""
 
 from __future__ import annotations
 

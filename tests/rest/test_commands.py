@@ -1,4 +1,4 @@
-"""The commands that ask a cluster, over the REST server of a simulated one."""
+"""Commands that query a cluster, against the REST server of a simulated one."""
 
 from __future__ import annotations
 

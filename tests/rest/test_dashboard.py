@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: its pages show what there is, complain of nothing, and cancel a job."""
+"""The dashboard in a real browser: its pages show the cluster without console errors, and cancel a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large work leaves the loop of the control plane free: the watchdog of all tests here sees what does not."""
+"""Large requests do not block the event loop of the control plane; a watchdog checks each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of the API: valid, whole, and true whatever is sent."""
+"""The OpenAPI document is valid and complete, and describes the actual responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The REST API over real endpoints: what Flink's clients send, and what they get."""
+"""The REST API over real endpoints, with the requests of Flink's clients."""
 
 from __future__ import annotations
 

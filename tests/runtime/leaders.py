@@ -1,4 +1,4 @@
-"""Waits for a leader as long as it takes."""
+"""Waiting for a leader."""
 
 from __future__ import annotations
 

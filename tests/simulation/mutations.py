@@ -124,9 +124,7 @@ MUTATIONS = (
     Mutation("a task is accepted from the leading JobMaster only", TaskExecutor, "_check_job_master", _any_job_master),
     Mutation("a slot belongs to one job at a time", TaskSlotTable, "allocate", _second_owner),
     Mutation("an ended attempt does not run again", TaskSlotTable, "remove_task", _no_memory),
-    Mutation(
-        "a restart waits until former attempts have stopped", Scheduler, "_stop_to_be_sure", _without_confirmation
-    ),
+    Mutation("a restart waits for the end of former attempts", Scheduler, "_stop_to_be_sure", _without_confirmation),
     Mutation("a restart waits until the query has stopped", Scheduler, "_may_restart", _restart_beside_the_query),
     Mutation("a cancellation is confirmed by the TaskExecutor", TaskCalls, "_try_to_cancel", _cancelled_without_asking),
     Mutation("an unanswered report is repeated", TaskReports, "_repeat", _not_repeated),

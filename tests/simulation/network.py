@@ -1,4 +1,4 @@
-"""Calls between simulated processes: late, lost, doubled, out of order, cut off."""
+"""Calls between simulated processes: delayed, lost, duplicated, reordered or disconnected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One seed: a cluster, its jobs and what befalls it, from the first fault to the end of the last job."""
+"""The simulation of one seed: a cluster, its jobs and faults, until the end of the last job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole control plane under faults: `docs/simulation.md` says what is simulated and what must hold."""
+"""The whole control plane under faults; see `docs/simulation.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where processes listen, out of /proc/net/tcp and tcp6."""
+"""The addresses on which processes listen, from /proc/net/tcp and tcp6."""
 
 from __future__ import annotations
 

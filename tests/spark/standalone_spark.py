@@ -1,4 +1,4 @@
-"""Spark's own standalone cluster, out of the PySpark package: a Master and Workers as processes."""
+"""Spark's standalone cluster from the PySpark package: a Master and Workers as processes."""
 
 from __future__ import annotations
 

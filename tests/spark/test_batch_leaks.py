@@ -1,4 +1,4 @@
-"""BATCH jobs leave nothing behind, neither in Spark nor in the directory of checkpoints."""
+"""BATCH jobs leave no leftovers in Spark or in the checkpoint directory."""
 
 from __future__ import annotations
 

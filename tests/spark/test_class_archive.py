@@ -1,4 +1,4 @@
-"""The archive of Spark's classes is never in the way: neither missing, nor broken, nor anybody else's."""
+"""The archive of Spark's classes: missing, broken and foreign archives do no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JVM of a process, when it is killed. In a process of its own: the tests share one SparkContext."""
+"""A killed JVM is replaced. The test runs in a separate process because the others share one SparkContext."""
 
 from __future__ import annotations
 

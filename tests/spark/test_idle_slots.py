@@ -1,4 +1,4 @@
-"""A batch leaves out the slots that would do nothing, and no others."""
+"""A batch skips exactly the slots that have nothing to do."""
 
 from __future__ import annotations
 

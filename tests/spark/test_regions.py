@@ -1,4 +1,4 @@
-"""Pipelines of a job that share no records run, fail and restart alone; checkpoints and savepoints are the job's."""
+"""Independent pipelines of a job run, fail and restart separately; checkpoints and savepoints cover the whole job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slots of a lane are fed at the same time."""
+"""The slots of a lane are served concurrently."""
 
 from __future__ import annotations
 

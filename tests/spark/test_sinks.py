@@ -1,4 +1,4 @@
-"""Sinks that commit, on Spark: what is written counts once, and errors name the sink."""
+"""Committing sinks on Spark: output is committed once, and errors name the sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of a slot's process, with whatever may happen between any two steps."""
+"""The life cycle of a slot's process, with any event between any two steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark starts second copies of tasks that are a little slower than others: nothing is lost or doubled by it."""
+"""Speculative copies of slow tasks lose and duplicate nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories for temporary files go with their process."""
+"""Temporary directories are removed with their process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State is read from savepoints and checkpoints, and written to savepoints that jobs begin with."""
+"""State is read from savepoints and checkpoints, and written to savepoints from which jobs start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that are found by their names."""
+"""User functions that tests load by name."""
 
 from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.table.udf import udf

@@ -1,4 +1,4 @@
-"""A slot's process, as the TaskExecutor and Spark's workers speak with it."""
+"""A slot's process, and its protocol with the TaskExecutor and Spark's workers."""
 
 from __future__ import annotations
 

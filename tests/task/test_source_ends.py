@@ -1,4 +1,4 @@
-"""A subtask of a source ends alone, and everything after it copes."""
+"""A subtask of a source ends before the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State with a time to live in whole jobs, over versions of state and deaths of slots."""
+"""State with a time to live in whole jobs, with checkpoints and killed slots."""
 
 from __future__ import annotations
 

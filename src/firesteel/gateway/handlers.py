@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 VERSIONS = ("V1", "V2", "V3", "V4")
 DEFAULT_VERSION = "v4"
-"""The version of paths without one."""
+"""API version of paths that do not name one."""
 
 _HANDLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _INTEGER: Schema = {"type": "integer"}
@@ -35,7 +35,7 @@ _FORMAT: Schema = {"type": "string", "enum": [form.value for form in RowFormat]}
 
 @dataclass(slots=True)
 class GatewayCall:
-    """A request as a handler sees it.
+    """A request with its parameters.
 
     Attributes:
         sessions: All sessions.
@@ -86,7 +86,7 @@ class GatewayCall:
         found = self.body.get(name) or {}
         for key, value in found.items():
             if not isinstance(value, (str, int, float, bool)):
-                raise RestError(400, f"{name} has {value!r:.80} for {key!r}, expected a text")
+                raise RestError(400, f"{name} has {value!r:.80} for {key!r}, expected a string")
         return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in found.items()}
 
     def required(self, name: str) -> Any:
@@ -183,7 +183,7 @@ async def complete_statement(call: GatewayCall) -> dict[str, list[str]]:
 
 
 async def execute_statement(call: GatewayCall) -> dict[str, str]:
-    """Start to execute a statement."""
+    """Start executing a statement."""
     statement, options = call.required("statement"), call.options("executionConfig")
     return {"operationHandle": call.sessions.execute(call.session, statement, options, call.timeout_s).handle}
 

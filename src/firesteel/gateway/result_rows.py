@@ -17,7 +17,7 @@ from firesteel.table.connectors.formats.json_values import json_writer
 
 
 class RowFormat(Enum):
-    """The form of fields: values as the JSON format writes them, or texts as CAST to STRING returns them."""
+    """The format of fields: values as in the JSON format, or texts as CAST to STRING returns them."""
 
     JSON = "JSON"
     PLAIN_TEXT = "PLAIN_TEXT"

@@ -36,7 +36,7 @@ _PROCESS_PREFIXES = (
     "taskmanager.",
     "web.",
 )
-"""Options of processes. Flink's client sends all of its `config.yaml`, of which a session takes the others."""
+"""Options of processes. Flink's client sends its whole `config.yaml`; a session ignores these options."""
 
 
 class Sessions:
@@ -56,14 +56,14 @@ class Sessions:
         self._check_interval_s = duration_s(configuration, CHECK_INTERVAL, 60)
         self._maximum = int(number(configuration, MAX_SESSIONS, 1_000_000))
         self._workers = ThreadPoolExecutor(int(number(configuration, MAX_THREADS, 500)), "sql-gateway-worker")
-        # Of their own, so that operations can be cancelled while all workers are busy.
+        # Separate threads, so that operations can be cancelled while all workers are busy.
         self._callers = ThreadPoolExecutor(_CALLERS, "sql-gateway-call")
         self._tasks: set[asyncio.Task[None]] = set()
         self._sessions: dict[str, Session] = {}
         self._expiry: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start to close idle sessions."""
+        """Start closing idle sessions periodically."""
         if self._idle_timeout_s > 0 and self._check_interval_s > 0:
             self._expiry = asyncio.get_running_loop().create_task(self._close_idle_sessions())
 
@@ -122,7 +122,7 @@ class Sessions:
         logger.info("closed session %s", handle)
 
     def execute(self, session: Session, text: str, options: Mapping[str, str], timeout_s: float) -> Operation:
-        """Start to execute a statement and return its operation.
+        """Start executing a statement and return its operation.
 
         Args:
             session: The session.

@@ -51,7 +51,7 @@ class Address:
 
 
 class Metadata(Protocol):
-    """What a kind of database tells of itself."""
+    """The metadata of a kind of database."""
 
     def databases(self, address: Address, default: str) -> list[str]:
         """Return the names of all databases except those of the server itself."""
@@ -77,7 +77,7 @@ def metadata_of(base_url: str) -> Metadata:
     found = _KINDS.get(kind)
     if found is None:
         raise CatalogException(
-            f"A JDBC catalog has no tables of {base_url!r}; supported: "
+            f"JDBC catalogs do not support {base_url!r}; supported: "
             "jdbc:postgresql://<host>:<port>, jdbc:mysql://<host>:<port>, jdbc:mariadb://<host>:<port> and "
             "jdbc:sqlite:<directory>"
         )
@@ -85,7 +85,7 @@ def metadata_of(base_url: str) -> Metadata:
 
 
 def _typed(rows: list[tuple[Any, ...]], type_of: Callable[..., str | None], table: str) -> tuple[tuple[str, str], ...]:
-    """Return name and SQL type of columns: name, whether NULL is allowed, and facts from which the type follows."""
+    """Return name and SQL type of columns from name, nullability and the properties that determine the type."""
     columns = []
     for name, nullable, *facts in rows:
         kind = type_of(*facts)
@@ -140,7 +140,7 @@ def _postgres_type(name: str, length: Any, precision: Any, scale: Any, digits: A
 
 
 class PostgresMetadata:
-    """Tables are named `schema.table`; `table` is in the schema `public`. Flink: `PostgresCatalog`."""
+    """The databases of a PostgreSQL server; `table` without a schema is in `public`. Flink: `PostgresCatalog`."""
 
     def databases(self, address: Address, default: str) -> list[str]:
         """Return the databases of the server."""
@@ -279,7 +279,7 @@ def _sqlite_type(declared: str) -> str | None:
 
 
 class SqliteMetadata:
-    """The SQLite files of a directory are its databases."""
+    """The databases of SQLite: the files of a directory."""
 
     def databases(self, address: Address, default: str) -> list[str]:
         """Return the names of the files."""

@@ -1,4 +1,4 @@
-"""Servers of PostgreSQL and MariaDB for tests, gone with them."""
+"""Temporary servers of PostgreSQL and MariaDB for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many jobs at once, and a Dispatcher that still answers."""
+"""The Dispatcher stays responsive with many jobs at once."""
 
 from __future__ import annotations
 

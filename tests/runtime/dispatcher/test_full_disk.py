@@ -1,4 +1,4 @@
-"""A disk that is full fails no job: what it refuses is tried again, and shown meanwhile."""
+"""A full disk fails no job: writes are retried and the problem is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of a job: appended to, bounded, asked."""
+"""The history of a job: appending, bounds and queries."""
 
 from __future__ import annotations
 

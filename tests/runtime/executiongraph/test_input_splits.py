@@ -1,4 +1,4 @@
-"""Input splits: handed out once, near their readers, again after a failure."""
+"""Input splits are assigned once, preferably to local readers, and again after a failure."""
 
 from __future__ import annotations
 

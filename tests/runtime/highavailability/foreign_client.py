@@ -1,4 +1,4 @@
-"""A client of ZooKeeper that has nothing to do with the cluster."""
+"""A ZooKeeper client that does not belong to the cluster."""
 
 from __future__ import annotations
 

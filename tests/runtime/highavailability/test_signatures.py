@@ -1,4 +1,4 @@
-"""Entries that somebody without the cluster's secret wrote are refused before anything of them is unpickled."""
+"""Entries not signed with the cluster's secret are rejected before they are unpickled."""
 
 from __future__ import annotations
 

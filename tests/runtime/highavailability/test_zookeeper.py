@@ -1,4 +1,4 @@
-"""High availability by a real ZooKeeper server that is killed, started again, and forgets sessions."""
+"""High availability with a real ZooKeeper server that is killed, restarted, and expires sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The container arithmetic (scenarios K)."""
+"""The number of requested containers (scenarios K)."""
 
 from __future__ import annotations
 

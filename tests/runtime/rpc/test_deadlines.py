@@ -1,4 +1,4 @@
-"""When callers stop to wait."""
+"""Timeouts of calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of a cluster speak TLS, and each tells whom it refuses and why."""
+"""TLS between the processes of a cluster, and error messages for rejected peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls between processes: what they have in common with calls in memory, and what can go wrong on the way."""
+"""Calls between processes behave as calls in memory; failures of the connection are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a subtask should run (scenarios I)."""
+"""Preferred locations of subtasks (scenarios I)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When which subtasks are scheduled (scenarios M)."""
+"""Scheduling strategies (scenarios M)."""
 
 from __future__ import annotations
 

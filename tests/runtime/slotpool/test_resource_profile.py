@@ -1,4 +1,4 @@
-"""ResourceProfile: what matches what, and arithmetic."""
+"""ResourceProfile: matching and arithmetic."""
 
 from __future__ import annotations
 

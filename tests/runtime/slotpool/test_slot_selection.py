@@ -1,4 +1,4 @@
-"""Which of the available slots a request gets (scenarios I)."""
+"""Selection of a slot for a request (scenarios I)."""
 
 from __future__ import annotations
 

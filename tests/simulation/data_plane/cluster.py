@@ -1,4 +1,4 @@
-"""Leaders, slots and Spark around the real code: what of them can go wrong, does."""
+"""Simulated leaders, slots and Spark around the real code, with injected faults."""
 
 from __future__ import annotations
 

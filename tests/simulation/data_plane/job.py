@@ -1,4 +1,4 @@
-"""The job that is simulated: what it commits tells whether a record was lost, doubled or taken from two executions.
+"""The simulated job, whose output shows whether a record was lost, duplicated or taken from two executions.
 
 The first function is not deterministic: each time it sees a number it sends it to another key. So if some consumers
 take what one execution put out, and others what another one did, numbers are lost or doubled. The second one counts per

@@ -1,4 +1,4 @@
-"""Mistakes that the data plane had, or might have, put back: each has a seed that finds it.
+"""Defects of the data plane, re-introduced on purpose; each has a seed that detects it.
 
 `PYTHONHASHSEED=0 python -m tests.simulation.data_plane.mutations` looks for the first seed that finds each and writes
 its part of docs/simulation.md anew; with `--check` it only holds the document against the code.

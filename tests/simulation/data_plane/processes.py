@@ -1,4 +1,4 @@
-"""Processes that take turns, step by step: each file operation is a step, and between two steps anything may happen.
+"""Processes that take turns step by step; each file operation is a step, and faults happen between steps.
 
 The code under test is the real one, which blocks on files. So each process is a greenlet: a step hands the turn back to
 the scheduler, which chooses the next one. A process that is killed runs no further file operation, not even those

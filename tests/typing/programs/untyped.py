@@ -1,4 +1,4 @@
-"""A program without annotations in its functions: nothing of it may be flagged."""
+"""A program without annotations, in which nothing may be flagged."""
 
 from __future__ import annotations
 

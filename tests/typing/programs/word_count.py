@@ -1,4 +1,4 @@
-"""Elements: map, flat_map, filter, key_by, reduce, union, and what is collected."""
+"""map, flat_map, filter, key_by, reduce, union, and collected results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of operators whose types don't fit: both checkers must flag the marked lines and no other."""
+"""Chains of operators with mismatched types; both checkers must flag exactly the marked lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows, joins, connected streams and connectors that don't fit."""
+"""Windows, joins, connected streams and connectors with mismatched types."""
 
 from __future__ import annotations
 
