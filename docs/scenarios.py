@@ -2,7 +2,7 @@
 
     python docs/scenarios.py
 
-A test names the scenarios that it covers in a comment behind its signature, as in `def test_a() -> None:  # A01 B02`.
+A test names the scenarios that it covers in a comment after its signature, as in `def test_a() -> None:  # A01 B02`.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ SECTIONS = {
     "P": ("Failover strategies", 10),
     "Q": ("Restart strategies", 8),
 }
-"""By the letter with which their ids begin: title, and how many scenarios there are."""
+"""Title and number of scenarios, by the first letter of their ids."""
 
 NOT_COVERED: Mapping[str, str] = {}
-"""Scenarios without a test: why."""
+"""Scenarios without a test, with the reason."""
 
 _IDS = re.compile(r"#((?: [A-Q]\d\d)+)$")
 _INTRODUCTION = """\
 # Scenarios of the control plane
 
-What Flink's control plane does, scenario by scenario, and the tests that hold firesteel to it. Written by
-`python docs/scenarios.py` out of the comments behind the tests' signatures; don't edit it by hand.
+Scenarios of Flink's control plane, and the tests that cover them. `python docs/scenarios.py` generates this page from the
+comments after the tests' signatures; do not edit it by hand.
 """
 
 
 def scenario_ids() -> list[str]:
-    """All ids."""
+    """Return all ids."""
     return [f"{letter}{number:02}" for letter, (_, count) in SECTIONS.items() for number in range(1, count + 1)]
 
 
 def tests_by_scenario() -> dict[str, list[str]]:
-    """The tests that name each id, as `file::test`."""
+    """Return the tests that name each id, as `file::test`."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for name, ids in _tests_of(path.read_text()):
