@@ -46,8 +46,8 @@ _IDS = re.compile(r"#((?: [A-Q]\d\d)+)$")
 _INTRODUCTION = """\
 # Scenarios of the control plane
 
-Scenarios of Flink's control plane, and the tests that cover them. `python docs/scenarios.py` generates this page from the
-comments after the tests' signatures; do not edit it by hand.
+Scenarios of Flink's control plane, and the tests that cover them. `python docs/scenarios.py` generates this page from
+the comments after the tests' signatures; do not edit it by hand.
 """
 
 
