@@ -82,13 +82,16 @@ class Example(NamedTuple):
     text: str
 
 
-def examples() -> Iterator[Example]:
-    """Yield all docstrings of the package that contain an example."""
+@cache
+def examples() -> list[Example]:
+    """Return all docstrings of the package that contain an example."""
+    found: list[Example] = []
     for path in sorted(SOURCE.rglob("*.py")):
         text = path.read_text()
         if ">>> " in text:
             module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
-            yield from examples_below(ast.parse(text), module, module)
+            found += examples_below(ast.parse(text), module, module)
+    return found
 
 
 def examples_below(node: ast.AST, module: str, name: str) -> Iterator[Example]:
