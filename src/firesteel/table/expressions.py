@@ -92,6 +92,13 @@ def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
     Args:
         v: A Python value.
         data_type: The type of the constant; by default derived from the value.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> table = table_env.from_elements([(1,)], ["n"]).select((col("n") + lit(2)).alias("sum"))
+        >>> _ = table_env.to_data_stream(table).collect_async()
+        >>> run_local(env).elements
+        [Row(sum=3)]
     """
     return Expression(Lit(v, data_type))
 
@@ -106,12 +113,26 @@ def _column_or_index(value: Any) -> Any:
 
 
 def with_columns(head: Any, *tails: Any) -> Expression[Any]:
-    """Return the columns given by name, position or range."""
+    """Return the columns given by name, position or range.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> people = table_env.from_elements([("Ann", 36, "Berlin")], ["name", "age", "city"])
+        >>> people.select(with_columns(range_("name", "age"))).get_schema().get_field_names()
+        ['name', 'age']
+    """
     return Expression(Apply("WITH_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
 def without_columns(head: Any, *tails: Any) -> Expression[Any]:
-    """Return all columns except those given by name, position or range."""
+    """Return all columns except those given by name, position or range.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> people = table_env.from_elements([("Ann", 36, "Berlin")], ["name", "age", "city"])
+        >>> people.select(without_columns(col("age"))).get_schema().get_field_names()
+        ['name', 'city']
+    """
     return Expression(Apply("WITHOUT_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
@@ -173,12 +194,29 @@ def local_timestamp() -> Expression[Any]:
 
 
 def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
-    """Parse a string as DATE; `format` is a Java date pattern, by default `yyyy-MM-dd`."""
+    """Parse a string as DATE; `format` is a Java date pattern, by default `yyyy-MM-dd`.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> texts = table_env.from_elements([("2026-05-01",)], ["text"])
+        >>> _ = table_env.to_data_stream(texts.select(to_date(col("text")).alias("day"))).collect_async()
+        >>> run_local(env).elements
+        [Row(day=datetime.date(2026, 5, 1))]
+    """
     return _call("TO_DATE", date_str, format)
 
 
 def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
-    """Parse a string as TIMESTAMP; `format` is a Java date pattern, by default `yyyy-MM-dd HH:mm:ss`."""
+    """Parse a string as TIMESTAMP; `format` is a Java date pattern, by default `yyyy-MM-dd HH:mm:ss`.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> texts = table_env.from_elements([("01.05.2026 12:30",)], ["text"])
+        >>> times = texts.select(to_timestamp(col("text"), "dd.MM.yyyy HH:mm").alias("ts"))
+        >>> _ = table_env.to_data_stream(times).collect_async()
+        >>> run_local(env).elements
+        [Row(ts=datetime.datetime(2026, 5, 1, 12, 30))]
+    """
     return _call("TO_TIMESTAMP", timestamp_str, format)
 
 
@@ -195,12 +233,31 @@ def temporal_overlaps(
 
 
 def date_format(timestamp: Any, format: Any) -> Expression[Any]:
-    """Format a timestamp by a Java date pattern."""
+    """Format a timestamp by a Java date pattern.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> texts = table_env.from_elements([("2026-05-01 12:30:00",)], ["text"])
+        >>> days = texts.select(date_format(to_timestamp(col("text")), "dd.MM.yyyy").alias("day"))
+        >>> _ = table_env.to_data_stream(days).collect_async()
+        >>> run_local(env).elements
+        [Row(day='01.05.2026')]
+    """
     return _call("DATE_FORMAT", timestamp, format)
 
 
 def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2: Any) -> Expression[Any]:
-    """Return the number of whole units between two points in time."""
+    """Return the number of whole units between two points in time.
+
+    Example:
+        >>> from firesteel.table.expression import TimePointUnit
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> texts = table_env.from_elements([("2026-05-01 00:00:00", "2026-05-03 12:00:00")], ["a", "b"])
+        >>> days = timestamp_diff(TimePointUnit.DAY, to_timestamp(col("a")), to_timestamp(col("b")))
+        >>> _ = table_env.to_data_stream(texts.select(days.alias("days"))).collect_async()
+        >>> run_local(env).elements
+        [Row(days=2)]
+    """
     return _call("TIMESTAMPDIFF", time_point_unit.name, time_point1, time_point2)
 
 
@@ -220,17 +277,41 @@ def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:
 
 
 def array(head: Any, *tail: Any) -> Expression[Any]:
-    """Return an array of values."""
+    """Return an array of values.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> points = table_env.from_elements([(1, 2)], ["x", "y"]).select(array(col("x"), col("y")).alias("both"))
+        >>> _ = table_env.to_data_stream(points).collect_async()
+        >>> run_local(env).elements
+        [Row(both=[1, 2])]
+    """
     return Expression(Apply("ARRAY", tuple(map(node_of, (head, *tail)))))
 
 
 def row(head: Any, *tail: Any) -> Expression[Any]:
-    """Return a row of values."""
+    """Return a row of values.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> points = table_env.from_elements([(1, 2)], ["x", "y"]).select(row(col("x"), col("y")).alias("point"))
+        >>> points.get_schema().get_field_names()
+        ['point']
+    """
     return Expression(Apply("ROW", tuple(map(node_of, (head, *tail)))))
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
-    """Return a map of alternating keys and values."""
+    """Return a map of alternating keys and values.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> points = table_env.from_elements([(1, 2)], ["x", "y"])
+        >>> both = points.select(map_("x", col("x"), "y", col("y")).alias("both"))
+        >>> _ = table_env.to_data_stream(both).collect_async()
+        >>> run_local(env).elements
+        [Row(both={'x': 1, 'y': 2})]
+    """
     return Expression(Apply("MAP", tuple(map(node_of, (key, value, *tail)))))
 
 
@@ -275,7 +356,16 @@ def concat(first: Any, *others: Any) -> Expression[str]:
 
 
 def concat_ws(separator: Any, first: Any, *others: Any) -> Expression[str]:
-    """Concatenate strings with a separator; NULL strings are skipped."""
+    """Concatenate strings with a separator; NULL strings are skipped.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> people = table_env.from_elements([("Ann", "Smith")], ["first", "last"])
+        >>> names = people.select(concat_ws(", ", col("last"), col("first")).alias("name"))
+        >>> _ = table_env.to_data_stream(names).collect_async()
+        >>> run_local(env).elements
+        [Row(name='Smith, Ann')]
+    """
     return Expression(Apply("CONCAT_WS", tuple(map(node_of, (separator, first, *others)))))
 
 
@@ -285,7 +375,15 @@ def uuid() -> Expression[str]:
 
 
 def null_of(data_type: DataType) -> Expression[Any]:
-    """Return a NULL of a type."""
+    """Return a NULL of a type.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> table = table_env.from_elements([(1,)], ["n"]).select(null_of(DataTypes.STRING()).alias("nothing"))
+        >>> _ = table_env.to_data_stream(table).collect_async()
+        >>> run_local(env).elements
+        [Row(nothing=None)]
+    """
     return Expression(Apply("CAST", (Lit(None), TypeName(data_type))))
 
 
@@ -300,7 +398,16 @@ def source_watermark() -> Expression[Any]:
 
 
 def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]:
-    """Return `if_true` if the condition is TRUE, else `if_false`."""
+    """Return `if_true` if the condition is TRUE, else `if_false`.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> numbers = table_env.from_elements([(5,), (20,)], ["n"])
+        >>> size = numbers.select(if_then_else(col("n") > 10, "large", "small").alias("size"))
+        >>> _ = table_env.to_data_stream(size).collect_async()
+        >>> run_local(env).elements
+        [Row(size='small'), Row(size='large')]
+    """
     return Expression(Apply("CASE", tuple(map(node_of, (condition, if_true, if_false)))))
 
 
@@ -315,7 +422,17 @@ def json_string(value: Any) -> Expression[Any]:
 
 
 def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression[Any]:
-    """Return a JSON object of alternating keys and values."""
+    """Return a JSON object of alternating keys and values.
+
+    Example:
+        >>> from firesteel.table.expression import JsonOnNull
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> people = table_env.from_elements([("Ann", 36)], ["name", "age"])
+        >>> text = json_object(JsonOnNull.NULL, "name", col("name"), "age", col("age"))
+        >>> _ = table_env.to_data_stream(people.select(text.alias("json"))).collect_async()
+        >>> run_local(env).elements
+        [Row(json='{"age":36,"name":"Ann"}')]
+    """
     return _json("JSON_OBJECT", args, on_null)
 
 
@@ -345,6 +462,14 @@ def call(f: Any, *args: Any) -> Expression[Any]:
     Args:
         f: The name or path of a registered function, or a function made by `udf`, `udtf` or `udaf`.
         args: The arguments.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> table_env.create_temporary_function("shout", udf(lambda text: text.upper() + "!", result_type="STRING"))
+        >>> words = table_env.from_elements([("to",)], ["word"])
+        >>> _ = table_env.to_data_stream(words.select(call("shout", col("word")).alias("loud"))).collect_async()
+        >>> run_local(env).elements
+        [Row(loud='TO!')]
     """
     if isinstance(f, str):
         return Expression(Apply(f, tuple(map(node_of, args))))
@@ -352,7 +477,15 @@ def call(f: Any, *args: Any) -> Expression[Any]:
 
 
 def call_sql(sql_expression: str) -> Expression[Any]:
-    """Return an expression written in SQL."""
+    """Return an expression written in SQL.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> numbers = table_env.from_elements([(7,)], ["n"])
+        >>> _ = table_env.to_data_stream(numbers.select(call_sql("MOD(n, 4)").alias("rest"))).collect_async()
+        >>> run_local(env).elements
+        [Row(rest=3)]
+    """
     return Expression(parse_expression(sql_expression))
 
 
