@@ -30,7 +30,12 @@ class Configuration(WithoutJava):
 
     @classmethod
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
-        """Return a configuration with the options of a dict."""
+        """Return a configuration with the options of a dict.
+
+        Example:
+            >>> Configuration.from_dict({"parallelism.default": "4"}).get_integer("parallelism.default", 1)
+            4
+        """
         configuration = cls()
         for key, value in map.items():
             configuration.set_string(key, value)

@@ -141,7 +141,11 @@ class WatermarkStrategy(WithoutJava):
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
-        """Return a strategy whose watermarks lag behind the largest timestamp by a fixed duration."""
+        """Return a strategy whose watermarks lag behind the largest timestamp by a fixed duration.
+
+        Example:
+            >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+        """
         return WatermarkStrategy("bounded_out_of_orderness", max_out_of_orderness)
 
     @staticmethod
@@ -185,6 +189,9 @@ class WatermarkStrategy(WithoutJava):
 
         Raises:
             ValueError: the timeout is not greater than zero.
+
+        Example:
+            >>> strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_minutes(1))
         """
         if idle_timeout.to_nanos() <= 0:
             raise ValueError(f"idle_timeout must be greater than zero, found {idle_timeout}")

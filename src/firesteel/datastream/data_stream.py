@@ -111,6 +111,16 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         Args:
             func: The process function.
             output_type: Type of the results; None pickles them.
+
+        Example:
+            >>> class WithTime(ProcessFunction):
+            ...     def process_element(self, value, ctx):
+            ...         yield value, ctx.timestamp()
+            >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n * 1000)
+            >>> numbers = env.from_collection([1, 2], Types.INT()).assign_timestamps_and_watermarks(timed)
+            >>> _ = numbers.process(WithTime()).collect_async()
+            >>> run_local(env).elements
+            [(1, 1000), (2, 2000)]
         """
         require(func, ProcessFunction, "process()")
         return self._new_stream(self._operator("PROCESS", op.ProcessOperator(func), output_type))
@@ -122,6 +132,12 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
         Raises:
             InvalidProgramError: the streams have different types.
+
+        Example:
+            >>> left, right = env.from_collection([1, 2], Types.INT()), env.from_collection([3], Types.INT())
+            >>> _ = left.union(right).collect_async()
+            >>> sorted(run_local(env).elements)
+            [1, 2, 3]
         """
         inputs = [stream._values() for stream in (self, *streams)]
         for stream in inputs[1:]:
@@ -184,7 +200,19 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
     def connect(self, ds: DataStream[S]) -> ConnectedStreams[T, S]: ...
 
     def connect(self, ds: Any) -> Any:
-        """Connect this stream with a second one, which may be a broadcast stream, as the inputs of one operator."""
+        """Connect this stream with a second one, which may be a broadcast stream, as the inputs of one operator.
+
+        Example:
+            >>> class Text(CoMapFunction):
+            ...     def map1(self, value):
+            ...         return f"number {value}"
+            ...     def map2(self, value):
+            ...         return f"word {value}"
+            >>> numbers, words = env.from_collection([1], Types.INT()), env.from_collection(["to"], Types.STRING())
+            >>> _ = numbers.connect(words).map(Text(), Types.STRING()).collect_async()
+            >>> sorted(run_local(env).elements)
+            ['number 1', 'word to']
+        """
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         require(ds, DataStream, "connect()")
@@ -224,6 +252,14 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         Args:
             key_selector: A `KeySelector` or a function that returns the key of an element.
             key_type: Type of the keys; None pickles them.
+
+        Example:
+            >>> words = env.from_collection(["to", "be", "to"], Types.STRING())
+            >>> pairs = words.map(lambda word: (word, 1), Types.TUPLE([Types.STRING(), Types.INT()]))
+            >>> by_word = pairs.key_by(lambda pair: pair[0], Types.STRING())
+            >>> _ = by_word.reduce(lambda a, b: (a[0], a[1] + b[1])).collect_async()
+            >>> run_local(env).elements
+            [('to', 1), ('be', 1), ('to', 2)]
         """
         check_function(key_selector, KeySelector, "get_key", "key_by()")
         checked_type = type_or_pickled(key_type)
@@ -244,7 +280,16 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         return self.key_by(NullByteKeySelector(), Types.BYTE())
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
-        """Assign the elements of the whole stream to windows, in a single subtask."""
+        """Assign the elements of the whole stream to windows, in a single subtask.
+
+        Example:
+            >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+            >>> numbers = env.from_collection([1, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+            >>> windows = numbers.window_all(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+            >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+            >>> run_local(env).elements
+            [5, 12]
+        """
         return AllWindowedStream(self, window_assigner)
 
     def cache(self) -> CachedDataStream[T]:
@@ -342,6 +387,18 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
         Args:
             func: The process function.
             output_type: Type of the results; None pickles them.
+
+        Example:
+            >>> class Count(KeyedProcessFunction):
+            ...     def open(self, runtime_context):
+            ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+            ...     def process_element(self, value, ctx):
+            ...         self.count.update((self.count.value() or 0) + 1)
+            ...         yield ctx.get_current_key(), self.count.value()
+            >>> words = env.from_collection(["to", "be", "to"], Types.STRING())
+            >>> _ = words.key_by(lambda word: word, Types.STRING()).process(Count()).collect_async()
+            >>> run_local(env).elements
+            [('to', 1), ('be', 1), ('to', 2)]
         """
         require(func, KeyedProcessFunction, "process() of a KeyedStream")
         operator = op.KeyedProcessOperator(func, self._key_type)

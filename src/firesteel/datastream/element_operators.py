@@ -128,7 +128,13 @@ class ElementOperators(StreamBase[T]):
         return self._new_stream(self._element_operator("FlatMap", operator, output_type))
 
     def filter(self, func: FilterFunction[T] | Callable[[T], object]) -> DataStream[T]:
-        """Keep the elements for which the function returns a truthy value."""
+        """Keep the elements for which the function returns a truthy value.
+
+        Example:
+            >>> _ = env.from_collection([1, 2, 3, 4], Types.INT()).filter(lambda n: n % 2 == 0).collect_async()
+            >>> run_local(env).elements
+            [2, 4]
+        """
         check_function(func, FilterFunction, "filter", "filter()")
         operator = op.FilterOperator(func, keyed=self._is_keyed)
         return self._new_stream(self._element_operator("Filter", operator, self.get_type()))
@@ -155,7 +161,14 @@ class ElementOperators(StreamBase[T]):
         return stream._new_stream(stream._operator("Projection", operator, output_type, kind=None))
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
-        """Assign timestamps to the elements and generate watermarks."""
+        """Assign timestamps to the elements and generate watermarks.
+
+        Example:
+            >>> readings = env.from_collection([("a", 1000), ("b", 900)], Types.TUPLE([Types.STRING(), Types.LONG()]))
+            >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(500))
+            >>> strategy = strategy.with_timestamp_assigner(lambda pair, _: pair[1])
+            >>> timed = readings.assign_timestamps_and_watermarks(strategy)
+        """
         require(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
         stream = self._values()
         own_type = self.get_type()
@@ -171,7 +184,18 @@ class ElementOperators(StreamBase[T]):
         return pairs._new_stream(pairs._operator("Remove-Timestamp", op.RemoveTimestampOperator(), own_type, kind=None))
 
     def get_side_output(self, output_tag: OutputTag[S]) -> DataStream[S]:
-        """Return the stream of the elements that the operator writes to a side output."""
+        """Return the stream of the elements that the operator writes to a side output.
+
+        Example:
+            >>> odd = OutputTag("odd", Types.INT())
+            >>> class Split(ProcessFunction):
+            ...     def process_element(self, value, ctx):
+            ...         yield value if value % 2 == 0 else (odd, value)
+            >>> even = env.from_collection([1, 2, 3], Types.INT()).process(Split(), Types.INT())
+            >>> _ = even.get_side_output(odd).collect_async()
+            >>> run_local(env).elements
+            [1, 3]
+        """
         require(output_tag, OutputTag, "get_side_output()")
         side = SideOutputTransformation(
             id=self._environment._ids.next(),

@@ -36,6 +36,12 @@ class KeyedOperators(StreamBase[T], Generic[T, K]):
 
         Args:
             func: A `ReduceFunction` or a function of two values.
+
+        Example:
+            >>> numbers = env.from_collection([1, 2, 3, 4], Types.INT())
+            >>> _ = numbers.key_by(lambda n: n % 2, Types.INT()).reduce(lambda a, b: a + b).collect_async()
+            >>> run_local(env).elements
+            [1, 2, 4, 6]
         """
         check_function(func, ReduceFunction, "reduce", "reduce()")
         own_type = self.get_type()
@@ -67,7 +73,17 @@ class KeyedOperators(StreamBase[T], Generic[T, K]):
         return self.reduce(accumulator("max_by", position_to_max_by))
 
     def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
-        """Assign the elements of each key to windows."""
+        """Assign the elements of each key to windows.
+
+        Example:
+            >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+            >>> numbers = env.from_collection([1, 3, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)
+            >>> by_rest = numbers.key_by(lambda n: n % 2, Types.LONG())
+            >>> windows = by_rest.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+            >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+            >>> sorted(run_local(env).elements)
+            [4, 4, 12]
+        """
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:
@@ -76,6 +92,13 @@ class KeyedOperators(StreamBase[T], Generic[T, K]):
         Args:
             size: Number of elements of a window.
             slide: Number of elements between the starts of two windows; 0 makes tumbling windows.
+
+        Example:
+            >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
+            >>> windows = numbers.key_by(lambda n: "all", Types.STRING()).count_window(2)
+            >>> _ = windows.reduce(lambda a, b: a + b).collect_async()
+            >>> run_local(env).elements
+            [3, 7]
         """
         if slide == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))

@@ -104,6 +104,11 @@ class StreamExecutionEnvironment(WithoutJava):
         """Set all options of a configuration, including those under deprecated keys.
 
         An option that is set already is replaced.
+
+        Example:
+            >>> env.configure(Configuration.from_dict({"parallelism.default": "4", "pipeline.name": "orders"}))
+            >>> env.get_parallelism()
+            4
         """
         self._configuration.add_all(configuration.with_current_keys())
 
@@ -141,7 +146,15 @@ class StreamExecutionEnvironment(WithoutJava):
         _default_local_parallelism[:] = [parallelism]
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Set the execution mode of the job: STREAMING, BATCH or AUTOMATIC."""
+        """Set the execution mode of the job: STREAMING, BATCH or AUTOMATIC.
+
+        Example:
+            >>> _ = env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+            >>> numbers = env.from_collection([1, 2, 3, 4], Types.INT())
+            >>> _ = numbers.key_by(lambda n: n % 2, Types.INT()).reduce(lambda a, b: a + b).collect_async()
+            >>> sorted(run_local(env).elements)
+            [4, 6]
+        """
         require(execution_mode, RuntimeExecutionMode, "set_runtime_mode()")
         self._configuration.set_string("execution.runtime-mode", execution_mode.name)
         return self
@@ -202,6 +215,11 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             interval: Milliseconds between two checkpoints.
             mode: EXACTLY_ONCE or AT_LEAST_ONCE; None keeps the configured mode.
+
+        Example:
+            >>> _ = env.enable_checkpointing(10_000, CheckpointingMode.EXACTLY_ONCE)
+            >>> env.get_checkpoint_config().get_checkpoint_interval()
+            10000
         """
         self._checkpoint_config.set_checkpoint_interval(interval)
         if mode is not None:
@@ -334,6 +352,12 @@ class StreamExecutionEnvironment(WithoutJava):
 
         Raises:
             TypeError: an element does not fit the type; the message names the element.
+
+        Example:
+            >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+            >>> _ = env.from_collection([("Ann", 36)], row_type).collect_async()
+            >>> run_local(env).elements
+            [Row(name='Ann', age=36)]
         """
         convert = collection_coercer(type_info)
         elements = list(collection)
@@ -401,6 +425,13 @@ class StreamExecutionEnvironment(WithoutJava):
             watermark_strategy: Assigns timestamps and watermarks in the source.
             source_name: Name of the source in plans, logs and metrics.
             type_info: Type of the records; None uses the type that the source produces.
+
+        Example:
+            >>> source = NumberSequenceSource(1, 3)
+            >>> numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+            >>> _ = numbers.collect_async()
+            >>> run_local(env).elements
+            [1, 2, 3]
         """
         require(source, Source, "from_source()")
         require(watermark_strategy, WatermarkStrategy, "from_source()")

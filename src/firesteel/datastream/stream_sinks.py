@@ -34,6 +34,11 @@ class StreamSinks(StreamBase[T]):
 
         Args:
             sink_identifier: Prefix of each line, as in `id:2> value`.
+
+        Example:
+            >>> _ = env.from_collection(["to", "be"], Types.STRING()).print("words")
+            >>> run_local(env).lines
+            ['words> to', 'words> be']
         """
         stream = _printable(self._values())
         operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
@@ -54,6 +59,13 @@ class StreamSinks(StreamBase[T]):
         """Add a sink, such as a `FileSink` or a `KafkaSink`.
 
         A sink that is a `SupportsPreprocessing` may transform the stream first.
+
+        Example:
+            >>> from pathlib import Path
+            >>> sink = FileSink.for_row_format("words", Encoder.simple_string_encoder()).build()
+            >>> _ = env.from_collection(["to", "be"], Types.STRING()).sink_to(sink)
+            >>> Path(run_local(env).files[0]).read_text().splitlines()
+            ['to', 'be']
         """
         require(sink, Sink, "sink_to()")
         transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None

@@ -83,7 +83,19 @@ class _Windowed(WithoutJava, Generic[T, W]):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
-        """Send late elements to a side output instead of dropping them."""
+        """Send late elements to a side output instead of dropping them.
+
+        Example:
+            >>> late = OutputTag("late", Types.LONG())
+            >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+            >>> numbers = env.from_collection([1, 25, 2], Types.LONG()).assign_timestamps_and_watermarks(timed)
+            >>> keyed = numbers.key_by(lambda n: 0, Types.INT())
+            >>> windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+            >>> sums = windows.side_output_late_data(late).reduce(lambda a, b: a + b)
+            >>> _ = sums.get_side_output(late).collect_async()
+            >>> run_local(env, batch_elements=1).elements
+            [2]
+        """
         require(output_tag, OutputTag, "side_output_late_data()")
         self._late_data_tag = output_tag
         return self
@@ -213,6 +225,22 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
             window_function: Called with the aggregated value when the window fires; None emits that value itself.
             accumulator_type: Type of the accumulator; None pickles it.
             output_type: Type of the results; None pickles them.
+
+        Example:
+            >>> class Mean(AggregateFunction):
+            ...     def create_accumulator(self):
+            ...         return 0, 0
+            ...     def add(self, value, accumulator):
+            ...         return accumulator[0] + value, accumulator[1] + 1
+            ...     def get_result(self, accumulator):
+            ...         return accumulator[0] / accumulator[1]
+            ...     def merge(self, acc_a, acc_b):
+            ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+            >>> numbers = env.from_collection([2, 4, 5, 7], Types.INT())
+            >>> windows = numbers.key_by(lambda n: 0, Types.INT()).count_window(2)
+            >>> _ = windows.aggregate(Mean(), output_type=Types.DOUBLE()).collect_async()
+            >>> run_local(env).elements
+            [3.0, 6.0]
         """
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
