@@ -69,8 +69,11 @@ NEEDS_SPARK = {
 """Examples that start a JVM. Any other example that starts a process fails."""
 
 
-CHANGES_THE_PROCESS = {"firesteel.compat.alias.alias_pyflink"}
-"""Examples that change modules for good, so that each needs a process of its own."""
+CHANGES_THE_PROCESS = {
+    "firesteel.compat.alias.alias_pyflink",
+    "firesteel.table.environment_sources.SourceMethods.from_spark",
+}
+"""Examples that patch modules or leave a SparkSession behind, so that each runs in a process of its own."""
 
 
 class Example(NamedTuple):
@@ -106,10 +109,13 @@ def examples_below(node: ast.AST, module: str, name: str) -> Iterator[Example]:
             yield from examples_below(child, module, f"{name}.{child.name}")
 
 
-def parameters() -> Iterator[Any]:
-    """Yield the examples as parameters of a test; examples that start a JVM are marked."""
-    for example in examples():
-        yield pytest.param(example, id=example.name, marks=[pytest.mark.spark] if example.name in NEEDS_SPARK else [])
+def parameters(in_own_process: bool) -> list[Any]:
+    """Return examples as parameters of a test; those that start a JVM are marked."""
+    return [
+        pytest.param(example, id=example.name, marks=[pytest.mark.spark] if example.name in NEEDS_SPARK else [])
+        for example in examples()
+        if (example.name in CHANGES_THE_PROCESS) is in_own_process
+    ]
 
 
 @cache
@@ -133,31 +139,39 @@ def names_for(example: Example) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize("example", list(parameters()))
-def test_examples_run(example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if example.name not in NEEDS_SPARK:
-        monkeypatch.setattr(subprocess.Popen, "__init__", refuse_process)
-    monkeypatch.chdir(tmp_path)
+def report_of(example: Example) -> str:
+    """Run an example and return what went wrong, if anything."""
     source = SOURCE / Path(*example.module.split(".")[1:])
     test = doctest.DocTestParser().get_doctest(
         example.text, names_for(example), example.name, str(source.with_suffix(".py")), example.line - 1
     )
     report: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=report.append)
-    assert test.examples
-    assert not report, "".join(report)
+    return "".join(report)
+
+
+@pytest.mark.parametrize("example", parameters(in_own_process=False))
+def test_examples_run(example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if example.name not in NEEDS_SPARK:
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse_process)
+    monkeypatch.chdir(tmp_path)
+    report = report_of(example)
+    assert not report, report
+
+
+@pytest.mark.parametrize("example", parameters(in_own_process=True))
+def test_examples_run_in_their_own_process(example: Example) -> None:
+    program = (
+        "from tests.docs.test_doc_examples import examples, report_of\n"
+        f"[example] = [example for example in examples() if example.name == {example.name!r}]\n"
+        "raise SystemExit(report_of(example) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def refuse_process(*_: object, **__: object) -> None:
     raise AssertionError("this example starts a process: name it in NEEDS_SPARK")
-
-
-@pytest.mark.parametrize("name", sorted(CHANGES_THE_PROCESS))
-def test_examples_that_change_the_process_run(name: str) -> None:
-    module = name.rpartition(".")[0]
-    program = f"import doctest, {module} as module; raise SystemExit(doctest.testmod(module).failed)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_named_examples_exist() -> None:

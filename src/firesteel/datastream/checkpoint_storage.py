@@ -14,7 +14,7 @@ class CheckpointStorage(ABC):
 
     Example:
         >>> storage = FileSystemCheckpointStorage("file:///data/checkpoints")
-        >>> _ = env.get_checkpoint_config().set_checkpoint_storage(storage)
+        >>> env.configure(Configuration.from_dict(storage.to_options()))
     """
 
     @abstractmethod
@@ -75,7 +75,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         >>> storage = FileSystemCheckpointStorage("s3://bucket/checkpoints/")
         >>> storage.get_checkpoint_path()
         's3://bucket/checkpoints'
-        >>> _ = env.get_checkpoint_config().set_checkpoint_storage(storage)
+        >>> env.configure(Configuration.from_dict(storage.to_options()))
     """
 
     MAX_FILE_STATE_THRESHOLD: ClassVar[int] = 1024 * 1024
