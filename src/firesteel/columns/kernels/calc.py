@@ -11,7 +11,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
-from firesteel.columns.rex import Rex
+from firesteel.columns.rex import Call, InputRef, Rex, input_columns
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,9 @@ class Calc(Kernel):
         self._filter = None if plan.condition is None else compile_filter(plan.condition, evaluation)
         if plan.expressions is not None:
             self._columns = [compile_rex(expression, evaluation) for expression in plan.expressions]
+            self._are_paths = list(map(_is_path, plan.expressions))
+            others = (rex for rex, is_path in zip(plan.expressions, self._are_paths, strict=True) if not is_path)
+            self._inputs = {index for rex in others for index in input_columns(rex)}
 
     def close(self) -> None:
         """Close the user functions."""
@@ -56,11 +59,38 @@ class Calc(Kernel):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the projected rows that satisfy the condition."""
-        if self._filter is not None:
-            batch = batch.filter(self._filter(batch))
-        if batch.length and self._columns is not None:
+        if not batch.length:
+            return
+        rows = None if self._filter is None else self._filter(batch)
+        if self._columns is None:
+            batch = batch if rows is None else batch.filter(rows)
+        elif rows is None or rows.all():
             batch = batch.with_columns([column(batch) for column in self._columns])
+        else:
+            batch = self._chosen(batch, np.flatnonzero(rows), self._columns)
         self.context.emit(batch)
+
+    def _chosen(self, batch: ColumnBatch, rows: Any, columns: list[CompiledRex]) -> ColumnBatch:
+        """Return the projection of some rows; only columns that are read are copied."""
+        taken = pa.array(rows)
+        kinds = None if batch.kinds is None else batch.kinds[rows]
+        inputs = [c.take(taken) if i in self._inputs else c for i, c in enumerate(batch.columns)]
+        chosen = ColumnBatch(tuple(inputs), len(rows), kinds)
+        if not len(rows):
+            return chosen
+        return chosen.with_columns(
+            [
+                column(batch).take(taken) if is_path else column(chosen)
+                for column, is_path in zip(columns, self._are_paths, strict=True)
+            ]
+        )
+
+
+def _is_path(rex: Rex) -> bool:
+    """Return whether an expression is a column or a field of a row, which costs nothing for rows that are dropped."""
+    while isinstance(rex, Call) and rex.function == "DOT":
+        rex = rex.operands[0]
+    return isinstance(rex, InputRef)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ class ScanRequest:
     """The planner's request to read a table.
 
     Attributes:
-        columns: The physical columns to read, in this order (projection push-down).
+        columns: The physical columns to read, in this order (projection push-down). A row may have fewer fields than
+            in the table, if the source `reads_fields`.
         metadata: Key and type of the metadata columns to append, in this order.
         partitions: The partitions that pass the filter: a predicate over a dict of partition values; None for all.
     """
@@ -87,6 +88,8 @@ class ScanSource(Protocol):
     Attributes:
         kinds: The kinds of rows that it emits.
         is_bounded: Whether it is bounded.
+
+    A source with an attribute `reads_fields` that is true accepts requests for rows with some of their fields.
     """
 
     kinds: frozenset[Kind]

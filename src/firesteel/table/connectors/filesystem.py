@@ -100,11 +100,19 @@ class FileTable(_Files):
         """Whether it does not look for new files."""
         return "source.monitor-interval" not in self.table.options
 
+    @property
+    def reads_fields(self) -> bool:
+        """Whether it needs only the columns, and fields of rows, that are read."""
+        return self.format_of(self.stored).reads_fields
+
     def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
         """Return the stream of column batches."""
         keys = self.table.partition_keys
+        stored = self.stored
+        if self.reads_fields:
+            stored = tuple(c for c in request.columns if c.name not in keys) or stored[:1]
         reading = TableFiles(
-            self.format_of(self.stored),
+            self.format_of(stored),
             tuple((c.name, c.type, c.name in keys) for c in request.columns),
             request.metadata,
             tuple((c.name, c.type) for c in self.table.physical_columns if c.name in keys),

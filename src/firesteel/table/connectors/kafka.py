@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from firesteel.columns.batch import Kind
@@ -67,6 +68,7 @@ class KafkaTable:
     Attributes:
         kinds: The kinds of rows that are read.
         is_bounded: Whether it ends.
+        reads_fields: Whether it needs only the columns, and fields of rows, that are read.
     """
 
     def __init__(self, table: ResolvedTable, is_upsert: bool) -> None:
@@ -78,12 +80,11 @@ class KafkaTable:
         options.check(("properties.bootstrap.servers",), _OPTIONS, prefixes)
         self._keys = self._key_columns()
         excludes = options.choice("value.fields-include", ("all", "except_key"), "all") == "except_key"
-        stored = [c for c in table.physical_columns if not (excludes and c.name in self._keys)]
-        self._values = [column.name for column in stored]
-        self._value = self._format("value.format" if "value.format" in table.options else "format", stored)
-        by_name = {column.name: column for column in table.physical_columns}
-        self._key = self._format("key.format", [by_name[name] for name in self._keys]) if self._keys else None
+        self._stored = [c for c in table.physical_columns if not (excludes and c.name in self._keys)]
+        self._value = self._value_format(self._stored)
+        self._key = self._key_format({column.name: column for column in table.physical_columns})
         self.kinds: frozenset[Kind] = UPSERT if is_upsert else self._value.kinds
+        self.reads_fields = self._value.reads_fields and (self._key is None or self._key.reads_fields)
         self.is_bounded = options.text("scan.bounded.mode", "unbounded") != "unbounded"
 
     def _key_columns(self) -> list[str]:
@@ -112,6 +113,12 @@ class KafkaTable:
                     f"Could not find the field '{name}' in the table schema for usage in the key format."
                 )
         return names
+
+    def _value_format(self, columns: list[Column]) -> Format:
+        return self._format("value.format" if "value.format" in self._table.options else "format", columns)
+
+    def _key_format(self, columns: Mapping[str, Column]) -> Format | None:
+        return self._format("key.format", [columns[name] for name in self._keys]) if self._keys else None
 
     def _format(self, option: str, columns: list[Column]) -> Format:
         name = self._options.values.get(option)
@@ -148,14 +155,21 @@ class KafkaTable:
                     f"Invalid metadata key '{key}'. The connector supports the following metadata keys for reading:\n"
                     f"{chr(10).join(METADATA)}"
                 )
+        key_format, value_format, stored = self._key, self._value, self._stored
+        if self.reads_fields:
+            stored = [column for column in request.columns if column.name not in self._keys] or stored[:1]
+            value_format = self._value_format(stored)
+            columns = (*self._table.physical_columns, *request.columns)
+            key_format = self._key_format({column.name: column for column in columns})
+        values = [column.name for column in stored]
         places = tuple(
             ("key", self._keys.index(column.name))
             if column.name in self._keys
-            else ("value", self._values.index(column.name))
+            else ("value", values.index(column.name))
             for column in request.columns
         )
-        keys = self._key if self._is_upsert or any(side == "key" for side, _ in places) else None
-        decoder = KafkaColumns(keys, self._value, places, request.metadata, self._is_upsert)
+        keys = key_format if self._is_upsert or any(side == "key" for side, _ in places) else None
+        decoder = KafkaColumns(keys, value_format, places, request.metadata, self._is_upsert)
         source = self._source(decoder)
         return environment.from_source(source, WatermarkStrategy.no_watermarks(), name)
 
@@ -222,7 +236,7 @@ class KafkaTable:
             self._key,
             tuple(names.index(key) for key in self._keys),
             self._value,
-            tuple(names.index(value) for value in self._values),
+            tuple(names.index(column.name) for column in self._stored),
             self._is_upsert,
         )
         properties = self._options.below("properties.", "kafka").values

@@ -16,12 +16,13 @@ from firesteel.table.planner.changelog import kinds_of
 from firesteel.table.planner.explain import explain_text
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve_queries import QueryResolver, ResolveContext
-from firesteel.table.planner.rules import optimize
+from firesteel.table.planner.rules import optimize, optimize_all
 from firesteel.table.planner.scope import Scope
 from firesteel.table.planner.sinks import add_sink
 from firesteel.table.planner.translate import Translator
 
 _TIME_ZONE = "table.local-time-zone"
+_REUSE = ("table.optimizer.reuse-sub-plan-enabled", "table.optimizer.reuse-source-enabled")
 
 
 class Planner:
@@ -62,7 +63,7 @@ class Planner:
 
     def column_stream(self, node: Any) -> Any:
         """Return the DataStream of column batches of a query."""
-        return self._translator().stream(optimize(node, self._is_streaming))
+        return self._translator().stream(self._optimized([node])[0])
 
     def collect(self, node: Any, exact: bool = False) -> tuple[Any, CloseableIterator[Any]]:
         """Run a query.
@@ -92,8 +93,9 @@ class Planner:
         """Add inserts to the program of the execution environment."""
         translator = self._translator()
         enforcer = self._config.get("table.exec.sink.not-null-enforcer", "ERROR")
-        for node, table, sink, _ in inserts:
-            add_sink(translator, optimize(node, self._is_streaming), table, sink, enforcer)
+        plans = self._optimized([node for node, _, _, _ in inserts])
+        for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
+            add_sink(translator, plan, table, sink, enforcer)
 
     @contextmanager
     def _own_job(self) -> Iterator[Any]:
@@ -117,9 +119,14 @@ class Planner:
 
     def explain(self, nodes: Sequence[Any], sinks: Sequence[Any], details: Sequence[Any]) -> str:
         """Return the plans as text: the syntax tree, the optimized and the execution plan."""
-        pairs = [(node, optimize(node, self._is_streaming)) for node in nodes]
+        pairs = list(zip(nodes, self._optimized(nodes), strict=True))
         names = [".".join(table.path) for _, table, _, _ in sinks]
         return explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+
+    def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
+        """Return the optimized plans of the queries of one job."""
+        reuses = all(self._config.get(option, "true").lower() == "true" for option in _REUSE)
+        return optimize_all(nodes, self._is_streaming, reuses)
 
     def _translator(self) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job

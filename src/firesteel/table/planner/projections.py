@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.types import RowType
@@ -31,3 +33,16 @@ def distinct(node: Any) -> Any:
 def one_row() -> Any:
     """Return a node of one row without columns, the input of SELECT without FROM."""
     return rel.Values(((),), row_type([], []))
+
+
+def with_inputs(node: Any, inputs: Sequence[Any]) -> Any:
+    """Return a copy of a node with other inputs."""
+    if isinstance(node, rel.IntervalJoin | rel.TemporalJoin | rel.WindowJoin):
+        return replace(node, join=with_inputs(node.join, inputs))
+    if isinstance(node, rel.Join | rel.SetOperation):
+        return replace(node, left=inputs[0], right=inputs[1])
+    if isinstance(node, rel.LookupJoin):
+        return replace(node, left=inputs[0])
+    if isinstance(node, rel.Union):
+        return replace(node, inputs=tuple(inputs))
+    return replace(node, input=inputs[0]) if inputs else node

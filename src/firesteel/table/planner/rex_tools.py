@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from firesteel.columns.functions.registry import find_function
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
 from firesteel.columns.types import BooleanType, DataType, RowField, RowType
 
@@ -71,6 +72,18 @@ def transform(rex: Any, change: Callable[[Any], Any]) -> Any:
 def input_refs(rex: Any) -> set[int]:
     """Return the indexes of the columns that an expression reads."""
     return {part.index for part in walk(rex) if isinstance(part, InputRef)}
+
+
+def is_deterministic(rex: Any) -> bool:
+    """Return whether an expression has equal results for equal rows of a query."""
+
+    def holds(part: Any) -> bool:
+        if isinstance(part, UserCall):
+            return bool(getattr(part.function, "deterministic", True))
+        function = find_function(part.function) if isinstance(part, Call) else None
+        return function is None or function.deterministic
+
+    return all(map(holds, walk(rex)))
 
 
 def shift(rex: Any, by: int) -> Any:

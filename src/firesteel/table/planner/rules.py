@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal
 from firesteel.table.planner import rel
 from firesteel.table.planner.partition_pruning import push_partitions_into_scan
+from firesteel.table.planner.projections import with_inputs
 from firesteel.table.planner.prune import prune_columns
+from firesteel.table.planner.reuse import share_subplans
 from firesteel.table.planner.rex_tools import conjunction, conjuncts, inline, input_refs, refs, walk
 from firesteel.table.planner.window_columns import window_columns
 
@@ -16,25 +19,23 @@ _RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
 def optimize(node: Any, is_streaming: bool) -> Any:
-    """Apply the rewrite rules and return the optimized plan.
+    """Apply the rewrite rules and return the optimized plan of one query; see `optimize_all`."""
+    return optimize_all([node], is_streaming)[0]
+
+
+def optimize_all(nodes: Sequence[Any], is_streaming: bool, reuses: bool = True) -> list[Any]:
+    """Apply the rewrite rules and return the optimized plans of the queries of a job.
 
     Args:
-        node: The root of the plan.
-        is_streaming: Whether the plan runs in streaming mode; only then does a filter on a row number become a Top-N.
+        nodes: The roots of the plans.
+        is_streaming: Whether the plans run in streaming mode; only then does a filter on a row number become a Top-N.
+        reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
     """
-    return _pruned(_rewrite(node, is_streaming, {}), {})
-
-
-def _pruned(node: Any, memo: dict[int, Any]) -> Any:
-    known = memo.get(id(node))
-    if known is not None:
-        return known[1]
-    result = prune_columns(node)
-    inputs = [_pruned(child, memo) for child in result.inputs]
-    if any(new is not old for new, old in zip(inputs, result.inputs, strict=True)):
-        result = with_inputs(result, inputs)
-    memo[id(node)] = (node, result)
-    return result
+    memo: dict[int, Any] = {}
+    rewritten = [_rewrite(node, is_streaming, memo) for node in nodes]
+    if not reuses:
+        return prune_columns(rewritten)
+    return share_subplans(prune_columns(share_subplans(rewritten)))
 
 
 def _rewrite(node: Any, is_streaming: bool, memo: dict[int, Any]) -> Any:
@@ -51,19 +52,6 @@ def _rewrite(node: Any, is_streaming: bool, memo: dict[int, Any]) -> Any:
         result = rule(result, is_streaming)
     memo[id(node)] = (node, result)
     return result
-
-
-def with_inputs(node: Any, inputs: list[Any]) -> Any:
-    """Return a copy of a node with other inputs."""
-    if isinstance(node, rel.IntervalJoin | rel.TemporalJoin | rel.WindowJoin):
-        return replace(node, join=with_inputs(node.join, inputs))
-    if isinstance(node, rel.Join | rel.SetOperation):
-        return replace(node, left=inputs[0], right=inputs[1])
-    if isinstance(node, rel.LookupJoin):
-        return replace(node, left=inputs[0])
-    if isinstance(node, rel.Union):
-        return replace(node, inputs=tuple(inputs))
-    return replace(node, input=inputs[0])
 
 
 def merge_projects(node: Any, is_streaming: bool) -> Any:

@@ -107,7 +107,8 @@ class Translator:
     # --- sources -------------------------------------------------------------------------------------------------
 
     def _scan(self, node: rel.TableScan) -> Any:
-        columns = tuple(node.table.physical_columns[i] for i in node.columns)
+        stored = zip(node.columns, node.row_type.field_types(), strict=False)  # rows may have fewer fields
+        columns = tuple(replace(node.table.physical_columns[i], type=kind) for i, kind in stored)
         request = ScanRequest(columns, node.metadata, partition_predicate(node))
         stream = node.source.stream(self.environment, request, describe(node))
         stream = scan_with_parallelism(self, node, stream)

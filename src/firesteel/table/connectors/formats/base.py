@@ -36,11 +36,13 @@ class Format:
     Attributes:
         columns: The columns that it reads or writes.
         is_text: Whether records are lines of text; otherwise a file can only be read as a whole, by `read_file`.
+        reads_fields: Whether it needs only the columns, and fields of rows, that are read.
         quote: The quote character, within which a record may span lines.
         suffix: The suffix of file names.
     """
 
     is_text = True
+    reads_fields = False
     quote: bytes | None = None
 
     def __init__(self, columns: Columns, options: Options) -> None:

@@ -60,6 +60,7 @@ class JsonFormat(Format):
         self._fails_on_missing = options.flag("fail-on-missing-field")
         if self._ignores and self._fails_on_missing:
             raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
+        self.reads_fields = not self._fails_on_missing
         standard = options.text("timestamp-format.standard", "SQL").upper()
         if standard not in ("SQL", "ISO-8601"):
             raise ValidationException(

@@ -25,6 +25,7 @@ class ParquetFormat(Format):
     """Files of columns; columns that a file does not have are NULL."""
 
     is_text = False
+    reads_fields = True
 
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
@@ -33,9 +34,11 @@ class ParquetFormat(Format):
     def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
         """Yield the rows of a file."""
         with pyarrow.parquet.ParquetFile(files.input(path)) as parquet:
-            there = set(parquet.schema_arrow.names)
-            names = [name for name in self.columns.names if name in there]
-            for batch in parquet.iter_batches(_BATCH_ROWS, columns=names):
+            there = parquet.schema_arrow
+            pairs = zip(self.columns.names, self.columns.types, strict=True)
+            found = [(name, arrow_type(kind), there.field(name).type) for name, kind in pairs if name in there.names]
+            paths = [path for name, wanted, stored in found for path in _paths(name, wanted, stored)]
+            for batch in parquet.iter_batches(_BATCH_ROWS, columns=paths):
                 yield self._batch(batch)
 
     def _batch(self, batch: Any) -> ColumnBatch:
@@ -45,6 +48,16 @@ class ParquetFormat(Format):
             wanted = arrow_type(kind)
             arrays.append(_converted(batch.column(name), wanted) if name in there else pa.nulls(batch.num_rows, wanted))
         return ColumnBatch(tuple(arrays), batch.num_rows)
+
+
+def _paths(name: str, wanted: pa.DataType, stored: pa.DataType) -> list[str]:
+    """Return the paths of the parts of a column to read: the wanted fields of a row, if it has all of them."""
+    if not (pa.types.is_struct(wanted) and pa.types.is_struct(stored)):
+        return [name]
+    fields = {field.name: field.type for field in stored}
+    if not all(field.name in fields and "." not in field.name for field in wanted):
+        return [name]
+    return [path for field in wanted for path in _paths(f"{name}.{field.name}", field.type, fields[field.name])]
 
 
 def _converted(array: pa.Array, wanted: pa.DataType) -> pa.Array:
