@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar
@@ -81,6 +81,20 @@ class ColumnBatch:
 def _from_bytes(data: bytes, kinds: Any) -> ColumnBatch:
     record_batch = pa.ipc.open_stream(data).read_next_batch()
     return ColumnBatch(tuple(record_batch.columns), record_batch.num_rows, kinds)
+
+
+def merged(batches: Iterable[ColumnBatch], rows: int) -> Iterator[ColumnBatch]:
+    """Yield the rows of batches in order as batches of at least this number of rows, except for the last one."""
+    waiting: list[ColumnBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.length
+        if count >= rows:
+            yield concat(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield concat(waiting)
 
 
 def concat(batches: Sequence[ColumnBatch]) -> ColumnBatch:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, merged
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.column_joins import CompleteJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.windows import millis_of
+
+_AT_ONCE = 1 << 14
+"""Number of rows from which on segments are not merged for a join."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class WindowJoin(TimedKernel):
         left, right = self._sides
         due = sorted(end for end in {*left.buckets(), *right.buckets()} if end - 1 <= timestamp)
         if due:  # The windows are part of the keys, so all of them can be joined at once.
-            self._join.join(*([rows for end in due for rows in side.rows(end)] for side in self._sides))
+            self._join.join(_rows(left, due), _rows(right, due))
         for end in due:
             left.remove(end)
             right.remove(end)
@@ -76,3 +80,7 @@ class WindowJoin(TimedKernel):
     def end(self) -> None:
         """Join all windows of a bounded query."""
         self.watermark(MAX_WATERMARK)
+
+
+def _rows(side: RowLog, ends: Sequence[int]) -> Iterator[ColumnBatch]:
+    return merged((segment for end in ends for segment in side.rows(end)), _AT_ONCE)
