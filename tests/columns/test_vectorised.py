@@ -18,6 +18,8 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
+from firesteel.columns.kernels.vector_calls import vector_calls
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import batch_of, kinds_list, rows_of
@@ -158,6 +160,91 @@ def windowing(keys, calls, window):
     columns = None if window is not None else (TIME, len(TYPES))
     types = tuple(TYPES) if window is not None else (*TYPES, TIMESTAMP)
     return WindowAggregateFactory(keys, tuple(calls), window, columns, ("start", "end", "rowtime"), types, output)
+
+
+def sliced(keys, calls, window):
+    outputs = (*((key, TYPES[key]) for key in keys), *((name, TIMESTAMP) for name in ("start", "end", "time")))
+    return SlicedWindowPlan(window, keys, tuple(calls), tuple(TYPES), outputs)
+
+
+class SlicedRun:
+    """Both phases of an aggregation by slices; `restore` continues in new subtasks."""
+
+    def __init__(self, plan, is_streaming):
+        self.plan, self.is_streaming = plan, is_streaming
+        self.last = Run(SlicedWindowFactory(plan), is_streaming)
+        self.first = Run(LocalWindowFactory(plan), is_streaming)
+
+    def process(self, batch):
+        self.first.kernel.process(0, batch)
+        for partial in self.first.changes:
+            self.last.kernel.process(0, partial)
+        self.first.changes.clear()
+
+    def restore(self):
+        self.last.kernel.flush()
+        following = Run(SlicedWindowFactory(self.plan), self.is_streaming)
+        for delta in self.last.backend.full():
+            following.backend.load(pickle.loads(pickle.dumps(delta)))
+        following.kernel.open(following.kernel.context)
+        following.kernel.restore(self.last.kernel.snapshot())
+        self.last = following
+
+    def take_rows(self):
+        """The results with the columns in the order of other window aggregates."""
+        keys, calls = len(self.plan.keys), len(self.plan.calls)
+        return [
+            (*row[: 1 + keys], *row[len(row) - calls :], *row[1 + keys : len(row) - calls])
+            for row in self.last.take_rows()
+        ]
+
+
+SLICED = [window for window in WINDOWS if window.is_rowtime and window.size % (window.step or 1) == 0]
+SLICED += [WindowPlan("CUMULATE", TIME, 4000, 2000, offset=700), WindowPlan("HOP", TIME, 4000, 1000, offset=-300)]
+EXACT = [plan for plan in CALLS if vector_calls([plan], TYPES)[0].is_exact]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    BATCHES,
+    st.sampled_from([(), (TEXT,), (NUMBER, FLAG), (TEXT, NUMBER)]),
+    st.lists(st.sampled_from(EXACT), max_size=4),
+    st.sampled_from(SLICED),
+    MARKS,
+    st.booleans(),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_windows_of_slices_fire_as_row_by_row(batches, keys, calls, window, marks, is_streaming, restores):
+    fast = SlicedRun(sliced(keys, calls, window), is_streaming)
+    slow = Run(windowing(keys, calls, window), is_streaming, by_rows=True)
+    for part, mark, restored in zip(batches, marks, restores, strict=False):
+        batch = batch_of(part, ARROW)
+        fast.process(batch)
+        slow.kernel.process(0, batch)
+        if restored and is_streaming:
+            fast.restore()
+        if is_streaming:
+            fast.last.kernel.watermark(mark)
+            slow.kernel.watermark(mark)
+        assert sorted(fast.take_rows()) == sorted(slow.take_rows())
+    for run in (fast.last, slow):
+        run.kernel.watermark(2**63 - 1)
+        run.kernel.end()
+    assert sorted(fast.take_rows()) == sorted(slow.take_rows())
+    fast.last.kernel.flush()
+    assert not is_streaming or not fast.last.backend.table("slices").data
+
+
+def test_the_state_of_a_slice_does_not_grow_with_its_rows():
+    run = SlicedRun(sliced((TEXT,), [call("COUNT"), call("SUM", BIG)], WindowPlan("TUMBLE", TIME, 86_400_000)), True)
+    for _ in range(3_000):
+        run.process(many(20))
+        run.last.kernel.flush()
+    stored = sum(rows.length for rows in run.last.backend.table("slices").data.values())
+    assert stored < 11_000
+    run.last.kernel.watermark(2**63 - 1)
+    counts = [row[1:4] for row in run.take_rows()]
+    assert sorted(counts)[0] == ("'user-0'", "6000", str(3_000 * 10))
 
 
 def with_window_end(batch):

@@ -89,6 +89,9 @@ class Kernel:
         """Return the time (ms) of the next action in processing time, or None."""
         return None
 
+    def flush(self) -> None:
+        """Write what is not in the tables yet; called before each version."""
+
     def snapshot(self) -> Any:
         """Return the small picklable state that `restore` needs in addition to the tables."""
         return None

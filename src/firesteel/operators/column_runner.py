@@ -97,6 +97,7 @@ class ColumnRunner(Operator):
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
         """Return the changes of the kernel's state since the last call, or all of it if `full`."""
+        self._kernel.flush()
         return self.backend.full() if full else self.backend.delta()
 
     def load_keyed(self, delta: Delta, key_groups: range | None = None) -> None:

@@ -30,10 +30,12 @@ class VectorCall:
     """One call over many groups.
 
     Attributes:
-        functions: The ufunc that adds a row to each part of the state.
+        functions: The ufunc that adds a row to each part of the state. It also adds the state of further rows.
+        is_exact: Whether the order of rows and states makes no difference, not even by rounding.
     """
 
     functions: tuple[np.ufunc, ...]
+    is_exact: bool
 
     def __init__(self, plan: CallPlan) -> None:
         self.plan = plan
@@ -74,6 +76,7 @@ class VectorCount(VectorCall):
     """COUNT over arrays."""
 
     functions = (np.add,)
+    is_exact = True
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return 1 for each row that counts, else 0."""
@@ -119,6 +122,7 @@ class VectorSum(_Numeric):
         self._is_integral = isinstance(plan.type, _INTEGERS)
         narrow = isinstance(plan.type, t.FloatType) and not self._is_average
         self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
+        self.is_exact = self._is_integral
         self._is_nullable = plan.function.upper() not in ("SUM0", "$SUM0")
 
     def contributions(self, batch: ColumnBatch) -> Fields:
@@ -157,6 +161,7 @@ class VectorExtreme(_Numeric):
         super().__init__(plan)
         is_min = plan.function.upper() == "MIN"
         self.dtype = np.dtype(self.type.to_pandas_dtype())
+        self.is_exact = not isinstance(plan.type, _FLOATS)
         self.functions = (np.minimum if is_min else np.maximum, np.add)
         if isinstance(plan.type, _FLOATS):
             self._identity: Any = np.inf if is_min else -np.inf

@@ -22,6 +22,7 @@ from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
@@ -36,6 +37,7 @@ from firesteel.table.planner.changelog import INSERT_ONLY, deduplicates, is_rowt
 from firesteel.table.planner.description import describe
 from firesteel.table.planner.parallelism import scan_with_parallelism
 from firesteel.table.planner.partition_pruning import partition_predicate
+from firesteel.table.planner.sliced_windows import sliced_windows
 from firesteel.table.planner.values_source import values_stream
 
 
@@ -162,6 +164,9 @@ class Translator:
         return self.operator(node, factory, self.stream(node.input), keys)
 
     def _window_aggregate(self, node: rel.WindowAggregate) -> Any:
+        sliced = None if self.retracts(node.input) else sliced_windows(node, tuple(map(_call, node.calls)), _window)
+        if sliced is not None:
+            return self._sliced_windows(node, *sliced)
         factory = WindowAggregateFactory(
             node.keys,
             tuple(map(_call, node.calls)),
@@ -173,6 +178,12 @@ class Translator:
             self.retracts(node.input),
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
+
+    def _sliced_windows(self, node: Any, source: Any, expressions: Any, plan: SlicedWindowPlan) -> Any:
+        """Add an aggregation by slices, which replaces the window table function and the projection below it."""
+        rows = self.operator(node.input, CalcFactory(None, expressions, self.settings), self.stream(source))
+        local = self.operator(node, LocalWindowFactory(plan), rows, name=f"Local{describe(node)}")
+        return self.operator(node, SlicedWindowFactory(plan), local, tuple(range(len(plan.keys))))
 
     def _expand(self, node: rel.Expand) -> Any:
         return self.operator(node, ExpandFactory(node.columns, node.sets, node.ids), self.stream(node.input))

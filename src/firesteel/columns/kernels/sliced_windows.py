@@ -1,0 +1,262 @@
+"""Aggregates over time windows in two phases, by slices that windows share. Flink: `SlicingWindowOperator`.
+
+A slice is the largest span of time that lies in the same windows as a whole: a tumbling window, or a step of a hopping
+or cumulating window. Before the exchange, the rows of a batch are aggregated per key and slice; after it, the slices of
+a window are merged when the window ends. So a row is added once, however many windows contain it.
+
+Only calls whose result does not depend on the order of merging take part; see `VectorCall.is_exact`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch, concat, merged
+from firesteel.columns.hashing import key_groups
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.group_vectors import fold, load, results
+from firesteel.columns.kernels.row_groups import Array, RowGroups, can_factorize
+from firesteel.columns.kernels.row_log import RowLog
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
+from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
+from firesteel.columns.values import arrow_type
+
+_AT_ONCE = 10_000
+"""Number of rows from which on results are emitted, and below which partial results are not merged again."""
+
+
+@dataclass(frozen=True)
+class SlicedWindowPlan:
+    """Plan of aggregates per key and window.
+
+    Attributes:
+        window: The windows; `time` is the index of the rowtime in the input.
+        keys: The key columns, without those of the window.
+        calls: The aggregate calls.
+        input_types: Logical types of the input's columns.
+        outputs: The first columns of the result: the index of a key, or `start`, `end` or `time`, each with its logical
+            type. The calls follow.
+    """
+
+    window: WindowPlan
+    keys: tuple[int, ...]
+    calls: tuple[CallPlan, ...]
+    input_types: tuple[Any, ...]
+    outputs: tuple[tuple[int | str, Any], ...]
+
+    def vectors(self) -> list[VectorCall] | None:
+        """Return the calls over arrays, or None if slices can't be used."""
+        calls = vector_calls(self.calls, self.input_types)
+        keys = all(can_factorize(arrow_type(self.input_types[key])) for key in self.keys)
+        window = self.window
+        is_even = window.kind == "TUMBLE" or window.size % window.step == 0
+        return calls if calls is not None and all(c.is_exact for c in calls) and keys and is_even else None
+
+    @property
+    def step(self) -> int:
+        """The length of a slice in ms."""
+        return self.window.size if self.window.kind == "TUMBLE" else self.window.step
+
+    def last_end(self, slice_end: int) -> int:
+        """Return the end of the last window that contains a slice."""
+        window = self.window
+        if window.kind == "CUMULATE":
+            return slice_end + (window.offset - slice_end) % window.size
+        return slice_end - self.step + window.size
+
+    def windows(self, slice_end: int, after: int, until: int) -> Iterator[tuple[int, int]]:
+        """Yield start and end of the windows that contain a slice and whose last ms is in `(after, until]`."""
+        window, step, last = self.window, self.step, self.last_end(slice_end)
+        skipped = max(0, -(-(after + 2 - slice_end) // step))
+        for end in range(slice_end + skipped * step, min(last, until + 1) + 1, step):
+            yield (last if window.kind == "CUMULATE" else end) - window.size, end
+
+
+@dataclass(frozen=True)
+class LocalWindowFactory:
+    """Plan of the aggregation of each batch before the exchange."""
+
+    plan: SlicedWindowPlan
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return LocalWindows(self.plan)
+
+
+@dataclass(frozen=True)
+class SlicedWindowFactory:
+    """Plan of the aggregation after the exchange."""
+
+    plan: SlicedWindowPlan
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return SlicedWindows(self.plan)
+
+
+class _Windows(TimedKernel):
+    """Base of both phases.
+
+    Partial results are rows of the keys, the end of the slice in ms, and the parts of the states of the calls.
+    """
+
+    def __init__(self, plan: SlicedWindowPlan) -> None:
+        super().__init__()
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Prepare the calls."""
+        super().open(context)
+        calls = self._plan.vectors()
+        assert calls is not None
+        self._calls = calls
+        empty = AggregateSet(self._plan.calls, self._plan.input_types, False, context).new()
+        fields = load(calls, [empty])
+        assert fields is not None
+        self._empty: list[Fields] = fields
+
+    def _no_rows(self, count: int) -> list[Fields]:
+        return [[np.repeat(part, count) for part in parts] for parts in self._empty]
+
+
+class LocalWindows(_Windows):
+    """Aggregates the rows of each batch by key and slice; has no state. Flink: `LocalSlicingWindowAggOperator`."""
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit the partial results of a batch."""
+        plan = self._plan
+        column = batch.columns[plan.window.time]
+        if column.null_count:
+            batch = batch.filter(column.is_valid().to_numpy(zero_copy_only=False))
+        if not batch.length:
+            return
+        times = millis_of(batch.columns[plan.window.time])
+        ends = times - (times - plan.window.offset) % plan.step + plan.step
+        groups = RowGroups([*(batch.columns[key] for key in plan.keys), pa.array(ends)], batch.length)
+        fields = fold(self._calls, self._no_rows(groups.count), groups, batch)
+        first = groups.first_rows()
+        rows = pa.array(first)
+        columns = [batch.columns[key].take(rows) for key in plan.keys]
+        self.context.emit(_partial(columns, pa.array(ends[first]), fields))
+
+
+class SlicedWindows(_Windows):
+    """Merges partial results, and emits a window when it ends.
+
+    State: a `RowLog` of partial results with a bucket per slice, written once per version.
+    """
+
+    def __init__(self, plan: SlicedWindowPlan) -> None:
+        super().__init__(plan)
+        self._unsaved: dict[int, list[ColumnBatch]] = {}
+        self._lengths: dict[int, tuple[int, int]] = {}
+        self._width = len(plan.keys)
+
+    def open(self, context: KernelContext) -> None:
+        """Open the state."""
+        super().open(context)
+        self._log = RowLog(context.table("slices"))
+        for end in self._log.buckets():
+            length = sum(segment.length for segment in self._log.rows(end))
+            self._lengths[end] = (length, length)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Add partial results; those of slices all of whose windows have ended are dropped as late."""
+        ends = batch.columns[self._width].to_numpy()
+        for end in np.unique(ends).tolist():
+            if self._plan.last_end(end) - 1 > self._watermark:
+                self._add(end, batch if len(ends) and (ends == end).all() else batch.filter(ends == end))
+
+    def _add(self, end: int, rows: ColumnBatch) -> None:
+        length, least = self._lengths.get(end, (0, 0))
+        self._unsaved.setdefault(end, []).append(rows)
+        self._lengths[end] = (length + rows.length, least)
+        if length + rows.length > 2 * least + _AT_ONCE:
+            self._merge(end)
+
+    def _merge(self, end: int) -> None:
+        """Merge all partial results of a slice, so that their number depends on the keys and not on the rows."""
+        rows = self._merged(self._rows(end))
+        self._log.remove(end)
+        self._unsaved[end] = [rows]
+        self._lengths[end] = (rows.length, rows.length)
+
+    def _rows(self, end: int) -> list[ColumnBatch]:
+        return [*self._log.rows(end), *self._unsaved.get(end, ())]
+
+    def _merged(self, parts: Sequence[ColumnBatch]) -> ColumnBatch:
+        """Return one row per key; the ends of slices are those of any row of the key."""
+        rows = concat(parts)
+        keys = rows.columns[: self._width]
+        groups = RowGroups(keys, rows.length)
+        if groups.count == rows.length:
+            return rows
+        first = pa.array(groups.first_rows())
+        places = iter(rows.columns[self._width + 1 :])
+        fields = [
+            [
+                groups.fold(function, start, next(places).to_numpy())
+                for function, start in zip(call.functions, parts, strict=True)
+            ]
+            for call, parts in zip(self._calls, self._no_rows(groups.count), strict=True)
+        ]
+        return _partial([key.take(first) for key in keys], rows.columns[self._width].take(first), fields)
+
+    def watermark(self, timestamp: int) -> int:
+        """Emit the windows that have ended."""
+        if self.context.is_streaming:
+            self._fire(timestamp)
+        return timestamp
+
+    def end(self) -> None:
+        """Emit all windows of a bounded query; in streaming mode the last watermark already did."""
+        if not self.context.is_streaming:
+            self._fire(MAX_WATERMARK)
+
+    def _fire(self, until: int) -> None:
+        windows: dict[tuple[int, int], list[int]] = {}
+        over = []
+        for end in self._lengths:
+            for window in self._plan.windows(end, self._watermark, until):
+                windows.setdefault(window, []).append(end)
+            if self._plan.last_end(end) - 1 <= until:
+                over.append(end)
+        self._watermark = until
+        ordered = sorted(windows, key=lambda window: window[1])
+        for batch in merged((self._result(*window, windows[window]) for window in ordered), _AT_ONCE):
+            self.context.emit(batch)
+        for end in over:
+            self._log.remove(end)
+            self._unsaved.pop(end, None)
+            del self._lengths[end]
+
+    def _result(self, start: int, end: int, slices: Sequence[int]) -> ColumnBatch:
+        rows = self._merged([part for slice_end in sorted(slices) for part in self._rows(slice_end)])
+        times = {"start": start, "end": end, "time": end - 1}
+        columns = [
+            rows.columns[self._plan.keys.index(source)].cast(arrow_type(kind))
+            if isinstance(source, int)
+            else pa.array(np.full(rows.length, times[source] * US, np.int64)).cast(arrow_type(kind))
+            for source, kind in self._plan.outputs
+        ]
+        parts = iter(rows.columns[self._width + 1 :])
+        fields = [[next(parts).to_numpy() for _ in call.functions] for call in self._calls]
+        return ColumnBatch((*columns, *results(self._calls, fields)), rows.length)
+
+    def flush(self) -> None:
+        """Write the partial results since the last version to the state."""
+        for end, parts in self._unsaved.items():
+            rows = self._merged(parts)
+            self._log.append(rows, key_groups(rows, range(self._width), self.context.max_parallelism), end)
+        self._unsaved = {}
+
+
+def _partial(keys: Sequence[pa.Array], ends: pa.Array, fields: Sequence[Fields]) -> ColumnBatch:
+    parts: list[Array] = [part for call in fields for part in call]
+    return ColumnBatch((*keys, ends, *map(pa.array, parts)), len(ends))
