@@ -103,9 +103,9 @@ class Run:
         return found
 
 
-def grouping(keys, calls):
+def grouping(keys, calls, retracts=False):
     output = (*(TYPES[key] for key in keys), *(plan.type for plan in calls))
-    return GroupAggregateFactory(keys, tuple(calls), tuple(TYPES), output, False)
+    return GroupAggregateFactory(keys, tuple(calls), tuple(TYPES), output, retracts)
 
 
 KEYS = st.sampled_from([(), (TEXT,), (NUMBER,), (TEXT, NUMBER), (NUMBER, FLAG, TIME)])
@@ -141,6 +141,79 @@ def test_row_and_column_operators_restore_each_others_state(batches, keys, calls
         following.kernel.process(0, batch)
         mixed = following
         assert mixed.take_rows() == slow.take_rows()
+
+
+RETRACTABLE = [plan for plan in CALLS if vector_calls([plan], TYPES, True)]
+
+
+def with_kinds(part):
+    batch = batch_of([row for row, _ in part], ARROW)
+    return ColumnBatch(batch.columns, batch.length, np.array([kind for _, kind in part], np.int8))
+
+
+def changes(pool):
+    """Batches of changes, among them repeated and unmatched retractions."""
+    return st.lists(
+        st.lists(st.tuples(st.sampled_from(pool), st.sampled_from([0, 0, 1, 2, 3])), min_size=1, max_size=30),
+        min_size=1,
+        max_size=4,
+    )
+
+
+def lives(pool):
+    """Batches in which each row is removed only after it was added."""
+
+    def balanced(steps):
+        found, present = [], []
+        for row, kind in steps:
+            if kind in (1, 3):
+                if not present:
+                    continue
+                row = present.pop(len(present) // 2)
+            else:
+                present.append(row)
+            found.append((row, kind))
+        return [found[i : i + 12] for i in range(0, len(found), 12)]
+
+    steps = st.lists(st.tuples(st.sampled_from(pool), st.sampled_from([0, 1, 2, 3])), min_size=1, max_size=60)
+    return steps.map(balanced)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
+    KEYS,
+    st.lists(st.sampled_from(RETRACTABLE), max_size=4) | CHOSEN,
+)
+def test_groups_with_retractions_change_as_row_by_row(batches, keys, calls):
+    factory = grouping(keys, calls, True)
+    fast, slow = Run(factory), Run(factory, by_rows=True)
+    for part in batches:
+        batch = with_kinds(part)
+        fast.kernel.process(0, batch)
+        slow.kernel.process(0, batch)
+        assert fast.take_rows() == slow.take_rows()
+        found, wanted = (
+            {entry: (state[0], repr(state[1])) for entry, state in run.backend.table("groups").data.items()}
+            for run in (fast, slow)
+        )
+        assert found.keys() == wanted.keys()
+        assert [count for count, _ in found.values()] == [wanted[entry][0] for entry in found]
+
+
+def test_the_work_of_retracting_does_not_grow_with_the_rows():
+    factory = grouping((TEXT,), [call("AVG", BIG), call("COUNT")], True)
+    few, lots = Run(factory), Run(factory)
+    halves = []
+    for run, length in ((few, 500), (lots, 5_000)):
+        batch = many(length)
+        run.kernel.process(0, ColumnBatch(batch.columns, length, np.zeros(length, np.int8)))
+        kinds = np.where(np.arange(length) % 2, 2, 1).astype(np.int8)
+        halves.append((run, ColumnBatch(batch.columns, length, kinds)))
+    (few, few_rows), (lots, lots_of_rows) = halves
+    assert calls_made(lambda: lots.kernel.process(0, lots_of_rows)) < 1.1 * calls_made(
+        lambda: few.kernel.process(0, few_rows)
+    )
 
 
 WINDOWS = [

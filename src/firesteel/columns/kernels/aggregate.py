@@ -93,11 +93,13 @@ class GroupAggregate(_Grouping):
         super().open(context)
         plan = self._plan
         self._types = [arrow_type(kind) for kind in plan.output_types]
-        self._calls = None if plan.retracts else vector_calls(plan.calls, plan.input_types)
+        self._calls = vector_calls(plan.calls, plan.input_types, plan.retracts)
         self._vectors: GroupVectors | None = None
         if self._calls is not None and all(can_factorize(kind) for kind in self._types[: len(plan.keys)]):
             types = self._types[: len(plan.keys)]
-            self._vectors = GroupVectors(plan.keys, self._calls, types, self._table, self._aggregates.new, self._keys)
+            self._vectors = GroupVectors(
+                plan.keys, self._calls, types, self._table, self._aggregates.new, self._keys, plan.retracts
+            )
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode emit how the results change."""

@@ -1,4 +1,4 @@
-"""Vectorized group aggregation: adds whole batches of inserts, where `GroupAggregate` adds row by row."""
+"""Vectorized group aggregation: processes whole batches, where `GroupAggregate` does so row by row."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.row_groups import Array, RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
-from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 GroupState = list[Any]
 """`[row count, accumulators, values of the key]`."""
 
 
-def covers(calls: Sequence[VectorCall], batch: ColumnBatch) -> bool:
-    """Return whether a batch has only inserts and all calls can process it as arrays."""
-    only_inserts = batch.kinds is None or not batch.kinds.any()
-    return only_inserts and batch.length > 0 and all(call.covers(batch) for call in calls)
+def covers(calls: Sequence[VectorCall], batch: ColumnBatch, retracts: bool = False) -> bool:
+    """Return whether all calls can process a batch as arrays; without `retracts` it must have inserts only."""
+    has_valid_kinds = retracts or batch.kinds is None or not batch.kinds.any()
+    return has_valid_kinds and batch.length > 0 and all(call.covers(batch) for call in calls)
 
 
 def load(calls: Sequence[VectorCall], states: Sequence[list[Any]]) -> list[Fields] | None:
@@ -63,6 +63,7 @@ class GroupVectors:
         table: The table with the `GroupState` of each key.
         empty: Returns the accumulators of a group without rows.
         keys_of: Returns the table entries and the key values of the rows of a batch.
+        retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class GroupVectors:
         table: StateTable,
         empty: Callable[[], list[Any]],
         keys_of: Callable[[ColumnBatch], tuple[list[Any], list[Any]]],
+        retracts: bool = False,
     ) -> None:
         self._keys = keys
         self._calls = calls
@@ -80,6 +82,7 @@ class GroupVectors:
         self._table = table
         self._empty = empty()
         self._keys_of = keys_of
+        self._retracts = retracts
 
     def gather(self, batch: ColumnBatch) -> bool:
         """Add rows whose results are emitted at the end of input.
@@ -98,7 +101,7 @@ class GroupVectors:
         return True
 
     def change(self, batch: ColumnBatch) -> ColumnBatch | None:
-        """Add rows and return the changelog of the results.
+        """Add or retract rows and return the changelog of the results.
 
         Returns:
             None if the batch cannot be vectorized; nothing has changed, and the caller has to add row by row.
@@ -108,30 +111,54 @@ class GroupVectors:
             return None
         groups, entries, states, before, values = found
         timeline = Timeline(groups)
+        signs = self._signs(batch)
         fields = [
             [
-                timeline.accumulate(function, first, contribution)
+                timeline.accumulate(function, first, contribution if signs is None else contribution * signs)
                 for function, first, contribution in zip(call.functions, parts, call.contributions(batch), strict=True)
             ]
             for call, parts in zip(self._calls, before, strict=True)
         ]
+        numbers = np.fromiter((0 if state is None else state[0] for state in states), np.int64, groups.count)
+        counts = timeline.accumulate(np.add, numbers, np.ones(batch.length, np.int64) if signs is None else signs)
+        if signs is not None and not self._is_regular(counts, fields):
+            return None
         ends = timeline.starts + groups.sizes
         after = store(self._calls, [[part[ends] for part in parts] for parts in fields], groups.count)
-        put = self._table.put
-        sizes = groups.sizes.tolist()
+        put, remove = self._table.put, self._table.remove
+        sizes = counts[ends].tolist()
         for entry, state, accumulators, value, size in zip(entries, states, after, values, sizes, strict=True):
-            if state is None:
+            if not size:
+                remove(entry)
+            elif state is None:
                 put(entry, [size, accumulators, value])
             else:
-                state[0] += size
+                state[0] = size
                 state[1] = accumulators
                 put(entry, state)
-        is_new = np.fromiter((state is None for state in states), bool, groups.count)
-        return self._changelog(batch, timeline, fields, is_new[groups.codes] & self._is_first(timeline, groups))
+        return self._changelog(batch, timeline, fields, counts)
+
+    @staticmethod
+    def _signs(batch: ColumnBatch) -> Array | None:
+        """Return -1 for each row that is retracted and 1 for the others; None if no row is retracted."""
+        if batch.kinds is None:
+            return None
+        retracted = (batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)
+        return np.where(retracted, -1, 1) if retracted.any() else None
+
+    def _is_regular(self, counts: Array, fields: Sequence[Fields]) -> bool:
+        """Return whether each retracted row was there before, so that groups without rows are empty.
+
+        Row by row, such groups are removed and begin anew, and retractions of missing groups are ignored.
+        """
+        if (counts < 0).any():
+            return False
+        gone = counts == 0
+        return not any(part[gone].any() for parts in fields for part in parts)
 
     def _find(self, batch: ColumnBatch) -> Any:
         """Return the groups of a batch: their entries, states (None if new), accumulators and key values."""
-        if not covers(self._calls, batch):
+        if not covers(self._calls, batch, self._retracts):
             return None
         groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
         first = batch if groups.count == batch.length else batch.take(groups.first_rows())
@@ -141,15 +168,10 @@ class GroupVectors:
         fields = load(self._calls, [empty if state is None else state[1] for state in states])
         return None if fields is None else (groups, entries, states, fields, values)
 
-    @staticmethod
-    def _is_first(timeline: Timeline, groups: RowGroups) -> Array:
-        is_first: Array = timeline.after == timeline.starts[groups.codes] + 1
-        return is_first
-
     def _changelog(
-        self, batch: ColumnBatch, timeline: Timeline, fields: Sequence[Fields], is_insert: Array
+        self, batch: ColumnBatch, timeline: Timeline, fields: Sequence[Fields], counts: Array
     ) -> ColumnBatch:
-        """Return +I for the first row of a group, and -U and +U for each later row that changes a result."""
+        """Return +I for the first row of a group, -D for its last, -U and +U for others that change a result."""
         found = [call.results(parts) for call, parts in zip(self._calls, fields, strict=True)]
         after = timeline.after
         changed = np.zeros(batch.length, bool)
@@ -158,11 +180,13 @@ class GroupVectors:
             if nulls is not None:
                 different = np.where(nulls[after] | nulls[after - 1], nulls[after] != nulls[after - 1], different)
             changed |= different
-        numbers = np.where(is_insert, 1, np.where(changed, 2, 0))
+        is_insert, is_delete = counts[after - 1] == 0, counts[after] == 0
+        numbers = np.where(is_insert | is_delete, 1, np.where(changed, 2, 0))
         rows = np.repeat(np.arange(batch.length), numbers)
         is_second = np.arange(len(rows)) != np.repeat(np.cumsum(numbers) - numbers, numbers)
-        kinds = np.where(is_insert[rows], INSERT, np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)).astype(np.int8)
-        places = after[rows] - (kinds == UPDATE_BEFORE)
+        update = np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)
+        kinds = np.where(is_insert[rows], INSERT, np.where(is_delete[rows], DELETE, update)).astype(np.int8)
+        places = after[rows] - ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
         taken = pa.array(rows)
         columns = [
             batch.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)

@@ -37,6 +37,11 @@ class VectorCall:
     functions: tuple[np.ufunc, ...]
     is_exact: bool
 
+    @property
+    def is_retractable(self) -> bool:
+        """Return whether adding the negative of a row's contribution retracts the row."""
+        return self.is_exact and all(function is np.add for function in self.functions)
+
     def __init__(self, plan: CallPlan) -> None:
         self.plan = plan
         self.type = arrow_type(plan.type)
@@ -198,10 +203,23 @@ class VectorExtreme(_Numeric):
         return fields[0], fields[1] == 0
 
 
-def vector_calls(plans: Sequence[CallPlan], input_types: Sequence[t.DataType]) -> list[VectorCall] | None:
-    """Return the vectorized calls, or None if one of the calls cannot be vectorized."""
-    calls = [_vector_call(plan, [input_types[i] for i in plan.arguments]) for plan in plans]
-    return None if None in calls else calls  # type: ignore[return-value]
+def vector_calls(
+    plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool = False
+) -> list[VectorCall] | None:
+    """Return the vectorized calls, or None if one of the calls cannot be vectorized.
+
+    Args:
+        plans: The calls.
+        input_types: The types of the input's columns.
+        retracts: Whether rows may be retracted.
+    """
+    calls: list[VectorCall] = []
+    for plan in plans:
+        call = _vector_call(plan, [input_types[i] for i in plan.arguments])
+        if call is None or (retracts and not call.is_retractable):
+            return None
+        calls.append(call)
+    return calls
 
 
 def _vector_call(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
