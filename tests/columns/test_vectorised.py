@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels import gathered_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
@@ -380,9 +381,27 @@ def test_the_work_of_grouping_does_not_grow_with_the_rows(is_streaming):
     factory = grouping((TEXT,), CALLS)
     few, lots = Run(factory, is_streaming), Run(factory, is_streaming)
     few_rows, lots_of_rows = many(1_000), many(10_000)
-    assert calls_made(lambda: lots.kernel.process(0, lots_of_rows)) < 1.1 * calls_made(
-        lambda: few.kernel.process(0, few_rows)
-    )
+
+    def run(run, batch):
+        run.kernel.process(0, batch)
+        run.kernel.end()
+
+    assert calls_made(lambda: run(lots, lots_of_rows)) < 1.1 * calls_made(lambda: run(few, few_rows))
+
+
+@settings(max_examples=40, deadline=None)
+@given(BATCHES, KEYS, CHOSEN, st.integers(1, 40))
+def test_bounded_groups_are_the_same_whenever_waiting_rows_are_added(batches, keys, calls, at_once):
+    factory = grouping(keys, calls)
+    fast, slow = Run(factory, False), Run(factory, False, by_rows=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathered_groups, "_AT_ONCE", at_once)
+        for part in batches:
+            for run in (fast, slow):
+                run.kernel.process(0, batch_of(part, ARROW))
+        fast.kernel.end()
+    slow.kernel.end()
+    assert fast.take_rows() == slow.take_rows()
 
 
 @pytest.mark.parametrize("window", [WindowPlan("TUMBLE", TIME, 10_000), WindowPlan("HOP", TIME, 10_000, 5_000)])

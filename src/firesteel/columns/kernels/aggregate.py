@@ -12,6 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.gathered_groups import GatheredGroups
 from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
 from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.vector_calls import vector_calls
@@ -95,8 +96,13 @@ class GroupAggregate(_Grouping):
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._calls = vector_calls(plan.calls, plan.input_types, plan.retracts)
         self._vectors: GroupVectors | None = None
+        self._gathered: GatheredGroups | None = None
         if self._calls is not None and all(can_factorize(kind) for kind in self._types[: len(plan.keys)]):
             types = self._types[: len(plan.keys)]
+            if not context.is_streaming:
+                if not context.is_state_on_disk:  # its groups are in memory
+                    self._gathered = GatheredGroups(plan.keys, self._calls, types, self._aggregates.new())
+                return
             self._vectors = GroupVectors(
                 plan.keys, self._calls, types, self._table, self._aggregates.new, self._keys, plan.retracts
             )
@@ -108,13 +114,17 @@ class GroupAggregate(_Grouping):
 
     def go_by_rows(self) -> None:
         """Disable the vectorized path, which tests compare with the row path; the results are the same."""
-        self._calls = self._vectors = None
+        self._calls = self._vectors = self._gathered = None
 
     def _process_vectors(self, batch: ColumnBatch) -> bool:
+        if self._gathered is not None:
+            if self._gathered.add(batch):
+                return True
+            # From here on row by row.
+            self._table.data.update(self._gathered.take(self.context.max_parallelism))
+            self._gathered = None
         if self._vectors is None:
             return False
-        if not self.context.is_streaming:
-            return self._vectors.gather(batch)
         changes = self._vectors.change(batch)
         if changes is None:
             return False
@@ -171,6 +181,11 @@ class GroupAggregate(_Grouping):
         """
         if self.context.is_streaming:
             return
+        if self._gathered is not None:
+            for batch in self._gathered.results():
+                self.context.emit(batch)
+            if self._gathered.count:
+                return
         data = self._table.data
         if not self._plan.keys and not data and self.context.subtask_index == 0:
             data[0,] = [0, self._aggregates.new(), ()]

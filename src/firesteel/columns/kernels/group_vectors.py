@@ -84,22 +84,6 @@ class GroupVectors:
         self._keys_of = keys_of
         self._retracts = retracts
 
-    def gather(self, batch: ColumnBatch) -> bool:
-        """Add rows whose results are emitted at the end of input.
-
-        Returns:
-            False if the batch cannot be vectorized; nothing has changed, and the caller has to add row by row.
-        """
-        found = self._find(batch)
-        if found is None:
-            return False
-        groups, entries, states, fields, values = found
-        data = self._table.data
-        after = store(self._calls, fold(self._calls, fields, groups, batch), groups.count)
-        for entry, state, accumulators, value in zip(entries, states, after, values, strict=True):
-            data[entry] = [0, accumulators, value] if state is None else [state[0], accumulators, state[2]]
-        return True
-
     def change(self, batch: ColumnBatch) -> ColumnBatch | None:
         """Add or retract rows and return the changelog of the results.
 
