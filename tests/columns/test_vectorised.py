@@ -137,6 +137,7 @@ def test_row_and_column_operators_restore_each_others_state(batches, keys, calls
         batch = batch_of(part, ARROW)
         slow.kernel.process(0, batch)
         following = Run(factory, by_rows=by_rows)
+        mixed.kernel.flush()
         for delta in mixed.backend.full():
             following.backend.load(pickle.loads(pickle.dumps(delta)))
         following.kernel.process(0, batch)
@@ -194,6 +195,7 @@ def test_groups_with_retractions_change_as_row_by_row(batches, keys, calls):
         fast.kernel.process(0, batch)
         slow.kernel.process(0, batch)
         assert fast.take_rows() == slow.take_rows()
+        fast.kernel.flush()
         found, wanted = (
             {entry: (state[0], repr(state[1])) for entry, state in run.backend.table("groups").data.items()}
             for run in (fast, slow)

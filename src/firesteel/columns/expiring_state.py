@@ -7,7 +7,7 @@ more entries, so keys that never return do not make the state grow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 from firesteel.columns.kernel import KernelContext, StateTable
@@ -62,6 +62,11 @@ class ExpiringTable:
         self._values.put(entry, value)
         self._times.put(entry, self._now_ms())
         self._rounds.after_write()
+
+    def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
+        """Set the values of entries and restart their time to live."""
+        for entry, value in zip(entries, values, strict=True):
+            self.put(entry, value)
 
     def remove(self, entry: Any) -> None:
         """Remove an entry if it exists."""

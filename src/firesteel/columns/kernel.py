@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,6 +19,9 @@ class StateTable(Protocol):
 
     def put(self, entry: Any, value: Any) -> None:
         """Set a value. Call it also after changing a value in place, so that the change is recorded."""
+
+    def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
+        """Set the values of entries."""
 
     def remove(self, entry: Any) -> None:
         """Remove an entry if it exists."""

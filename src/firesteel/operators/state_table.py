@@ -6,7 +6,7 @@ An entry is the key, or `(key, namespace)` in states that are kept per window. T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from typing import Any, Protocol
 
 from firesteel.operators.disk_store import DiskDict
@@ -111,6 +111,11 @@ class StateTable(DirtyEntries):
         self.data[entry] = value
         self.dirty.append(entry)
 
+    def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
+        """Set the values of entries."""
+        self.data.update(zip(entries, values, strict=True))
+        self.dirty.extend(entries)
+
     def remove(self, entry: Any) -> None:
         """Remove an entry if it is present."""
         if entry in self.data:
@@ -164,3 +169,7 @@ class _DirtyOnDisk(list[Any]):
     def append(self, entry: Any) -> None:
         super().append(entry)
         self._data.touched(entry)
+
+    def extend(self, entries: Iterable[Any]) -> None:
+        for entry in entries:
+            self.append(entry)

@@ -61,6 +61,7 @@ class _Grouping(Kernel):
 
     def __init__(self, plan: GroupAggregateFactory) -> None:
         self._plan = plan
+        self._vectors: GroupVectors | None = None
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
@@ -95,7 +96,6 @@ class GroupAggregate(_Grouping):
         plan = self._plan
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._calls = vector_calls(plan.calls, plan.input_types, plan.retracts)
-        self._vectors: GroupVectors | None = None
         self._gathered: GatheredGroups | None = None
         if self._calls is not None and all(can_factorize(kind) for kind in self._types[: len(plan.keys)]):
             types = self._types[: len(plan.keys)]
@@ -104,7 +104,14 @@ class GroupAggregate(_Grouping):
                     self._gathered = GatheredGroups(plan.keys, self._calls, types, self._aggregates.new())
                 return
             self._vectors = GroupVectors(
-                plan.keys, self._calls, types, self._table, self._aggregates.new, self._keys, plan.retracts
+                plan.keys,
+                self._calls,
+                types,
+                self._table,
+                self._aggregates.new,
+                self._keys,
+                plan.retracts,
+                not (context.is_state_on_disk or context.state_ttl_ms),
             )
 
     def process(self, index: int, batch: ColumnBatch) -> None:
@@ -127,9 +134,15 @@ class GroupAggregate(_Grouping):
             return False
         changes = self._vectors.change(batch)
         if changes is None:
+            self._vectors.reset()
             return False
         self.context.emit(changes)
         return True
+
+    def flush(self) -> None:
+        """Write the groups that have changed to the table."""
+        if self._vectors is not None:
+            self._vectors.flush()
 
     def _process_rows(self, batch: ColumnBatch) -> None:
         update = self._change if self.context.is_streaming else self._gather

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import StateTable
+from firesteel.columns.kernels.group_store import GroupStore
 from firesteel.columns.kernels.row_groups import Array, RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
@@ -64,6 +65,7 @@ class GroupVectors:
         empty: Returns the accumulators of a group without rows.
         keys_of: Returns the table entries and the key values of the rows of a batch.
         retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
+        writes_late: Whether the table gets changes only by `flush`, instead of after each batch.
     """
 
     def __init__(
@@ -75,12 +77,13 @@ class GroupVectors:
         empty: Callable[[], list[Any]],
         keys_of: Callable[[ColumnBatch], tuple[list[Any], list[Any]]],
         retracts: bool = False,
+        writes_late: bool = False,
     ) -> None:
         self._keys = keys
         self._calls = calls
         self._types = types
-        self._table = table
-        self._empty = empty()
+        self._store = GroupStore(calls, table, empty())
+        self._writes_late = writes_late
         self._keys_of = keys_of
         self._retracts = retracts
 
@@ -93,7 +96,7 @@ class GroupVectors:
         found = self._find(batch)
         if found is None:
             return None
-        groups, entries, states, before, values = found
+        groups, numbers = found
         timeline = Timeline(groups)
         signs = self._signs(batch)
         fields = [
@@ -101,26 +104,26 @@ class GroupVectors:
                 timeline.accumulate(function, first, contribution if signs is None else contribution * signs)
                 for function, first, contribution in zip(call.functions, parts, call.contributions(batch), strict=True)
             ]
-            for call, parts in zip(self._calls, before, strict=True)
+            for call, parts in zip(self._calls, self._store.fields(numbers), strict=True)
         ]
-        numbers = np.fromiter((0 if state is None else state[0] for state in states), np.int64, groups.count)
-        counts = timeline.accumulate(np.add, numbers, np.ones(batch.length, np.int64) if signs is None else signs)
+        rows = np.ones(batch.length, np.int64) if signs is None else signs
+        counts = timeline.accumulate(np.add, self._store.counts(numbers), rows)
         if signs is not None and not self._is_regular(counts, fields):
             return None
         ends = timeline.starts + groups.sizes
-        after = store(self._calls, [[part[ends] for part in parts] for parts in fields], groups.count)
-        put, remove = self._table.put, self._table.remove
-        sizes = counts[ends].tolist()
-        for entry, state, accumulators, value, size in zip(entries, states, after, values, sizes, strict=True):
-            if not size:
-                remove(entry)
-            elif state is None:
-                put(entry, [size, accumulators, value])
-            else:
-                state[0] = size
-                state[1] = accumulators
-                put(entry, state)
+        self._store.update(numbers, counts[ends], [[part[ends] for part in parts] for parts in fields])
+        if not self._writes_late:
+            self.reset()
         return self._changelog(batch, timeline, fields, counts)
+
+    def flush(self) -> None:
+        """Write the groups that have changed to the table."""
+        self._store.flush()
+
+    def reset(self) -> None:
+        """Write changes to the table and read from it again, because others read and write it."""
+        self._store.flush()
+        self._store.clear()
 
     @staticmethod
     def _signs(batch: ColumnBatch) -> Array | None:
@@ -141,16 +144,14 @@ class GroupVectors:
         return not any(part[gone].any() for parts in fields for part in parts)
 
     def _find(self, batch: ColumnBatch) -> Any:
-        """Return the groups of a batch: their entries, states (None if new), accumulators and key values."""
+        """Return the groups of a batch and their numbers in the store."""
         if not covers(self._calls, batch, self._retracts):
             return None
         groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
         first = batch if groups.count == batch.length else batch.take(groups.first_rows())
         entries, values = self._keys_of(first)
-        states = list(map(self._table.data.get, entries))
-        empty = self._empty
-        fields = load(self._calls, [empty if state is None else state[1] for state in states])
-        return None if fields is None else (groups, entries, states, fields, values)
+        numbers = self._store.find(entries, values)
+        return None if numbers is None else (groups, numbers)
 
     def _changelog(
         self, batch: ColumnBatch, timeline: Timeline, fields: Sequence[Fields], counts: Array
