@@ -112,6 +112,17 @@ def test_equal_subplans_run_once_unless_they_are_random(tables):
     assert projections(random, random) == 2
 
 
+def test_the_execution_plan_shows_a_reused_part_once(tables):
+    text = tables.sql_query("SELECT l.b.x FROM t AS l JOIN t AS r ON l.k = r.k WHERE r.b.y = 'a'").explain()
+    plan = text[text.index("== Optimized Execution Plan ==") :]
+    assert plan.count("TableSourceScan(") == 1
+    assert (
+        plan.index("WatermarkAssigner(rowtime=[at]") < plan.index("(reuse_id=[1])") < plan.index("+- TableSourceScan")
+    )
+    assert plan.rstrip().endswith("+- Reused(reference_id=[1])")
+    assert text.count("TableSourceScan(") == 5  # other sections show both
+
+
 def test_the_option_turns_reuse_off(tables):
     queries = [tables.sql_query(f"SELECT {field} FROM t")._node for field in ("a.x", "b.x")]
 
