@@ -1,10 +1,15 @@
 import datetime
+import re
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
+from firesteel.table.connectors.formats import json as json_format
 from firesteel.table.connectors.formats.base import Columns, make_format
 from firesteel.table.connectors.options import Options
 from firesteel.table.errors import ValidationException
@@ -54,6 +59,30 @@ def test_nested_json_by_columns_and_by_records_agree(record):
 )
 def test_json_that_arrow_might_read_otherwise_is_read_by_records(record):
     assert format_of("json", NESTED)._decode_columns(record) is None
+
+
+TIMES = st.text("0129-: .T\n", max_size=27) | st.sampled_from(
+    ["2024-01-02 03:04:05", "2024-01-02 03:04:05.6", "2024-01-02 03:04:05.678", "2024-01-02 03:04:05.678901"]
+)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.none() | TIMES, max_size=4) | st.tuples(TIMES, st.integers(1, 5)).map(lambda t: [t[0]] * t[1]),
+    st.integers(0, 2),
+    st.integers(0, 25),
+    st.sampled_from("09 x-.é"),
+)
+def test_the_form_of_times_is_that_of_the_pattern(texts, skipped, place, other):
+    changed = [text and text[:place] + other + text[place + 1 :] for text in texts]
+    for found in (texts, changed, texts + changed):
+        array = pa.array(found, pa.string()).slice(min(skipped, len(found)))
+        wanted = all(
+            re.match(json_format._SQL_TIMESTAMP, text) and text[-1] != "\n"
+            for text in found[skipped:]
+            if text is not None
+        )
+        assert json_format.has_form(array, "0000-00-00 00:00:00.000000", json_format._SQL_TIMESTAMP) == wanted
 
 
 def test_csv_by_columns_and_by_records_agree():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
@@ -121,7 +123,7 @@ class JsonFormat(Format):
 
     def _dates(self, texts: pa.Array) -> pa.Array | None:
         """Return dates, None where a text has another form."""
-        if pc.all(pc.match_substring_regex(texts, _DATE)).as_py() is False:
+        if not has_form(texts, "0000-00-00", _DATE):
             return None
         try:
             return texts.cast(pa.date32())
@@ -131,7 +133,8 @@ class JsonFormat(Format):
     def _timestamps(self, texts: pa.Array, kind: t.TimestampType) -> pa.Array | None:
         """Return timestamps, None where a text has another form."""
         pattern = _ISO_TIMESTAMP if self._is_iso else _SQL_TIMESTAMP
-        if pc.all(pc.match_substring_regex(texts, pattern)).as_py() is False:
+        form = "0000-00-00T00:00:00.000000" if self._is_iso else "0000-00-00 00:00:00.000000"
+        if not has_form(texts, form, pattern):
             return None
         try:
             found = texts.cast(pa.timestamp("us"))
@@ -212,6 +215,32 @@ def _text_type(kind: t.DataType) -> pa.DataType:
 
 def _object(pairs: Any) -> bytes:
     return ("{" + ",".join(f"{name}:{text}" for name, text in pairs) + "}").encode()
+
+
+def has_form(texts: pa.Array, form: str, pattern: str) -> bool:
+    """Return whether all texts match a pattern.
+
+    Args:
+        texts: The texts; NULL matches.
+        form: The longest text that matches, with 0 for each digit. Shorter texts match if they begin like it and also
+            match the pattern.
+        pattern: A regular expression, much slower than a comparison of bytes.
+    """
+    if texts.null_count:
+        texts = texts.drop_null()
+    count = len(texts)
+    if not count:
+        return True
+    offsets = np.frombuffer(texts.buffers()[1], np.int32, count + 1, texts.offset * 4)
+    length = int(offsets[1] - offsets[0])
+    example = form[:length]
+    if (np.diff(offsets) != length).any() or re.match(pattern, example) is None or len(example) < length:
+        return pc.all(pc.match_substring_regex(texts, pattern)).as_py() is True
+    found = np.frombuffer(texts.buffers()[2], np.uint8)[offsets[0] : offsets[-1]].reshape(count, length)
+    expected = np.frombuffer(example.encode(), np.uint8)
+    is_digit = expected == ord("0")
+    digits = found[:, is_digit] - np.uint8(ord("0"))  # other characters wrap to more than 9
+    return bool((digits <= 9).all() and (found[:, ~is_digit] == expected[~is_digit]).all())
 
 
 def _one(column: Any) -> pa.Array:
