@@ -94,7 +94,7 @@ class LoopWatchdog:
 
     @contextmanager
     def _excuse(self) -> Iterator[None]:
-        """Do not count what is computed in the block; blocks in it are a part of it."""
+        """Exclude the time spent in the block, including nested blocks."""
         before_ms, excused_ms = time.thread_time() * 1000, getattr(self._thread, "excused_ms", 0.0)
         try:
             yield

@@ -126,7 +126,7 @@ class FaultyCluster:
         return True
 
     def hit(self, fault: str) -> float:
-        """Let a fault happen: the seconds until what is written then is committed.
+        """Inject a fault and return the seconds until records written afterwards are committed.
 
         Raises:
             AssertionError: it was not in time, or not once.
@@ -251,7 +251,7 @@ def _last_change(job_manager: JobManager) -> str:
 
 
 def was_wrong(hits: int, seed: int) -> bool:
-    """Whether a cluster that was hit so often did not do what it should, told with each hit; its logs are kept then."""
+    """Run faults on a cluster, print each, and return whether a check failed; the logs of a failed run are kept."""
     random.seed(seed)
     directory = tempfile.mkdtemp(prefix="cluster-faults-")
     cluster = FaultyCluster(Path(directory), has_executors=True)

@@ -62,7 +62,7 @@ VALUES = (
 
 @pytest.fixture(scope="module")
 def gateway_classes(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A class path with what PyFlink leaves out of Flink's distribution."""
+    """A class path with the parts of Flink's distribution that PyFlink omits."""
     if list((FLINK_HOME / "opt").glob("flink-sql-gateway-*.jar")):
         return ""
     if shutil.which("javac") is None:
@@ -127,7 +127,7 @@ class Terminal:
         self._seen = ""
 
     def wait_for(self, expected: str) -> str:
-        """Read until a text appears, and return what was read since the last such call."""
+        """Read until a text appears and return the output since the last call."""
         deadline = time.monotonic() + WAIT_S
         while expected not in plain(self._seen):
             assert time.monotonic() < deadline, f"no {expected!r} in {plain(self._seen)[-3000:]}"

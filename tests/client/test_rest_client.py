@@ -17,7 +17,7 @@ from firesteel.spark.collect_buffers import CollectRequest
 
 
 class Server(HTTPServer):
-    """Notes what it is asked and answers `{}`, or redirects to another address."""
+    """Records requests and answers `{}`, or redirects to another address."""
 
     redirect: str | None = None
 

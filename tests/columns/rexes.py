@@ -22,7 +22,7 @@ def lit(value, text):
 
 
 def call(name, *operands):
-    """A typed call as the planner makes it: with operands cast to what the function takes."""
+    """Return a typed call as the planner creates it, with operands cast to the parameter types."""
     casts, result = find_function(name).resolve([operand.type for operand in operands], operands)
     typed = [o if o.type.same_as(c) else cast(o, c) for o, c in zip(operands, casts, strict=True)]
     return Call(name, tuple(typed), result)

@@ -29,7 +29,7 @@ from firesteel.datastream.window import (
 
 
 class State:
-    """One value that reduces what is added."""
+    """A state of one value that reduces added values."""
 
     def __init__(self, reduce):
         self._reduce = reduce

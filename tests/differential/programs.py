@@ -159,7 +159,7 @@ STRATEGY = WatermarkStrategy.no_watermarks().with_timestamp_assigner(NumberAsTim
 
 
 class Touch(MapFunction):
-    """Changes what it gets."""
+    """Changes its input."""
 
     def __init__(self, mark: str) -> None:
         self.mark = mark
@@ -170,7 +170,7 @@ class Touch(MapFunction):
 
 
 class TouchLater(MapFunction):
-    """Changes what it gave before."""
+    """Changes its former results."""
 
     def __init__(self) -> None:
         self.last: Any = None
@@ -207,7 +207,7 @@ def retaining() -> Callable[[Any], Any]:
 
 
 def with_default(value: Any, seen: list[Any] = []) -> Any:  # noqa: B006
-    """Keeps what it got in the list that is its default."""
+    """Keeps its input in a mutable default argument."""
     if seen:
         seen.pop()[2].append("in the default")
     seen += [value]
@@ -215,7 +215,7 @@ def with_default(value: Any, seen: list[Any] = []) -> Any:  # noqa: B006
 
 
 class Drop(FilterFunction):
-    """Changes what it let pass before."""
+    """Changes elements that it passed on before."""
 
     def __init__(self) -> None:
         self.last: Any = None
@@ -263,7 +263,7 @@ class Aside(ProcessFunction):
 
 
 class Seen(KeyedProcessFunction):
-    """Changes what it read from state and what it wrote; keeps only some of it."""
+    """Changes values read from and written to state, and writes only some of them back."""
 
     def open(self, runtime_context: Any) -> None:
         self.seen = runtime_context.get_state(ValueStateDescriptor("seen", ANY))

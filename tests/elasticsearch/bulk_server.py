@@ -21,7 +21,7 @@ TAGLINE = "You Know, for Search"
 
 @dataclass
 class Cluster:
-    """Documents by index and id, and what the next requests meet.
+    """Documents by index and id, and faults of the next requests.
 
     Attributes:
         indices: index -> id -> document.

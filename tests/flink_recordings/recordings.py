@@ -15,7 +15,7 @@ TABLE_PROGRAMS = DIRECTORY / "tables" / "programs"
 
 @cache
 def recorded_graphs(program: str) -> dict[str, Any]:
-    """Return what Flink built from a program of `graphs/programs`, by view."""
+    """Return the graphs that Flink built from a program of `graphs/programs`, by view."""
     return _packed(f"graphs/recorded/{program}.json.gz")
 
 
@@ -25,7 +25,7 @@ def recorded_surface(name: str) -> list[dict[str, Any]]:
 
 
 def recorded_table_results(program: str) -> dict[str, Any]:
-    """Return what PyFlink gave for a program of `tables/programs`, by mode."""
+    """Return PyFlink's results of a program of `tables/programs`, by mode."""
     return json.loads((DIRECTORY / "tables" / "golden" / f"{program}.json").read_text())["modes"]
 
 

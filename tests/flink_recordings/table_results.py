@@ -29,7 +29,7 @@ def as_text(value: Any) -> str:
 
 
 def encoded(value: Any) -> Any:
-    """Return a value as JSON, without loss for what Flink's types become in Python."""
+    """Return a value as JSON without loss for the Python values of Flink's types."""
     if hasattr(value, "tolist"):  # NumPy
         return encoded(value.tolist())
     for kind, encode in ENCODINGS:
@@ -96,7 +96,7 @@ def schema_of(table: Any) -> list[list[str]] | None:
 
 
 class TableProgram:
-    """A recorded program; its upper-case names say how to run it and what may vary.
+    """A recorded program; its upper-case names define how it is run and which results may vary.
 
     Args:
         name: The file's name without `.py`.

@@ -46,7 +46,7 @@ def test_a_program_gives_pyflinks_results(
 
 
 def comparable(item: dict[str, Any], program: TableProgram) -> dict[str, Any]:
-    """Return what counts of a result; CHANGELOG of the program says whether changes count, and their order."""
+    """Return the compared part of a result; CHANGELOG of the program defines how changes are compared."""
     found = {key: value for key, value in item.items() if key in ("value", "final", "schema")}
     if item.get("schema"):
         found["schema"] = [[name, " ".join(kind.split())] for name, kind in item["schema"]]

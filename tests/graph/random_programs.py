@@ -66,7 +66,7 @@ from pyflink.datastream.window import (
 
 
 def _function(base: type, *methods: str) -> Any:
-    """An object of a function class; graphs do not depend on what its methods do."""
+    """An object of a function class; graphs do not depend on its methods."""
     return type(base.__name__, (base,), dict.fromkeys(methods, lambda *arguments: None))()
 
 

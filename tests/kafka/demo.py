@@ -13,7 +13,7 @@ PAYMENTS = ["anna 12.50", "bert 3.00", "anna -2.25", "carl 100", "bert 0.50"]
 
 
 def run_example(broker: Broker, name: str, *options: str) -> str:
-    """Run an example to the end of its topics, and return what it wrote to standard output."""
+    """Run an example to the end of its topics and return its standard output."""
     program = [str(EXAMPLES / name), "--bootstrap-servers", broker.servers, "--bounded", *options]
     command = [sys.executable, "-c", "from firesteel.cli import main; main()", "run", "--quiet", *program]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -28,7 +28,7 @@ def count_words(broker: Broker, lines: list[str]) -> str:
 
 
 def balances(broker: Broker) -> list[str]:
-    """Run the balances over `PAYMENTS`, and return what a reader of committed records finds."""
+    """Run the balances over `PAYMENTS` and return the committed records."""
     payments, topic = broker.topic(), broker.topic()
     broker.write(payments, PAYMENTS)
     run_example(broker, "kafka_exactly_once.py", "--payments", payments, "--balances", topic)

@@ -46,7 +46,7 @@ def run(broker: Broker, case: Case, directory: Path, pauses: bool) -> Outcome:
 
 @contextlib.contextmanager
 def _repeating(call: Callable[[], None], pause_s: float) -> Iterator[None]:
-    """Call something again and again in a thread; what it raises is raised in the end."""
+    """Call a function repeatedly in a thread; its error is raised at the end."""
     stopping = threading.Event()
 
     def repeat() -> None:

@@ -224,7 +224,7 @@ def test_latest_leaves_out_closed_shards(amazon: Amazon) -> None:
 
 
 class OldStream:
-    """A shard with a record a second for an hour; notes what was asked for."""
+    """A shard with one record per second for an hour; records the requests."""
 
     def __init__(self, name: str, properties: Any) -> None:
         self.name = name

@@ -79,7 +79,7 @@ class Run:
 
 
 def files(*names: str) -> list[str]:
-    """The names of the files of both slots, and of what else is in the store."""
+    """Return the names of the files of both slots, and of all other objects in the store."""
     both = [f"job/versions-1/0/{slot}/{name}" for slot in (0, 1) for name in names if "/" not in name]
     return sorted(["job/_job", *both, *(f"job/{name}" for name in names if "/" in name)])
 

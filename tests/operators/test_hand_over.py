@@ -255,7 +255,7 @@ def test_results_before_a_failure_are_emitted_with_their_timestamps(make: Any, t
 
 
 class Spoiling(TimestampAssigner, Trigger):  # type: ignore[type-arg]
-    """Changes what it was shown before."""
+    """Changes former elements."""
 
     def __init__(self) -> None:
         self.last: list[Any] = []

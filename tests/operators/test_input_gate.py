@@ -12,7 +12,7 @@ OTHER_INPUT = (1, 0)
 
 
 class Head(Operator):
-    """Writes down what reaches it."""
+    """Records its input."""
 
     def __init__(self) -> None:
         super().__init__("head", TaskInfo("j", "v", "v", 0, 1, 128, 0, False, {}), Output())

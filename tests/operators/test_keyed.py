@@ -159,7 +159,7 @@ def test_emitted_values_do_not_change_with_the_state() -> None:
 
 
 class PutAll(KeyedProcessFunction):
-    """Puts what it is given into a map, which may live for a limited time."""
+    """Puts its input into a map state, optionally with a time to live."""
 
     def __init__(self, limited: bool) -> None:
         self.descriptor = MapStateDescriptor("map", Types.STRING(), Types.INT())
@@ -235,7 +235,7 @@ def test_keyed_flat_map_may_return_none() -> None:
 
 
 class Timers(KeyedProcessFunction):
-    """An element is `(key, what, timestamp)`."""
+    """Processes elements `(key, action, timestamp)`."""
 
     def process_element(self, value: Any, ctx: Any) -> Any:
         _, what, timestamp = value

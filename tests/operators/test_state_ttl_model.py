@@ -31,7 +31,7 @@ CLEANUPS = {
 
 
 class All(KeyedProcessFunction):
-    """An element is `(key, what, number)`: one access to one of four states."""
+    """Processes elements `(key, action, number)`: one access to one of four states."""
 
     def __init__(self, cleanup: str, renews: bool) -> None:
         ttl = CLEANUPS[cleanup](StateTtlConfig.new_builder(Time.milliseconds(TTL)))

@@ -239,7 +239,7 @@ def test_restored_keyed_broadcast_has_its_rules_and_counts() -> None:
 
 
 class Rules(BroadcastProcessFunction):
-    """Puts, or removes where it is negative, what comes as rules; tells all of them for each element."""
+    """Adds rules, or removes them if they are negative, and emits all rules for each element."""
 
     def process_element(self, value: Any, ctx: Any) -> Any:
         yield sorted(ctx.get_broadcast_state(ALL).items())

@@ -90,7 +90,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 class OnState(KeyedProcessFunction):
-    """An element is `(key, what to do to the state)`."""
+    """Processes elements `(key, access to the state)`."""
 
     def __init__(self, descriptor: StateDescriptor) -> None:
         self.descriptor = descriptor
@@ -103,7 +103,7 @@ class OnState(KeyedProcessFunction):
 
 
 def builder() -> StateTtlConfig.Builder:
-    """Nothing but reads and what a test asks for removes expired values."""
+    """Only reads and explicit cleanups remove expired values."""
     return StateTtlConfig.new_builder(Time.milliseconds(TTL)).disable_cleanup_in_background()
 
 

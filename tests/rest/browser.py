@@ -12,7 +12,7 @@ import aiohttp
 
 
 class Browser:
-    """One page of a headless Chromium; `errors` has what it complained about."""
+    """One page of a headless Chromium; `errors` contains its console errors."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -268,7 +268,7 @@ class Client:
 
 
 class Cluster:
-    """All processes, and what is true of them whatever they think.
+    """All processes, and their actual state.
 
     Args:
         random_: Decides everything that is left to chance.

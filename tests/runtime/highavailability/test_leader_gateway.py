@@ -23,7 +23,7 @@ class Leader(RpcEndpoint):
 
 
 class Retrieval:
-    """Tells what the test says."""
+    """Reports the leaders that the test sets."""
 
     listener: Any = None
 

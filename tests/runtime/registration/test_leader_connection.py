@@ -41,7 +41,7 @@ class Retrieval:
 
 
 class Member:
-    """An endpoint that is to be registered, and what it hears."""
+    """An endpoint to register, which records its notifications."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock

@@ -20,7 +20,7 @@ OPTIONS = RegistrationOptions(initial_timeout_s=1, max_timeout_s=4, error_delay_
 
 
 class Leader:
-    """Answers registrations with what the test lists; None: never."""
+    """Answers registrations with the listed answers; None means no answer."""
 
     def __init__(self, clock: ManualClock, *answers: Any) -> None:
         self.clock = clock

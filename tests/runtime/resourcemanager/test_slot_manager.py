@@ -36,7 +36,7 @@ def report(*allocations: str | None, profile: ResourceProfile = ANY) -> SlotRepo
 
 
 def started(worker_slot: ResourceProfile | None = None, slots_per_worker: int = 1, **options: object) -> SlotManager:
-    """A manager that can obtain workers if `worker_slot` says what they offer."""
+    """A manager that can obtain workers if `worker_slot` is the profile of their slots."""
     manager = SlotManager(SlotManagerOptions(worker_slot, slots_per_worker, **options))  # type: ignore[arg-type]
     manager.start()
     return manager

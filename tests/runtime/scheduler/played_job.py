@@ -101,12 +101,12 @@ class PlayedJob:
         self.report(ExecutionState.FAILED, name, failure=failure)
 
     def end_cancelled(self) -> None:
-        """The TaskExecutors report that what was being cancelled is."""
+        """Report all cancelling tasks as cancelled."""
         cancelling = [e.attempt_id for e in self.graph.executions if e.state is ExecutionState.CANCELING]
         self.report(ExecutionState.CANCELED, *map(self.name_of, cancelling))
 
     def restart(self) -> None:
-        """The delay of the restart decided last is over, and all that was being cancelled is."""
+        """End the delay of the last restart, and report all cancelling tasks as cancelled."""
         self.end_cancelled()
         self.follow(self.scheduler.restart_due(self.restarts[-1]))
 

@@ -22,7 +22,7 @@ BAD = TaskFailure("ValueError: bad", vertex_id=an_id("a"), subtask_index=0)
 
 
 def run_up(scheduler: Scheduler, actions: Actions) -> Actions:
-    """Give what is asked for its slots and let it run; what follows."""
+    """Fulfil the slot requests of a job, run it, and return the next actions."""
     found: Actions = []
     for request in [one for action in actions if isinstance(action, RequestSlots) for one in action.requests]:
         allocated = AllocatedSlot(f"alloc-{request.shared_slot}", "tm", 0, "address")
