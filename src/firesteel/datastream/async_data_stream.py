@@ -67,6 +67,14 @@ class AsyncDataStream:
     ) -> DataStream[R]:
         """Apply an asynchronous function as `unordered_wait` does, with retries within `timeout`.
 
+        Args:
+            data_stream: The input.
+            async_function: Called for each element.
+            timeout: Limit for one element, including all retries.
+            async_retry_strategy: Decides when an element is retried, and the delays between the attempts.
+            capacity: The number of elements in progress at which the input waits.
+            output_type: The type of the results; pickled objects by default.
+
         Raises:
             ValueError: `timeout` or `capacity` is not positive.
         """
@@ -104,6 +112,14 @@ class AsyncDataStream:
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
         """Apply an asynchronous function as `ordered_wait` does, with retries within `timeout`.
+
+        Args:
+            data_stream: The input.
+            async_function: Called for each element.
+            timeout: Limit for one element, including all retries.
+            async_retry_strategy: Decides when an element is retried, and the delays between the attempts.
+            capacity: The number of elements in progress at which the input waits.
+            output_type: The type of the results; pickled objects by default.
 
         Raises:
             ValueError: `timeout` or `capacity` is not positive.

@@ -228,7 +228,14 @@ def to_timestamp_ltz(*args: Any) -> Expression[Any]:
 def temporal_overlaps(
     left_time_point: Any, left_temporal: Any, right_time_point: Any, right_temporal: Any
 ) -> Expression[Any]:
-    """Return whether two periods overlap; the end of each is a point in time or an interval."""
+    """Return whether two periods overlap.
+
+    Args:
+        left_time_point: The start of the first period.
+        left_temporal: Its end, or its length as an interval.
+        right_time_point: The start of the second period.
+        right_temporal: Its end, or its length as an interval.
+    """
     return _call("OVERLAPS", left_time_point, left_temporal, right_time_point, right_temporal)
 
 
@@ -249,6 +256,11 @@ def date_format(timestamp: Any, format: Any) -> Expression[Any]:
 def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2: Any) -> Expression[Any]:
     """Return the number of whole units between two points in time.
 
+    Args:
+        time_point_unit: The unit.
+        time_point1: The earlier time for a positive result.
+        time_point2: The later one.
+
     Example:
         >>> from firesteel.table.expression import TimePointUnit
         >>> table_env = StreamTableEnvironment.create(env)
@@ -262,7 +274,13 @@ def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2
 
 
 def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[Any]:
-    """Convert a local time, as a string `yyyy-MM-dd HH:mm:ss`, from one time zone to another."""
+    """Convert a local time from one time zone to another.
+
+    Args:
+        date_str: The time as a string `yyyy-MM-dd HH:mm:ss`.
+        tz_from: Its time zone, such as `America/Los_Angeles` or `GMT+03:00`.
+        tz_to: The time zone of the result, a string of the same format.
+    """
     return _call("CONVERT_TZ", date_str, tz_from, tz_to)
 
 
@@ -442,12 +460,23 @@ def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expressio
 
 
 def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expression[Any]:
-    """Return a JSON object of the keys and values of a group's rows."""
+    """Return a JSON object of the keys and values of a group's rows.
+
+    Args:
+        on_null: Whether a NULL value becomes `null` or leaves out its key.
+        key_expr: The key, a string that is not NULL.
+        value_expr: The value.
+    """
     return _json("JSON_OBJECTAGG", (key_expr, value_expr), on_null)
 
 
 def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression[Any]:
-    """Return a JSON array of the values of a group's rows."""
+    """Return a JSON array of the values of a group's rows.
+
+    Args:
+        on_null: Whether a NULL value becomes `null` or is left out.
+        item_expr: The value.
+    """
     return _json("JSON_ARRAYAGG", (item_expr,), on_null)
 
 

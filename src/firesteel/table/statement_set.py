@@ -57,7 +57,13 @@ class StatementSet:
     def add_insert(
         self, target_path_or_descriptor: str | TableDescriptor, table: Any, overwrite: bool = False
     ) -> StatementSet:
-        """Add a table and where its rows are written to."""
+        """Add a table and where its rows are written to.
+
+        Args:
+            target_path_or_descriptor: The path of a table in the catalog, or the description of a new one.
+            table: The table whose rows are written.
+            overwrite: Whether existing rows are replaced, if the connector supports it.
+        """
         return self.add(self._t_env._pipeline(table, target_path_or_descriptor, overwrite))
 
     def explain(self, *extra_details: int) -> str:

@@ -210,7 +210,13 @@ class DataTypes:
 
     @staticmethod
     def FIELD(name: str, data_type: DataType, description: str | None = None) -> RowField:
-        """Return a field of a row type."""
+        """Return a field of a row type, for `ROW`.
+
+        Args:
+            name: Its name.
+            data_type: Its type.
+            description: A comment, which has no effect on the type.
+        """
         return RowField(name, data_type, description)
 
     @staticmethod

@@ -48,6 +48,11 @@ class OrcBulkWriters:
         Differences to PyFlink: the type is a `Types.ROW_NAMED` instead of a `DataTypes.ROW`, the only supported
         properties are `orc.compress` and `orc.stripe.size`, and `hadoop_config` has no effect.
 
+        Args:
+            row_type: Names and types of the fields.
+            writer_properties: Properties of the writer.
+            hadoop_config: Has no effect.
+
         Raises:
             TypeError: `row_type` is not a row type.
             ValueError: a property is unknown or has an invalid value.

@@ -141,6 +141,11 @@ class ParquetBulkWriters:
         effect, and timestamps are written without a time zone, regardless of `utc_timestamp`. Decimals have 38 digits,
         18 of them after the decimal point.
 
+        Args:
+            row_type: Names and types of the fields.
+            hadoop_config: Has no effect.
+            utc_timestamp: Has no effect.
+
         Raises:
             TypeError: `row_type` is not a row type.
 
