@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
-import sys
 from dataclasses import replace
 
 import pyarrow as pa
@@ -26,6 +24,7 @@ from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state_backend import KeyedStateBackend
+from tests.columns.counting import calls_made
 from tests.columns.rexes import call, column
 
 GROUPS = 8
@@ -205,17 +204,6 @@ def test_segments_of_small_batches_are_merged():
     assert sum(rows.length for rows in table.values()) == 3000
     assert len(table) < 15
     assert max(rows.length for rows in table.values()) < 2 * row_log._FULL
-
-
-def calls_made(action):
-    """How many functions an action calls, of Python and of C."""
-    counter = itertools.count()
-    sys.setprofile(lambda frame, event, argument: next(counter) if event.endswith("call") else None)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return next(counter)
 
 
 def many(length):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +25,7 @@ from firesteel.columns.rows import batch_of, kinds_list, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state_backend import KeyedStateBackend
+from tests.columns.counting import calls_made
 
 TYPES = [
     parse_type(text)
@@ -365,17 +364,6 @@ def many(length):
         ),
         length,
     )
-
-
-def calls_made(action):
-    """How many functions an action calls, of Python and of C."""
-    counter = itertools.count()
-    sys.setprofile(lambda frame, event, argument: next(counter) if event.endswith("call") else None)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return next(counter)
 
 
 @pytest.mark.parametrize("is_streaming", [True, False])
