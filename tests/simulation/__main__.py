@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import time
@@ -22,6 +23,7 @@ def main() -> int:
     )
     parser.add_argument("--stop", action="store_true", help="stop at the first failing seed")
     options = parser.parse_args()
+    gc.freeze()  # Seeds collect garbage, and need not look at what was imported.
     sys.unraisablehook = lambda _: None  # `finally` blocks of processes that were killed
     failed, steps, start, seed = [], 0, time.perf_counter(), options.first
     while not options.seeds or seed < options.first + options.seeds:

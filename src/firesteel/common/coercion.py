@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from firesteel.common.compiled_source import run_source
 from firesteel.common.ownership import IMMUTABLE, IS_IMMUTABLE, own
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
@@ -79,7 +80,7 @@ def coerce_all(values):
     return [v if {check} else coerce(v) for v in remaining]
 """
     scope: dict[str, Any] = {"coerce": coerce, "immutable": IMMUTABLE}
-    exec(compile(source, f"{__file__}:compiled", "exec"), scope)
+    run_source(source, scope, __file__)
     return scope["coerce_all"]  # type: ignore[no-any-return]
 
 
@@ -375,7 +376,7 @@ def coerce(v):
                 pass
     return slow(v)
 """
-    exec(compile(source, f"{__file__}:compiled", "exec"), scope)
+    run_source(source, scope, __file__)
     return scope["coerce"]  # type: ignore[no-any-return]
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
-from types import CodeType
 from typing import Any
 
+from firesteel.common.compiled_source import run_source
 from firesteel.common.ownership import IMMUTABLE
 from firesteel.datastream.output_tag import OutputTag
 from firesteel.operators.operator import Output, Timestamps
@@ -143,15 +142,10 @@ def collect(results, timestamp):
                 self._output.hand_on_side(tag, part.values, _without_nones(part.timestamps))
 
 
-@cache
-def _code(source: str) -> CodeType:
-    return compile(source, f"{__file__}:compiled", "exec")
-
-
 def compiled(source: str, scope: dict[str, Any], name: str) -> Any:
     """Return a function defined by source text; `errors.in_hand` recognises its frames as framework code."""
     names = dict(scope)
-    exec(_code(source), names)
+    run_source(source, names, __file__)
     return names[name]
 
 

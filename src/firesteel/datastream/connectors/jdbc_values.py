@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from firesteel.common.coercion import coercer, fits
+from firesteel.common.compiled_source import run_source
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -50,7 +51,7 @@ def make_all(rows):
     return [make(names, v) if {fits(TupleTypeInfo(list(fields)), "v")} else slow(v) for v in rows]
 """
     scope: dict[str, Any] = {"make": _made_row, "names": names, "slow": slow}
-    exec(compile(source, f"{__file__}:compiled", "exec"), scope)
+    run_source(source, scope, __file__)
 
     def convert_rows(rows: list[Any]) -> list[Any]:
         if rows and len(rows[0]) != len(fields):

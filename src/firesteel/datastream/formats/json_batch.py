@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from firesteel.common.coercion import fits
+from firesteel.common.compiled_source import run_source
 from firesteel.common.ownership import IMMUTABLE
 from firesteel.common.typeinfo import BasicTypeInfo, ElementTypeInfo, MapTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row, RowKind
@@ -100,5 +101,5 @@ def rows(parsed):
         append(row)
     return result
 """
-    exec(compile(source, f"{__file__}:compiled", "exec"), scope)
+    run_source(source, scope, __file__)
     return scope["rows"]  # type: ignore[no-any-return]
