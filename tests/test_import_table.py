@@ -148,6 +148,7 @@ def test_packages_do_not_import_heavy_libraries(package: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_modules_form_no_cycle() -> None:
     arrows: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):

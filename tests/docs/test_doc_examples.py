@@ -159,6 +159,7 @@ def test_examples_run(example: Example, tmp_path: Path, monkeypatch: pytest.Monk
     assert not report, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", parameters(in_own_process=True))
 def test_examples_run_in_their_own_process(example: Example) -> None:
     program = (

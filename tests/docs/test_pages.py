@@ -148,6 +148,7 @@ def documented_messages() -> list[str]:
     return [heading for heading in HEADING.findall(text) if not heading.startswith("A window")]
 
 
+@pytest.mark.slow
 def test_each_documented_message_is_in_the_sources() -> None:
     sources = messages_of_the_sources()
     messages = documented_messages()

@@ -32,6 +32,7 @@ def test_a_chain_may_exceed_the_recursion_limit():
     assert vertex.description.splitlines()[2] == "   +- op3"
 
 
+@pytest.mark.slow
 def test_a_path_of_vertices_may_exceed_the_recursion_limit():
     graph = operators(3_000, chaining_enabled=False).get_job_graph()
     assert [vertex.name for vertex in graph.vertices] == [f"op{i}" for i in range(1, 3_001)]

@@ -521,6 +521,7 @@ def test_a_strategy_that_never_compacts_is_rejected() -> None:
         FileCompactStrategy.builder().build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_rows", [0, 1, 100])
 def test_compacted_files_hold_each_line_once_whatever_dies(after_rows: int, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
