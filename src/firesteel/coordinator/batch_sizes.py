@@ -94,11 +94,15 @@ class BatchSizes:
         wanted = min(self._most, limit, max(1.0, wanted))
         self.size = int(wanted) if self._interval_s else round(wanted)
 
+    def expected_s(self, elements: int) -> float:
+        """Return the expected duration of a batch in seconds."""
+        return self.fixed_s + elements * (self.marginal_s or 0.0)
+
     def _surprise(self, elements: int, seconds: float) -> float:
         """Return by which fraction a batch took longer than expected."""
         if self.marginal_s is None:
             return 0.0
-        expected = self.fixed_s + elements * self.marginal_s
+        expected = self.expected_s(elements)
         return (seconds - expected) / max(expected, _LEAST_S)
 
     def _estimate(self) -> bool:

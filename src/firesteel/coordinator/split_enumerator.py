@@ -114,6 +114,11 @@ class SplitEnumerator:
         """The names of unbounded sources."""
         return [source.name for source in self._sources.values() if source.splits.is_endless]
 
+    @property
+    def expected_s(self) -> float:
+        """The expected duration of the batch planned last, in seconds."""
+        return self._sizes.expected_s(self._given)
+
     def plan_all(self) -> BatchPlan:
         """Return a single plan that reads all input (BATCH mode).
 

@@ -12,6 +12,7 @@ from typing import Any
 from firesteel.common.file_systems import Files
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_parts import Answer, Member, Request
+from firesteel.coordinator.checkpoint_schedule import CheckpointSchedule
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -37,7 +38,7 @@ class StreamingRun(Run):
     """A run that processes batches until all input is read, and takes checkpoints.
 
     A batch starts as soon as there is work to do, but at most one per `execution.buffer-timeout.interval`. After each
-    batch, every slot has a version of its state to which a lost slot returns. After the first batch in each
+    batch, every slot has a version of its state to which a lost slot returns. Every
     `execution.checkpointing.interval` (without the option: after each batch), or on request, a checkpoint is taken and
     prepared sink output is committed. If no more input arrives, an empty batch runs for the last checkpoint.
     """
@@ -47,18 +48,17 @@ class StreamingRun(Run):
         self._tls = tls
         configuration = self._query.job_graph.configuration
         self._named = Files(configuration)
-        self._interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
+        interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
+        self._schedule = CheckpointSchedule(interval_s)
         self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
         self._wake = threading.Event()
         self._region = self._query.region
-        self._enumerator = SplitEnumerator(
-            self._query.job_graph, checkpoint_interval_s=self._interval_s, region=self._region
-        )
+        self._enumerator = SplitEnumerator(self._query.job_graph, checkpoint_interval_s=interval_s, region=self._region)
         self._job = checkpoints
         self._member = Member(self._region, self._wake_up, self._checkpoint_taken)
         self._job.enter(self._member)
         self._checkpoints = Checkpoints(self._job, self._member, self._commit, self._committers)
-        self._begun_s = self._checkpointed_s = float("-inf")
+        self._begun_s = float("-inf")
         self._awaits_checkpoint = self._is_idle = False
         self._savepoints: set[Request] = set()
         self._last_reports: list[StageReport] = []
@@ -117,7 +117,7 @@ class StreamingRun(Run):
     def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
         self._begun_s = time.monotonic()
         asked = self._job.asked_of(self._member)
-        is_due = self._begun_s - self._checkpointed_s >= self._interval_s
+        is_due = self._schedule.is_due(self._begun_s, self._enumerator.expected_s)
         is_free = self._checkpoints.uploads.may_begin
         is_last = bool(asked) or self._enumerator.has_ended
         is_checkpoint = is_last or (is_free and (is_due or self._job.wants_part_of(self._member)))
@@ -147,7 +147,7 @@ class StreamingRun(Run):
             self._tell_progress(reports)
 
     def _prepare(self, covers: frozenset[Request]) -> None:
-        self._checkpointed_s = time.monotonic()
+        self._schedule.taken(self._begun_s, time.monotonic())
         self._savepoints |= {request for request in covers if request.is_savepoint}
         self._checkpoints.prepare(self._enumerator, self._begun_s, covers)
         self._checkpoints.settle()
@@ -218,7 +218,7 @@ class StreamingRun(Run):
         """Return the time in seconds until the next checkpoint is due, infinite if nothing was processed."""
         if not self._awaits_checkpoint:
             return math.inf
-        return max(self._checkpointed_s + self._interval_s - time.monotonic(), self._checkpoints.uploads.pause_left_s)
+        return max(self._schedule.due_in_s(time.monotonic()), self._checkpoints.uploads.pause_left_s)
 
     def _slots(self) -> RemoteSlots:
         """Return the slots' addresses and deployments."""
