@@ -243,7 +243,7 @@ def latencies(broker: Broker, seconds: float, directory: Path) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=TEXT)
-    parser.add_argument("--records", type=int, default=1_000_000, help="of the rates [1000000]")
+    parser.add_argument("--records", type=int, default=4_000_000, help="of the rates [4000000]")
     parser.add_argument("--seconds", type=float, default=30, help="of the latency [30]")
     parser.add_argument("--runs", type=int, default=3, help="their median counts [3]")
     parser.add_argument("--directory", default=".bench-kafka", help="for what functions note [.bench-kafka]")

@@ -18,12 +18,20 @@ from firesteel.datastream.connectors.kafka_source import (
     KafkaTopicPartition,
 )
 
-_MOST_RECORDS = 4096
+_MOST_RECORDS = 1024
+"""Maximum number of records read at once; more would not stay in the processor's cache until they are decoded."""
+
+_MOST_IN_COLUMNS = 4096
+"""The same for tables, whose kernels have a fixed cost per column batch."""
+
 _WAIT_S = 0.05
 _DEFAULTS = {
     "group.id": "firesteel",  # librdkafka requires one, although the consumer neither joins a group nor commits
     "fetch.wait.max.ms": "100",
     "fetch.error.backoff.ms": "50",
+    # librdkafka stops fetching when 100,000 records wait, and by default looks again a second later. By then they have
+    # been read, so a reader that is fast would wait for most of that second.
+    "fetch.queue.backoff.ms": "10",
 }
 
 
@@ -41,7 +49,6 @@ class PartitionConsumer:
         self._partition = partition
         self._errors = LastError(settings.bootstrap_servers)
         self._timeout_s = timeout_s(settings.properties)
-        self._most = min(_MOST_RECORDS, int(settings.properties.get("max.poll.records", _MOST_RECORDS)))
         skips = settings.starting_offsets.reset_strategy is not KafkaOffsetResetStrategy.NONE
         fixed = {
             "enable.auto.commit": False,
@@ -58,6 +65,8 @@ class PartitionConsumer:
         assert settings.deserializer is not None
         self._deserializer = settings.deserializer
         self._decode_records = getattr(self._deserializer, "decode_records", None)
+        most = _MOST_RECORDS if self._decode_records is None else _MOST_IN_COLUMNS
+        self._most = min(most, int(settings.properties.get("max.poll.records", most)))
         self._takes_tombstones = getattr(self._deserializer, "takes_tombstones", False)
         self._position = -1
         self._ahead: list[Any] = []

@@ -31,8 +31,8 @@ def parse_json(message: bytes, row_type: RowTypeInfo) -> Any:
     return json.loads(message, parse_float=Decimal) if _is_exact(row_type) else json.loads(message)
 
 
-def _parser(row_type: RowTypeInfo) -> Callable[[list[bytes]], list[list[Any]]]:
-    """Return the function that parses each message into a list with one value.
+def _parser(row_type: RowTypeInfo) -> Callable[[list[bytes]], list[Any]]:
+    """Return the function that parses each message into a value.
 
     Measured with objects of 92 bytes, per message: `json.loads` in a loop 3.2 us, of all messages at once 1.3 us,
     `orjson.loads` in a loop 0.45 us, of all at once 0.55 us.
@@ -40,15 +40,16 @@ def _parser(row_type: RowTypeInfo) -> Callable[[list[bytes]], list[list[Any]]]:
     if importlib.util.find_spec("orjson") is not None and not _has_big_numbers(row_type):
         from orjson import loads
 
-        return lambda messages: [[loads(message)] for message in messages]
+        # Faster than one value at a time in the loop that converts them.
+        return lambda messages: [loads(message) for message in messages]
     return partial(_parse_joined, row_type)
 
 
-def _parse_joined(row_type: RowTypeInfo, messages: list[bytes]) -> list[list[Any]]:
+def _parse_joined(row_type: RowTypeInfo, messages: list[bytes]) -> list[Any]:
     parsed: list[list[Any]] = parse_json(_joined(messages), row_type)
     if len(parsed) != len(messages):
         raise ValueError("a message holds several values")
-    return parsed
+    return [value for (value,) in parsed]
 
 
 def _joined(messages: list[bytes]) -> bytes:
@@ -79,7 +80,7 @@ def _scalar_types(type_info: TypeInformation[Any]) -> set[TypeInformation[Any]]:
     return _scalar_types(type_info.element_type) if isinstance(type_info, ElementTypeInfo) else set()
 
 
-def _compiled(row_type: RowTypeInfo, fail_on_missing_field: bool) -> Callable[[list[list[Any]]], list[Row]]:
+def _compiled(row_type: RowTypeInfo, fail_on_missing_field: bool) -> Callable[[list[Any]], list[Row]]:
     """Return one function for all parsed messages; a field that already has its type costs no function call."""
     names, types = row_type.get_field_names(), row_type.get_field_types()
     scope: dict[str, Any] = {"Row": Row, "new": Row.__new__, "insert": RowKind.INSERT, "names": tuple(names)}
@@ -91,7 +92,7 @@ def _compiled(row_type: RowTypeInfo, fail_on_missing_field: bool) -> Callable[[l
 def rows(parsed):
     result = []
     append = result.append
-    for (o,) in parsed:
+    for o in parsed:
         get = o.get
         {fields}
         row = new(Row)
