@@ -1,11 +1,12 @@
 """Rows per second of SQL queries over JSON files, on firesteel, PyFlink (Flink SQL) and Spark SQL.
 
-python benchmarks/bench_tables.py [--case filter group tumble] [--records N] [--runs K] [--pyflink-python PATH]
+python benchmarks/bench_tables.py [--case NAME ...] [--records N] [--runs K] [--pyflink-python PATH]
 """
 
 from __future__ import annotations
 
 import datetime
+import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -33,12 +34,18 @@ WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json')"""
 
 @dataclass(frozen=True)
 class Query:
-    """A query in Flink's SQL, the columns of its result, and the same query in Spark's SQL."""
+    """A query in Flink's SQL, the columns of its result, and the same query in Spark's SQL.
+
+    Attributes:
+        spark_sql: None if Spark does not run the query.
+        udf: The kind of the Python function `rescale` that the query uses, if any.
+    """
 
     text: str
     columns: str
     sql: str
-    spark_sql: str
+    spark_sql: str | None = None
+    udf: str | None = None
 
 
 _FILTER = "SELECT id, amount * 2 AS doubled, UPPER(kind) AS kind FROM t WHERE amount > 50"
@@ -64,6 +71,18 @@ QUERIES = {
         f"SELECT window_start, {_WINDOW} FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)) "
         "GROUP BY window_start, window_end, kind",
         f"SELECT window(ts, '10 seconds').start AS ws, {_WINDOW} FROM t GROUP BY window(ts, '10 seconds'), kind",
+    ),
+    "udf": Query(
+        "A scalar Python function of a column, called per row.",
+        "id BIGINT, amount DOUBLE",
+        "SELECT id, rescale(amount) FROM t",
+        udf="general",
+    ),
+    "pandas": Query(
+        "The same with a pandas function.",
+        "id BIGINT, amount DOUBLE",
+        "SELECT id, rescale(amount) FROM t",
+        udf="pandas",
     ),
 }
 
@@ -104,7 +123,14 @@ def sql_runs(query: Query, is_batch: bool = False) -> harness.Runs:
         settings = EnvironmentSettings.in_batch_mode() if is_batch else EnvironmentSettings.in_streaming_mode()
         t_env = TableEnvironment.create(settings)
         t_env.get_config().set("parallelism.default", str(harness.PARALLELISM))
+        t_env.get_config().set("python.executable", sys.executable)
         t_env.execute_sql(SOURCE.format(path=files(records)))
+        if query.udf is not None:
+            from pyflink.table import DataTypes
+            from pyflink.table.udf import udf
+
+            rescale = udf(lambda amount: amount * 1.5 + 1, result_type=DataTypes.DOUBLE(), func_type=query.udf)
+            t_env.create_temporary_function("rescale", rescale)
         t_env.execute_sql(f"CREATE TABLE results ({query.columns}) WITH ('connector' = 'blackhole')")
         return t_env
 
@@ -131,16 +157,15 @@ def spark_runs(query: Query) -> harness.Runs:
 def case(name: str) -> harness.Case:
     """Return the engines of a case."""
     query = QUERIES[name]
-    return harness.Case(
-        f"Tables: {name}",
-        query.text,
-        {
-            "firesteel": harness.Engine("firesteel, STREAMING", lambda: sql_runs(query)),
-            "batch": harness.Engine("firesteel, BATCH", lambda: sql_runs(query, is_batch=True)),
-            "spark": harness.Engine("Spark SQL, batch", lambda: spark_runs(query)),
-            "pyflink": harness.Engine("PyFlink (Flink SQL), STREAMING", lambda: sql_runs(query)),
-        },
-    )
+    engines = {
+        "firesteel": harness.Engine("firesteel, STREAMING", lambda: sql_runs(query)),
+        "batch": harness.Engine("firesteel, BATCH", lambda: sql_runs(query, is_batch=True)),
+        "spark": harness.Engine("Spark SQL, batch", lambda: spark_runs(query)),
+        "pyflink": harness.Engine("PyFlink (Flink SQL), STREAMING", lambda: sql_runs(query)),
+    }
+    if query.spark_sql is None:
+        del engines["spark"]
+    return harness.Case(f"Tables: {name}", query.text, engines)
 
 
 TEXT = """\

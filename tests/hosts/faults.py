@@ -85,6 +85,15 @@ def delay(cluster: HostCluster, chance: Chance) -> None:
     cluster.disturb_store()
 
 
+def fill_disk(cluster: HostCluster, chance: Chance) -> None:
+    """The disk of a host is full for a while."""
+    host = cluster.hosts[chance.choice([*WORKERS, *JOB_MANAGERS])]
+    print(f"    {host.name}")
+    host.fill_disk()
+    time.sleep(chance.uniform(2, 8))
+    host.empty_disk()
+
+
 FAULTS: tuple[Callable[[HostCluster, Chance], None], ...] = (
     kill_slots,
     kill_executor,
@@ -96,6 +105,7 @@ FAULTS: tuple[Callable[[HostCluster, Chance], None], ...] = (
     part,
     refuse,
     delay,
+    fill_disk,
 )
 
 

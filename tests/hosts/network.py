@@ -21,6 +21,11 @@ HERE = "/mnt"
 _KEPT = ("home", "certificates")
 """Directories that a host has after it lost its disk, too."""
 
+_BALLAST = "ballast"
+
+_DISK = "256m"
+"""Size of a host's files."""
+
 _ENTER = """
 mount --make-rprivate /
 mount --bind "$1/hosts" /etc/hosts
@@ -58,6 +63,7 @@ class Host:
         self._link = f"{network.name}h{number}"
         self._started: list[subprocess.Popen[bytes]] = []
         self.files.mkdir()
+        _run("mount", "-t", "tmpfs", "-o", f"size={_DISK}", "none", str(self.files))
         (self.files / "home").mkdir()
         _ip("netns", "add", self._namespace)
         _ip("link", "add", self._link, "type", "veth", "peer", "name", "eth0", "netns", self._namespace)
@@ -113,6 +119,16 @@ class Host:
             if path.is_dir() and path.name not in _KEPT:
                 shutil.rmtree(path)
 
+    def fill_disk(self) -> None:
+        """Leave no space for files."""
+        with suppress(OSError), (self.files / _BALLAST).open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(1 << 20))
+
+    def empty_disk(self) -> None:
+        """Undo `fill_disk`."""
+        (self.files / _BALLAST).unlink()
+
     def come_back(self) -> None:
         """Be on the network again, without processes."""
         _ip("link", "set", self._link, "up")
@@ -134,6 +150,7 @@ class Host:
         for process in self._started:
             process.wait()
         _ip("netns", "del", self._namespace)
+        _run("umount", "--lazy", str(self.files))
 
 
 class Network:
@@ -182,5 +199,9 @@ def network(directory: Path) -> Iterator[Network]:
 
 
 def _ip(*arguments: str) -> None:
-    done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"ip {' '.join(arguments)}: {done.stderr}"
+    _run("ip", *arguments)
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"

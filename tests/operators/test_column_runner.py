@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.calc import CalcFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.over import OverFactory
@@ -26,6 +28,7 @@ from firesteel.columns.types import BigIntType, IntType, TimestampKind, Timestam
 from firesteel.operators.column_runner import ColumnRunner
 from firesteel.operators.column_split import SplitColumns
 from firesteel.operators.operator import Output, TaskInfo
+from tests.columns.rexes import call, column
 
 STRING, INT, BIGINT = VarCharType(10), IntType(), BigIntType()
 TIME = TimestampType(3, kind=TimestampKind.ROWTIME)
@@ -150,3 +153,14 @@ def test_equal_values_have_equal_key_groups_whatever_surrounds_them():
     many = key_groups(ColumnBatch((pa.array(range(100_000)),), 100_000), [0], 128)
     counts = [int((many == group).sum()) for group in range(128)]
     assert 600 < min(counts) <= max(counts) < 1000
+
+
+def test_expressions_know_the_watermark_of_their_operator():
+    kept = Kept()
+    target = runner(CalcFactory(None, (call("CURRENT_WATERMARK", column(2, "TIMESTAMP(3)")),), QuerySettings()), kept)
+    target.open()
+    batch = next(steps(0))[1].slice(0, 1)
+    target.process([batch], None)
+    target.process_watermark(1500)
+    target.process([batch], None)
+    assert [row for _, row in kept.changes] == [(None,), (datetime.datetime(1970, 1, 1, 0, 0, 1, 500_000),)]

@@ -128,8 +128,9 @@ class EmbeddedJobClient(JobClient):
 
     def collected(self, collect_id: str) -> Iterator[Any]:
         """Yield the elements of a collecting sink as they arrive; at the end, raise the job's error if it failed."""
-        buffers = self._cluster.collected
-        yield from elements_of(lambda asked: buffers.fetch(collect_id, asked, _POLL_S), self._result.done)
+        buffers, ends = self._cluster.collected, self._result
+        ends.add_done_callback(lambda _: buffers.wake())
+        yield from elements_of(lambda asked: buffers.fetch(collect_id, asked, 0 if ends.done() else _POLL_S), ends.done)
         self.close()
         _execution_result(self._result.result())
 

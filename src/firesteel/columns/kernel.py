@@ -43,6 +43,7 @@ class KernelContext:
         parallelism: The number of subtasks.
         state_ttl_ms: The time to live of state since its last write (`table.exec.state.ttl`); 0 means no expiry.
         is_state_on_disk: Whether the state tables are on disk, so that state may be larger than memory.
+        watermark_ms: Returns the operator's watermark, or None before the first one.
     """
 
     is_streaming: bool
@@ -56,6 +57,7 @@ class KernelContext:
     parallelism: int = 1
     state_ttl_ms: int = 0
     is_state_on_disk: bool = False
+    watermark_ms: Callable[[], int | None] = lambda: None
 
 
 class Kernel:

@@ -29,5 +29,6 @@ class QuerySettings:
             kernel.is_streaming,
             self.query_start_us,
             function_context,
+            kernel.watermark_ms,
             database=self.database,
         )

@@ -10,7 +10,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.common.time import Duration
 from firesteel.operators.clock import now_ms
 from firesteel.operators.keyed import store_of
-from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.state_backend import Delta, KeyedStateBackend
 
 _STATE_TTL = "table.exec.state.ttl"
@@ -47,12 +47,16 @@ class ColumnRunner(Operator):
                 task.parallelism,
                 Duration.parse(task.configuration.get(_STATE_TTL, "0 ms")).to_millis(),
                 self.backend.is_on_disk,
+                self._watermark_ms,
             )
         )
 
     def close(self) -> None:
         """Close the kernel."""
         self._kernel.close()
+
+    def _watermark_ms(self) -> int | None:
+        return None if self.watermark == MIN_TIMESTAMP else self.watermark
 
     def _emit(self, batch: ColumnBatch) -> None:
         if batch.length:

@@ -230,6 +230,11 @@ class CollectBuffers:
                 self._check_lost(collect_id)
             return CollectResponse(buffer.version, list(buffer.pieces[0].elements) if buffer.pieces else [])
 
+    def wake(self) -> None:
+        """Let waiting calls of `fetch` return, as a job has ended."""
+        with self._changed:
+            self._changed.notify_all()
+
     def _buffer(self, collect_id: str) -> _Buffer:
         if collect_id not in self._buffers:
             self._buffers[collect_id] = _Buffer(f"{self._process}-{next(self._versions)}")

@@ -14,9 +14,10 @@ import pickle
 import secrets
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from firesteel.common.python_dependencies import DEPENDENCIES
 from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.internal_tls import InternalTls
@@ -24,9 +25,9 @@ from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploy
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.cancellation_timeout import cancellation_timeout_s
 from firesteel.spark.failures import task_failure
-from firesteel.spark.gateway import python_environment
 from firesteel.spark.slot_lifecycle import Actions, DeployTask, SlotAction, SlotLifecycle, SlotState
 from firesteel.spark.slot_relay import SlotRelay
+from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
     LENGTH,
@@ -39,6 +40,7 @@ from firesteel.task.messages import (
     Progress,
     encode_message,
 )
+from firesteel.task.preloading import modules_of
 from firesteel.task.slot_address import SlotAddress
 
 _CLOSE_TIMEOUT_S = 5.0
@@ -112,24 +114,18 @@ class SlotProcesses:
         self._addresses: dict[str, SlotAddress] = {}
         self._slots: dict[str, _Slot] = {}
         self._server: asyncio.Server | None = None
-        self._forker: asyncio.subprocess.Process | None = None
+        self._forker: SlotServer | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
         """Start the server that forks slot processes, once and early, because it takes a while."""
         async with self._starting:
-            if self._forker is not None and self._forker.returncode is None:
+            if self._forker is not None and self._forker.is_alive:
                 return
             if self._server is None:
                 self._server = await asyncio.start_unix_server(self._serve, self._control_path)
-            self._forker = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "firesteel.task.slot_server",
-                stdin=asyncio.subprocess.PIPE,
-                env=python_environment(),
-            )
+            self._forker = take_slot_server()
             self._watcher = asyncio.create_task(self._watch(self._forker))
 
     @property
@@ -238,9 +234,7 @@ class SlotProcesses:
         if self._forker is not None:
             assert self._watcher is not None
             self._watcher.cancel()
-            assert self._forker.stdin is not None
-            self._forker.stdin.close()
-            await self._forker.wait()
+            leave_slot_server(self._forker)
         if self._server is not None:
             self._server.close()
         if self._relay is not None:
@@ -249,7 +243,7 @@ class SlotProcesses:
 
     # --- processes ---------------------------------------------------------------------------------------------
 
-    async def _watch(self, forker: asyncio.subprocess.Process) -> None:
+    async def _watch(self, forker: SlotServer) -> None:
         """Wait for the server's end, and then reorder its slot processes, which end with it."""
         await forker.wait()
         for slot in list(self._slots.values()):
@@ -284,9 +278,7 @@ class SlotProcesses:
         try:
             await self.start()
             assert self._forker is not None
-            assert self._forker.stdin is not None
-            self._forker.stdin.write(f"{slot.name}\t{self._control_path}\t{slot.path}\n".encode())
-            await self._forker.stdin.drain()
+            self._forker.order(slot.name, self._control_path, slot.path, _modules_of(slot.life.tasks))
         except ConnectionError:
             pass  # `_watch` handles a killed server.
         except OSError as error:
@@ -393,6 +385,14 @@ def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
         tuple(sys.path),
         tdd.configuration,
     )
+
+
+def _modules_of(tasks: Mapping[str, TaskDeploymentDescriptor]) -> Iterable[str]:
+    """Return the modules to import for tasks; none if the job brings packages, perhaps in other versions than ours."""
+    task = next(iter(tasks.values()), None)
+    if task is None or not task.configuration.keys().isdisjoint(DEPENDENCIES):
+        return ()
+    return modules_of(task.serialized_job_graph)
 
 
 def _signal(process_id: int | None, number: signal.Signals) -> None:

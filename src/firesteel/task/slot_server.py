@@ -1,7 +1,8 @@
 """A server that forks slot processes quickly: it imports everything once, then forks one process per order.
 
-Orders arrive on standard input. An order is a line of three tab-separated fields: name of the process, path of the
-control socket, path of the data socket. When standard input closes, the server and its slot processes end.
+Orders arrive on standard input. An order is a line of four tab-separated fields: name of the process, path of the
+control socket, path of the data socket, and the modules to import first, separated by commas. When standard input
+closes, the server and its slot processes end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 
 from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.task import slot_process
+from firesteel.task.preloading import import_modules
 
 _PR_SET_PDEATHSIG = 1
 
@@ -24,7 +26,7 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _run_slot(order: str) -> None:
+def _run_slot(name: str, control_path: str, data_path: str) -> None:
     server = os.getppid()
     _die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -32,7 +34,7 @@ def _run_slot(order: str) -> None:
     os.dup2(null, 0)
     if os.getppid() != server:
         return
-    slot_process.main(*order.rstrip("\n").split("\t"))
+    slot_process.main(name, control_path, data_path)
 
 
 def main() -> None:
@@ -42,6 +44,9 @@ def main() -> None:
     collect_garbage_rarely()
     gc.freeze()
     while order := sys.stdin.readline():
+        *slot, modules = order.rstrip("\n").split("\t")
+        if import_modules(filter(None, modules.split(","))):
+            gc.freeze()
         try:
             process_id = os.fork()
         except OSError as error:
@@ -50,7 +55,7 @@ def main() -> None:
             continue
         if process_id == 0:
             try:
-                _run_slot(order)
+                _run_slot(*slot)
             finally:
                 os._exit(1)
 

@@ -1,0 +1,122 @@
+"""The server that forks slot processes, as seen from the process that orders them.
+
+A server takes a third of a second to start. So one that is no longer needed is kept for the next TaskExecutor of this
+process, as programs that run several jobs have one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+
+from firesteel.spark.gateway import python_environment
+
+_POLL_S = 0.1
+_END_S = 5.0
+
+
+class SlotServer:
+    """A running server; it ends with this process.
+
+    Raises:
+        OSError: it can't be started.
+    """
+
+    def __init__(self) -> None:
+        self.surroundings = _surroundings()
+        environment, directory = self.surroundings
+        command = [sys.executable, "-m", "firesteel.task.slot_server"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, cwd=directory)
+        self._modules: set[str] = set()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the server has not ended."""
+        return self._process.poll() is None
+
+    async def wait(self) -> None:
+        """Return when the server has ended."""
+        while self.is_alive:  # noqa: ASYNC110 - a thread that waits would outlive the event loop
+            await asyncio.sleep(_POLL_S)
+
+    def order(self, name: str, control_path: str, data_path: str, modules: Iterable[str]) -> None:
+        """Order a slot process; `firesteel.task.slot_server` describes orders.
+
+        Each module is named once, so that the orders of all slots fit into the pipe while the server imports.
+
+        Raises:
+            ConnectionError: the server has ended.
+        """
+        new = [module for module in modules if module not in self._modules]
+        self._modules.update(new)
+        assert self._process.stdin is not None
+        self._process.stdin.write("\t".join([name, control_path, data_path, ",".join(new)]).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def close(self) -> None:
+        """End the server and its slot processes in the background."""
+        threading.Thread(target=self.end, name="slot-server-end", daemon=True).start()
+
+    def end(self) -> None:
+        """End the server and its slot processes, and wait for it."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and did not take an order
+            self._process.stdin.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _surroundings() -> tuple[dict[str, str], str]:
+    """Return the environment variables and the directory that a server started now would have."""
+    return python_environment(), os.getcwd()
+
+
+_lock = threading.Lock()
+_spare: SlotServer | None = None
+_is_exiting = False
+
+
+def take_slot_server() -> SlotServer:
+    """Return the server that was left, if one was and nothing has changed since, or a new one.
+
+    Raises:
+        OSError: no server can be started.
+    """
+    global _spare
+    with _lock:
+        spare, _spare = _spare, None
+    if spare is None:
+        return SlotServer()
+    if spare.is_alive and spare.surroundings == _surroundings():
+        return spare
+    spare.close()
+    return SlotServer()
+
+
+def leave_slot_server(server: SlotServer) -> None:
+    """Keep a server for the next caller of `take_slot_server`, or close it if there is one already."""
+    global _spare
+    with _lock:
+        if _spare is None and not _is_exiting:
+            _spare = server
+            return
+    server.close()
+
+
+@atexit.register
+def _end_spare() -> None:
+    global _spare, _is_exiting
+    with _lock:
+        _is_exiting = True
+        spare, _spare = _spare, None
+    if spare is not None:
+        spare.end()

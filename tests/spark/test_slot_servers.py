@@ -1,0 +1,74 @@
+"""Servers of slot processes are kept for the next TaskExecutor."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
+
+
+@pytest.fixture
+def server() -> Iterator[SlotServer]:
+    server = take_slot_server()
+    yield server
+    leave_slot_server(server)
+
+
+def test_a_server_that_is_left_is_taken_again(server: SlotServer) -> None:
+    other = take_slot_server()
+    assert other is not server
+    leave_slot_server(other)
+    assert take_slot_server() is other
+    assert other.is_alive
+    other.end()
+    assert not other.is_alive
+
+
+def test_only_one_server_is_kept(server: SlotServer) -> None:
+    first, second = take_slot_server(), take_slot_server()
+    leave_slot_server(first)
+    leave_slot_server(second)
+    second._process.wait(10)
+    assert first.is_alive
+
+
+def test_a_killed_server_is_not_taken(server: SlotServer) -> None:
+    other = take_slot_server()
+    os.kill(other._process.pid, signal.SIGKILL)
+    other._process.wait()
+    leave_slot_server(other)
+    new = take_slot_server()
+    assert new is not other
+    assert new.is_alive
+    new.end()
+
+
+def test_other_variables_and_another_directory_need_another_server(
+    server: SlotServer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    for change in (lambda: monkeypatch.setenv("FOR_SLOTS", "1"), lambda: monkeypatch.chdir(str(tmp_path))):
+        other = take_slot_server()
+        leave_slot_server(other)
+        change()
+        new = take_slot_server()
+        assert new is not other
+        other._process.wait(10)
+        leave_slot_server(new)
+
+
+def test_no_server_outlives_its_process() -> None:
+    program = """
+from firesteel.spark.slot_servers import leave_slot_server, take_slot_server
+server = take_slot_server()
+leave_slot_server(server)
+print(server._process.pid)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
