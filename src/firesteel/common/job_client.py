@@ -62,3 +62,6 @@ class JobClient(ABC):
     @abstractmethod
     def get_job_execution_result(self) -> CompletableFuture:
         """Return a future of the `JobExecutionResult`, which completes when the job ends."""
+
+    def close(self) -> None:  # noqa: B027 - most clients hold nothing
+        """Release what the client holds: for a job in this process its cluster, with which the job ends."""

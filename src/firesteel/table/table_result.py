@@ -118,6 +118,9 @@ class TableResult:
             future.result() if timeout_ms is None else future.result(timeout_ms / 1000)
         except FutureTimeoutError as error:
             raise TimeoutError(f"The job has not ended within {timeout_ms} ms") from error
+        finally:
+            if future.done():
+                self._job_client.close()
 
     def get_table_schema(self) -> TableSchema:
         """Return the names and types of the columns."""
