@@ -5,8 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
+
+from firesteel.common import JobStatus
+from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
+from firesteel.table import EnvironmentSettings, TableEnvironment
 
 PROGRAM = """
     from firesteel.common import Types
@@ -46,3 +51,22 @@ def test_a_script_runs_its_jobs_in_a_cluster_of_its_own(tmp_path):
     assert sorted(line.split("> ")[1] for line in lines[:3]) == ["2", "3", "4"]
     assert all(line.startswith("plus one:") for line in lines[:3])
     assert lines[3:] == ["FINISHED True True", "end"]
+
+
+@pytest.mark.spark
+def test_the_cluster_of_an_insert_statement_ends_with_the_job():
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    t_env.execute_sql("CREATE TABLE results (n INT) WITH ('connector' = 'blackhole')")
+    before = _clusters()
+    result = t_env.execute_sql("INSERT INTO results VALUES (1)")
+    client = result.get_job_client()
+    assert _clusters() == before + 1
+    result.wait()
+    assert _clusters() == before
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    with pytest.raises(JobNotFoundError):
+        client.cancel()
+
+
+def _clusters():
+    return sum(thread.name == "jobmanager" for thread in threading.enumerate())

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 from firesteel.entrypoint.spark_options import SLOTS, has_executors
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
+from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.highavailability.ha_services import TYPE
 from firesteel.runtime.options import number
@@ -66,7 +66,13 @@ class MiniCluster:
         return address
 
     def ask(self, question: Callable[[DispatcherGateway], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Call the Dispatcher on the cluster's event loop and return a future of the result."""
+        """Call the Dispatcher on the cluster's event loop and return a future of the result.
+
+        Raises:
+            JobNotFoundError: the cluster was closed after its job ended.
+        """
+        if self._loop.is_closed():
+            raise JobNotFoundError(self.job_graph.job_id)
 
         async def answer() -> T:
             assert self._entrypoint is not None, "the cluster was not started"
