@@ -30,9 +30,8 @@ class SlotServer:
 
     def __init__(self) -> None:
         self.surroundings = _surroundings()
-        environment, directory = self.surroundings
         command = [sys.executable, "-m", "firesteel.task.slot_server"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, cwd=directory)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=python_environment())
         self._modules: set[str] = set()
 
     @property
@@ -76,8 +75,12 @@ class SlotServer:
 
 
 def _surroundings() -> tuple[dict[str, str], str]:
-    """Return the environment variables and the directory that a server started now would have."""
-    return python_environment(), os.getcwd()
+    """Return the environment variables and the directory that slots inherit, without the variables that PySpark sets.
+
+    The module search path does not count, as slots get that of their job.
+    """
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    return variables, os.getcwd()
 
 
 _lock = threading.Lock()
