@@ -85,15 +85,17 @@ def throughput() -> str:
 
 def sql() -> str:
     """Return the plot of the throughput of SQL queries."""
-    colors = {"firesteel": ORANGE, "Flink SQL": GREEN, "Spark SQL, one batch job": BLUE}
+    labels = {
+        "firesteel, STREAMING": "firesteel",
+        "PyFlink (Flink SQL), STREAMING": "Flink SQL",
+        "firesteel, BATCH": "firesteel, batch mode",
+        "Spark SQL, batch": "Spark SQL, batch",
+    }
+    colors = dict(zip(labels.values(), (ORANGE, GREEN, "#f3bd8b", BLUE), strict=True))
     groups = []
     for name in ("filter", "group", "tumble"):
-        rows = rows_below("2026-11-22_tables.md", f"Tables: {name}")
-        labels = {"firesteel": "firesteel", "Spark": "Spark SQL, one batch job", "PyFlink": "Flink SQL"}
-        bars = [
-            (next(label for start, label in labels.items() if row[0].startswith(start)), _number(row[4]))
-            for row in rows
-        ]
+        rates = {row[0]: _number(row[4]) for row in rows_below("2026-11-23_tables.md", f"Tables: {name}")}
+        bars = [(label, rates[engine]) for engine, label in labels.items()]
         groups.append((name, bars))
     return grouped_bars("Throughput of SQL over 1,000,000 rows", "rows per second", groups, colors)
 

@@ -114,6 +114,7 @@ class SlotProcesses:
         self._addresses: dict[str, SlotAddress] = {}
         self._slots: dict[str, _Slot] = {}
         self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
         self._forker: SlotServer | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
@@ -231,15 +232,25 @@ class SlotProcesses:
         """Stop all processes and remove their files."""
         slots, self._slots = list(self._slots.values()), {}
         await asyncio.gather(*(self._release(slot, _CLOSE_TIMEOUT_S) for slot in slots))
+        if self._server is not None:
+            self._server.close()
+        await self._end_connections()
         if self._forker is not None:
             assert self._watcher is not None
             self._watcher.cancel()
+            await asyncio.gather(self._watcher, return_exceptions=True)
             leave_slot_server(self._forker)
-        if self._server is not None:
-            self._server.close()
         if self._relay is not None:
             await self._relay.close()
         self._directory.remove()
+
+    async def _end_connections(self) -> None:
+        """Wait until the control connections, which were closed, have ended, before the event loop may end."""
+        if self._connections:
+            _, late = await asyncio.wait(self._connections, timeout=_CLOSE_TIMEOUT_S)
+            for connection in late:
+                connection.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     # --- processes ---------------------------------------------------------------------------------------------
 
@@ -301,6 +312,10 @@ class SlotProcesses:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one control connection, for the life of one slot process."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
         slot: _Slot | None = None
         process_id = 0
         try:
