@@ -117,7 +117,7 @@ def incremental(bucket: Bucket) -> None:
     )
 
 
-def restore(bucket: Bucket, local: Path, megabytes: int = 256, files: int = 8) -> None:
+def restore(bucket: Bucket, local: Path, megabytes: int = 1024, files: int = 8) -> None:
     store = Files(bucket.options).path(bucket.uri("state"))
     assert isinstance(store, RemotePath)
     chain, data = [], [os.urandom(1 << 20) for _ in range(8)]

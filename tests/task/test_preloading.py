@@ -25,6 +25,7 @@ from firesteel.task.preloading import import_modules
 assert "pyarrow" not in sys.modules
 assert import_modules(["firesteel.nothing", "firesteel.columns.kernels.aggregate"])
 assert "pyarrow" in sys.modules
+assert "pandas" in sys.modules
 assert not import_modules(["firesteel.columns.kernels.aggregate"])
 """
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -109,7 +109,7 @@ class GroupAggregate(_Grouping):
                 types,
                 self._table,
                 self._aggregates.new,
-                self._keys,
+                context.max_parallelism,
                 plan.retracts,
                 not (context.is_state_on_disk or context.state_ttl_ms),
             )

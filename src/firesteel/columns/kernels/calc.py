@@ -162,14 +162,12 @@ def _millis(array: pa.Array) -> np.ndarray[Any, Any]:
 def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int) -> list[tuple[int, int]]:
     """Return the positions at which to split the rows, each with the watermark that follows the part."""
     final = int(max(emitted, marks[-1]))
-    highest = np.maximum(np.concatenate([[emitted], marks[:-1]]), emitted)
-    if not (times <= highest).any():  # no row is late, whichever watermarks are emitted in between
-        return [(len(times), final)]
+    if times.min() > emitted and not (times[1:] <= marks[:-1]).any():
+        return [(len(times), final)]  # No row is late, whichever watermarks are emitted in between.
     before = _emitted_before(marks, emitted)
-    late = np.flatnonzero(times <= before)
     cuts = []
     last = emitted
-    for row in late.tolist():
+    for row in np.flatnonzero(times <= before).tolist():
         if before[row] > last:
             last = int(before[row])
             cuts.append((row, last))
@@ -181,11 +179,13 @@ def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int
 def _emitted_before(marks: np.ndarray[Any, Any], emitted: int) -> np.ndarray[Any, Any]:
     """Return the last watermark emitted before each row; each exceeds its predecessor by the interval."""
     result = np.empty(len(marks), np.int64)
-    current = emitted
-    for i, mark in enumerate(marks.tolist()):
-        result[i] = current
-        if mark - current > AUTO_INTERVAL_MS:
-            current = mark
+    row, current = 0, emitted
+    while row < len(marks):
+        emits = int(np.searchsorted(marks, current + AUTO_INTERVAL_MS, "right"))  # `marks` never decrease
+        result[row : emits + 1] = current
+        if emits < len(marks):
+            current = int(marks[emits])
+        row = emits + 1
     return result
 
 

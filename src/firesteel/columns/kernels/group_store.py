@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.row_groups import Array
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.rows import Row, keys_of
 
 _LEAST = 1024
 
@@ -22,15 +24,26 @@ class GroupStore:
     per version and not once per batch.
 
     Args:
+        keys: The key columns, which are not nested.
         calls: The aggregate calls.
-        table: The table with the `GroupState` of each entry.
+        table: The table with the `GroupState` of each entry (see `keys_of`).
         empty: The accumulators of a group without rows.
+        max_parallelism: The number of key groups.
     """
 
-    def __init__(self, calls: Sequence[VectorCall], table: StateTable, empty: list[Any]) -> None:
+    def __init__(
+        self,
+        keys: tuple[int, ...],
+        calls: Sequence[VectorCall],
+        table: StateTable,
+        empty: list[Any],
+        max_parallelism: int,
+    ) -> None:
+        self._keys = keys
         self._calls = calls
         self._table = table
         self._empty = empty
+        self._max_parallelism = max_parallelism
         self.clear()
 
     def clear(self) -> None:
@@ -39,27 +52,35 @@ class GroupStore:
         self._fields: list[Fields] = [[np.repeat(part, _LEAST) for part in parts] for parts in fields]
         self._counts = np.zeros(_LEAST, np.int64)
         self._numbers: dict[Any, int] = {}
-        self._entries: list[Any] = []
-        self._values: list[Any] = []
+        self._entries: list[Row] = []
         self._changed: list[Array] = []
 
-    def find(self, entries: Sequence[Any], values: Sequence[Any]) -> Array | None:
-        """Return the numbers of groups, given their entries and the values of their keys.
+    def find(self, rows: ColumnBatch) -> Array | None:
+        """Return the numbers of the groups that rows belong to; no two rows may belong to the same group.
 
         Returns:
             None if an accumulator is NaN, for which `!=` is always true.
         """
-        numbers = np.array(list(map(self._numbers.get, entries, repeat(-1))), np.int64)
+        values = self._values_of(rows)
+        numbers = np.fromiter(map(self._numbers.get, values, repeat(-1)), np.int64, rows.length)
         missing = np.flatnonzero(numbers < 0)
         if len(missing):
-            numbers[missing] = self._load([(entries[i], values[i]) for i in missing.tolist()])
+            new = rows if len(missing) == rows.length else rows.take(missing)
+            numbers[missing] = self._load(keys_of(new, self._keys, self._max_parallelism))
+            self._numbers.update(zip([values[row] for row in missing.tolist()], numbers[missing].tolist(), strict=True))
         return None if any(np.isnan(parts[0][numbers]).any() for parts in self._fields) else numbers
 
-    def _load(self, groups: list[tuple[Any, Any]]) -> Array:
+    def _values_of(self, rows: ColumnBatch) -> list[Any]:
+        """Return the key of each row, without its key group: one value, or a tuple if there are more columns."""
+        columns: list[list[Any]] = [rows.columns[key].to_pylist() for key in self._keys]
+        if len(columns) == 1:
+            return columns[0]
+        return list(zip(*columns, strict=True)) if columns else [()] * rows.length
+
+    def _load(self, entries: list[Row]) -> Array:
         """Read groups from the table, and return their numbers."""
-        get = self._table.data.get
-        states = [get(entry) for entry, _ in groups]
-        start, stop = len(self._entries), len(self._entries) + len(groups)
+        states = list(map(self._table.data.get, entries))
+        start, stop = len(self._entries), len(self._entries) + len(entries)
         while stop > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
             self._fields = [[np.concatenate([part, part]) for part in parts] for parts in self._fields]
@@ -68,9 +89,7 @@ class GroupStore:
             found = call.load([self._empty[place] if state is None else state[1][place] for state in states])
             for part, loaded in zip(parts, found, strict=True):
                 part[start:stop] = loaded
-        self._numbers.update(zip((entry for entry, _ in groups), range(start, stop), strict=True))
-        self._entries += [entry for entry, _ in groups]
-        self._values += [value if state is None else state[2] for (_, value), state in zip(groups, states, strict=True)]
+        self._entries += entries
         return np.arange(start, stop)
 
     def counts(self, numbers: Array) -> Array:
@@ -93,14 +112,16 @@ class GroupStore:
         """Write the groups that have changed to the table."""
         if not self._changed:
             return
-        numbers = np.unique(np.concatenate(self._changed))
+        is_changed = np.zeros(len(self._entries), bool)
+        for numbers in self._changed:
+            is_changed[numbers] = True
         self._changed = []
+        numbers = np.flatnonzero(is_changed)
         stored = [call.store(parts) for call, parts in zip(self._calls, self.fields(numbers), strict=True)]
         accumulators = map(list, zip(*stored, strict=True)) if stored else repeat([], len(numbers))
-        places, values = numbers.tolist(), self._values
         counts = self.counts(numbers).tolist()
-        entries = [self._entries[place] for place in places]
-        states = [[n, state, values[place]] for n, state, place in zip(counts, accumulators, places, strict=True)]
+        entries = [self._entries[number] for number in numbers.tolist()]
+        states = [[n, state, entry[1:]] for n, state, entry in zip(counts, accumulators, entries, strict=True)]
         if 0 in counts:
             for entry in (entry for entry, count in zip(entries, counts, strict=True) if not count):
                 self._table.remove(entry)

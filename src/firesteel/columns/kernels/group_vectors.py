@@ -63,7 +63,7 @@ class GroupVectors:
         types: Arrow types of the key columns in the result.
         table: The table with the `GroupState` of each key.
         empty: Returns the accumulators of a group without rows.
-        keys_of: Returns the table entries and the key values of the rows of a batch.
+        max_parallelism: The number of key groups.
         retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
         writes_late: Whether the table gets changes only by `flush`, instead of after each batch.
     """
@@ -75,16 +75,15 @@ class GroupVectors:
         types: Sequence[pa.DataType],
         table: StateTable,
         empty: Callable[[], list[Any]],
-        keys_of: Callable[[ColumnBatch], tuple[list[Any], list[Any]]],
+        max_parallelism: int,
         retracts: bool = False,
         writes_late: bool = False,
     ) -> None:
         self._keys = keys
         self._calls = calls
         self._types = types
-        self._store = GroupStore(calls, table, empty())
+        self._store = GroupStore(keys, calls, table, empty(), max_parallelism)
         self._writes_late = writes_late
-        self._keys_of = keys_of
         self._retracts = retracts
 
     def change(self, batch: ColumnBatch) -> ColumnBatch | None:
@@ -149,8 +148,7 @@ class GroupVectors:
             return None
         groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
         first = batch if groups.count == batch.length else batch.take(groups.first_rows())
-        entries, values = self._keys_of(first)
-        numbers = self._store.find(entries, values)
+        numbers = self._store.find(first)
         return None if numbers is None else (groups, numbers)
 
     def _changelog(
