@@ -124,11 +124,19 @@ def test_case_without_else_and_common_types():
             ],
             True,
         ),
+        (
+            "OVERLAPS",
+            [
+                ("DATE", datetime.date(2024, 1, 31)),
+                ("INTERVAL MONTH", 1),
+                ("DATE", datetime.date(2024, 3, 31)),
+                ("INTERVAL MONTH", -1),
+            ],
+            True,
+        ),
     ],
 )
 def test_conditions(name, operands, result):
-    if operands[0][0] == "TIME(0)":
-        operands[1] = ("TIME(0)", datetime.time(2))
     assert run(call(name, *[lit(value, text) for text, value in operands])) == [result]
     refs = [column(index, text) for index, (text, _) in enumerate(operands)]
     assert run(call(name, *refs), *[(text, [value, value]) for text, value in operands]) == [result, result]

@@ -96,7 +96,7 @@ def test_numbers(name, operands, result, data_type):
         ("SPLIT_INDEX", [(S, "flink,sql;x"), (S, ","), ("INT", 1)], "sql;x", S),
         ("SPLIT_INDEX", [(S, ""), (S, ","), ("INT", 1)], None, S),
         ("REGEXP_REPLACE", [(S, HELLO), (S, "[lo]+"), (S, "_")], "  He_ W_r_d ", S),
-        ("REGEXP_REPLACE", [(S, "2024-01"), (S, r"(\d+)-(\d+)"), (S, "$2/$1")], "01/2024", S),
+        ("REGEXP_REPLACE", [(S, "2024-01"), (S, r"(\d+)-(\d+)"), (S, r"$2/\1")], r"$2/\1", S),
         ("REGEXP_EXTRACT", [(S, "flink,sql;x"), (S, r"(\w+).(\w+)"), ("INT", 2)], "sql", S),
         ("REGEXP", [(S, HELLO), (S, "l.*l")], True, "BOOLEAN"),
         ("REGEXP_EXTRACT_ALL", [(S, "a1b2"), (S, r"([a-z])\d")], ["a", "b"], "ARRAY<STRING>"),

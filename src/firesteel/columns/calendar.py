@@ -1,10 +1,10 @@
-"""Month arithmetic."""
+"""Dates and times of day plus intervals."""
 
 from __future__ import annotations
 
 import calendar
 import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 D = TypeVar("D", bound=datetime.date)
 
@@ -14,6 +14,20 @@ def add_months(value: D, months: int) -> D:
     year, month = divmod(value.year * 12 + value.month - 1 + months, 12)
     day = min(value.day, calendar.monthrange(year, month + 1)[1])
     return value.replace(year=year, month=month + 1, day=day)
+
+
+def shifted(value: Any, interval: datetime.timedelta | int) -> Any:
+    """Return a date, timestamp or time of day plus an interval; an integer is a number of months.
+
+    A time of day wraps around at midnight, and a date is shifted by whole days.
+    """
+    if isinstance(interval, int):
+        return add_months(value, interval)
+    if isinstance(value, datetime.time):
+        return (datetime.datetime.combine(datetime.date(2000, 1, 2), value) + interval).time()
+    if isinstance(value, datetime.datetime):
+        return value + interval
+    return value + datetime.timedelta(days=interval // datetime.timedelta(days=1))
 
 
 def months_between(start: datetime.datetime, end: datetime.datetime) -> int:

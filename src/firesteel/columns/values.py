@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from firesteel.columns import types as t
@@ -160,8 +161,9 @@ def to_python(array: pa.Array, data_type: t.DataType, collected: bool = False) -
     Args:
         array: The column.
         data_type: Its type.
-        collected: Whether to return values as PyFlink's `TableResult.collect()` does: timestamps with milliseconds, and
-            rows without field names. Otherwise values are as Python functions receive them.
+        collected: Whether to return values as PyFlink's `TableResult.collect()` does: timestamps with milliseconds,
+            FLOAT as the shortest number that rounds to it (0.1), and rows without field names. Otherwise values are as
+            Python functions receive them.
     """
     values: list[Any] = array.to_pylist()
     decode = _decoder(data_type, collected)
@@ -172,6 +174,8 @@ def _decoder(data_type: t.DataType, collected: bool) -> Converter | None:
     """Return the conversion of a value returned by `to_pylist`, or None if no conversion is needed."""
     if isinstance(data_type, t.TimestampType):
         return _cut_to_millis if collected else None
+    if isinstance(data_type, t.FloatType):
+        return _shortest if collected else None
     if isinstance(data_type, t.LocalZonedTimestampType):
         return _instant
     if isinstance(data_type, t.UserDefinedType):
@@ -201,6 +205,10 @@ def _row_decoder(data_type: t.RowType, collected: bool) -> Converter:
 
 def _cut_to_millis(value: datetime.datetime) -> datetime.datetime:
     return value.replace(microsecond=value.microsecond // 1000 * 1000)
+
+
+def _shortest(value: float) -> float:
+    return float(str(np.float32(value)))
 
 
 def _instant(value: datetime.datetime) -> Instant:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import types as t
-from firesteel.columns.calendar import add_months
+from firesteel.columns.calendar import shifted
 from firesteel.columns.functions.accumulators import WIDE, fit_decimal
 from firesteel.columns.functions.errors import cannot_apply, wrong_count
 from firesteel.columns.functions.function import (
@@ -164,9 +164,7 @@ def _temporal(name: str, call: CallSite) -> Kernel:
     if isinstance(left, INTERVALS):
         return per_row(lambda _: _PYTHON[name])(call)
     sign = 1 if name == "+" else -1
-    if isinstance(right, t.YearMonthIntervalType):
-        return per_row(lambda _: lambda x, months: add_months(x, sign * months))(call)
-    return per_row(lambda _: lambda x, delta: _shifted(x, sign * delta))(call)
+    return per_row(lambda _: lambda x, interval: shifted(x, sign * interval))(call)
 
 
 _MOMENTS = (t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
@@ -178,14 +176,6 @@ def _scaled(name: str, interval: Any, factor: Any) -> Any:
         millis = interval // datetime.timedelta(milliseconds=1)
         return datetime.timedelta(milliseconds=int(millis * factor if name == "*" else millis / factor))
     return int(interval * factor if name == "*" else interval / factor)
-
-
-def _shifted(value: Any, delta: datetime.timedelta) -> Any:
-    """Return a date or a time of day plus a day-time interval; a time of day wraps around at midnight."""
-    if isinstance(value, datetime.time):
-        moment = datetime.datetime.combine(datetime.date(2000, 1, 2), value) + delta
-        return moment.time()
-    return value + datetime.timedelta(days=delta // datetime.timedelta(days=1))
 
 
 def _fails(call: CallSite) -> bool:

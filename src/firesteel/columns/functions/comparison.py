@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import types as t
+from firesteel.columns.calendar import shifted
 from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import (
     CallSite,
@@ -250,7 +251,7 @@ def _overlaps(start1: Any, end1: Any, start2: Any, end2: Any) -> bool:
     """Return whether two periods overlap; the end of each is a point in time or an interval."""
     spans = []
     for start, end in ((start1, end1), (start2, end2)):
-        moment = end if type(end) is type(start) else start + end
+        moment = end if type(end) is type(start) else shifted(start, end)
         spans.append((min(start, moment), max(start, moment)))
     (low1, high1), (low2, high2) = spans
     return bool(low1 <= high2 and low2 <= high1)

@@ -65,24 +65,6 @@ def java_regex(pattern: str) -> re.Pattern[str]:
         raise FunctionError(f"Invalid regular expression {pattern!r}: {error}") from error
 
 
-@lru_cache(1000)
-def java_replacement(text: str) -> str:
-    """Translate a Java replacement string, where `$1` is a group and a backslash escapes, to Python."""
-    parts, index = [], 0
-    while index < len(text):
-        char = text[index]
-        index += 1
-        if char == "\\" and index < len(text):
-            parts.append(text[index].replace("\\", "\\\\"))
-            index += 1
-        elif char == "$" and (match := re.match(r"\d|\{(\w+)\}", text[index:])):
-            parts.append(rf"\g<{match.group(1) or match.group()}>")
-            index += match.end()
-        else:
-            parts.append(char)
-    return "".join(parts)
-
-
 def _or_null(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that returns None for an invalid regular expression or group."""
 
@@ -100,7 +82,8 @@ def _regexp(text: str, pattern: str) -> bool:
 
 
 def _replace(text: str, pattern: str, replacement: str) -> str:
-    return java_regex(pattern).sub(java_replacement(replacement), text)
+    """Return the text with each match replaced; as in Flink, `$1` in the replacement is no group."""
+    return java_regex(pattern).sub(lambda _: replacement, text)
 
 
 def _extract(text: str, pattern: str, group: int = 0) -> str | None:
