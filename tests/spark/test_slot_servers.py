@@ -49,6 +49,17 @@ def test_a_killed_server_is_not_taken(server: SlotServer) -> None:
     new.end()
 
 
+def test_variables_that_change_with_each_test_or_by_pyspark_do_not_matter(
+    server: SlotServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = take_slot_server()
+    leave_slot_server(other)
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "test_x.py::test_x (call)")
+    monkeypatch.setenv("SPARK_AUTH_SOCKET_TIMEOUT", "15")
+    assert take_slot_server() is other
+    other.end()
+
+
 def test_other_variables_and_another_directory_need_another_server(
     server: SlotServer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:

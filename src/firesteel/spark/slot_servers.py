@@ -19,6 +19,7 @@ from firesteel.spark.gateway import python_environment
 
 _POLL_S = 0.1
 _END_S = 5.0
+_CHANGING = ("SPARK_", "PYSPARK_", "PYTEST_CURRENT_TEST")
 
 
 class SlotServer:
@@ -75,11 +76,12 @@ class SlotServer:
 
 
 def _surroundings() -> tuple[dict[str, str], str]:
-    """Return the environment variables and the directory that slots inherit, without the variables that PySpark sets.
+    """Return the environment variables and the directory that slots inherit.
 
-    The module search path does not count, as slots get that of their job.
+    The variables that PySpark sets do not count, nor the one that pytest changes with each test, nor the module search
+    path, as slots get that of their job.
     """
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_CHANGING)}
     return variables, os.getcwd()
 
 
