@@ -10,6 +10,7 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
+from firesteel.table.errors import TableException
 
 ORDERS = """1,alice,book,2,10.50,2024-01-01 10:00:01
 2,bob,pen,10,1.25,2024-01-01 10:00:04
@@ -108,7 +109,7 @@ STREAMING = {
     "a pattern over rows": (
         """SELECT * FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY ts
              MEASURES A.item AS first_item, LAST(B.item) AS last_item
-             AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+) DEFINE B AS B.price > A.price) AS m""",
+             AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+?) DEFINE B AS B.price > A.price) AS m""",
         [("+I", "alice", "pen", "lamp")],
     ),
 }
@@ -148,6 +149,32 @@ BATCH = {
     "NOT IN of a set with NULL gives nothing": (
         "SELECT x FROM v WHERE x NOT IN (SELECT NULLIF(x, 1) FROM v)",
         [],
+    ),
+    "IN as a value": (
+        "SELECT DISTINCT x, x IN (SELECT NULLIF(x, 1) FROM v WHERE x < 3), x IN (SELECT x FROM v WHERE x > 9) FROM v",
+        [(1, None, False), (2, True, False), (3, None, False), (9, None, False)],
+    ),
+    "IN of a correlated subquery as a value": (
+        "SELECT k, x, x + 1 IN (SELECT b.x FROM v AS b WHERE b.k = a.k) FROM v AS a",
+        [("a", 1, True), ("a", 2, False), ("b", 1, False), ("b", 3, False), ("c", 9, False)],
+    ),
+    "EXISTS of a correlated subquery as a value": (
+        "SELECT a.k, NOT EXISTS (SELECT 1 FROM v WHERE v.k = a.k) FROM (VALUES ('a'), ('z')) AS a(k)",
+        [("a", False), ("z", True)],
+    ),
+    "comparisons with ALL and ANY": (
+        """SELECT DISTINCT x, x > ALL (SELECT NULLIF(x, 1) FROM v WHERE x < 3), x >= ANY (SELECT x FROM v WHERE x > 2),
+               x < ALL (SELECT x FROM v WHERE x > 9), x = ALL (SELECT x FROM v WHERE k = 'c') FROM v""",
+        [
+            (1, False, False, True, False),
+            (2, False, False, True, False),
+            (3, None, True, True, False),
+            (9, None, True, True, True),
+        ],
+    ),
+    "IN of groups within HAVING": (
+        "SELECT k, SUM(x) FROM v GROUP BY k HAVING SUM(x) IN (SELECT x FROM v) OR k = 'b'",
+        [("a", 3), ("b", 4), ("c", 9)],
     ),
     "EXISTS": (
         "SELECT DISTINCT customer FROM orders o WHERE EXISTS (SELECT 1 FROM v WHERE v.x = o.id AND k = 'b')",
@@ -246,3 +273,27 @@ def test_greedy_loops_take_all_that_fits_and_optional_variables_do_not(orders, p
               MEASURES FIRST(A.n) AS f, LAST(A.n) AS l, B.n AS b AFTER MATCH SKIP PAST LAST ROW
               PATTERN ({pattern}) DEFINE {define})"""
     assert changes(t_env, sql) == [row if row[0] == "+I" else ("+I", *row) for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("A B+", "Greedy quantifiers are not allowed as the last element of a Pattern yet"),
+        ("A B?? C", "Reluctant optional variables are not supported yet"),
+        ("(A B)+ C", "Groups of pattern variables with a quantifier are not supported"),
+    ],
+)
+def test_patterns_that_flink_refuses(orders, pattern, message):
+    sql = f"""SELECT * FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY ts MEASURES A.item AS i
+              PATTERN ({pattern}) DEFINE A AS A.price > 0) AS m"""
+    with pytest.raises(TableException, match=message):
+        environment(orders, "streaming").sql_query(sql)
+
+
+def test_a_match_waits_while_an_earlier_one_may_still_come(orders):
+    pattern = "MEASURES FIRST(A.id) AS f, LAST(A.id) AS l AFTER MATCH SKIP PAST LAST ROW PATTERN (A+ B)"
+    sql = f"SELECT f, l FROM orders MATCH_RECOGNIZE (ORDER BY ts {pattern} {{}} DEFINE A AS SUM(A.qty) < {{}}) AS m"
+    t_env = environment(orders, "streaming")
+    assert changes(t_env, sql.format("", 9)) == [("+I", 1, 1)]
+    assert changes(t_env, sql.format("", 100)) == []
+    assert changes(t_env, sql.format("WITHIN INTERVAL '9' SECOND", 100)) == []

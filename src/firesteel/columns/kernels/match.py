@@ -68,7 +68,7 @@ class Match(TimedKernel):
         for key, time, row in zip(keys, times, rows_of(batch), strict=True):
             if not plan.is_rowtime:
                 self._rows.put(key, [*(self._rows.data.get(key) or []), (time, row)])
-                self._search(key, False)
+                self._search(key, now)
             elif time is not None and time > self._watermark:
                 self._waiting.put(key, [*(self._waiting.data.get(key) or []), (time, row)])
         self._output.flush()
@@ -88,7 +88,7 @@ class Match(TimedKernel):
                 self._waiting.remove(key)
             if due:
                 self._rows.put(key, [*(self._rows.data.get(key) or []), *due])
-            self._search(key, timestamp == MAX_WATERMARK)
+            self._search(key, timestamp)
         self._output.flush()
         return timestamp
 
@@ -96,15 +96,19 @@ class Match(TimedKernel):
         """Search for matches in all remaining rows."""
         self.watermark(MAX_WATERMARK)
 
-    def _search(self, key: Row, is_final: bool) -> None:
-        """Emit the matches of a partition, and remove the rows from which no match can start any more."""
+    def _search(self, key: Row, now: int) -> None:
+        """Emit the matches of a partition, and remove the rows from which no match can start any more.
+
+        As in Flink, a match waits while one that starts earlier may still come; the end of the input decides nothing.
+        """
         rows = self._rows.data.get(key)
         if not rows:
             return
         start = 0
         while start < len(rows):
-            found, undecided = self._match_at(rows, start, is_final)
-            if undecided:
+            search = _Search(self, rows, start, now)
+            found = search.run(0, 0, start, [])
+            if search.undecided:
                 break
             if found is None:
                 start += 1
@@ -116,12 +120,6 @@ class Match(TimedKernel):
             self._rows.remove(key)
         elif start:
             self._rows.put(key, rows[start:])
-
-    def _match_at(self, rows: list[Any], start: int, is_final: bool) -> tuple[Matched | None, bool]:
-        """Return the match that starts at a row, and whether later rows may change that answer."""
-        search = _Search(self, rows, start, is_final)
-        found = search.run(0, 0, start, [])
-        return found, search.undecided and (found is None or search.could_grow)
 
     def _next_start(self, found: Matched, start: int) -> int:
         after = self._plan.after
@@ -164,13 +162,12 @@ class _Search:
     loop (`A+?`) are left as early as possible, because the match that ends first wins.
     """
 
-    def __init__(self, kernel: Match, rows: list[Any], start: int, is_final: bool) -> None:
+    def __init__(self, kernel: Match, rows: list[Any], start: int, now: int) -> None:
         self._kernel = kernel
         self._rows = rows
         self._start = start
-        self._is_final = is_final
+        self._is_over = kernel.within is not None and now - rows[start][0] >= kernel.within
         self.undecided = False
-        self.could_grow = False
 
     def run(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
         """Return the match from a step of the pattern on, after `count` rows of that step."""
@@ -195,8 +192,7 @@ class _Search:
         if current.high is not None and count >= current.high:
             return False
         if place >= len(self._rows):
-            if not self._is_final:
-                self.undecided = self.could_grow = True
+            self.undecided = self.undecided or not self._is_over
             return False
         within = self._kernel.within
         if within is not None and self._rows[place][0] - self._rows[self._start][0] >= within:

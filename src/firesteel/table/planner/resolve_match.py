@@ -7,10 +7,11 @@ from typing import Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.kernels.match_pattern import steps_of
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.columns.types import BooleanType, TimestampType
 from firesteel.table import queries as q
-from firesteel.table.errors import ValidationException
+from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import is_time
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
@@ -131,6 +132,17 @@ def _check(query: q.MatchRecognize) -> None:
         raise ValidationException("Currently, CEP doesn't support PERMUTE patterns.")
     if _has(query.pattern, "or"):
         raise ValidationException("Currently, CEP doesn't support branching patterns.")
+    try:
+        steps = steps_of(query.pattern)
+    except ValueError as error:
+        raise TableException(str(error)) from error
+    if any((step.low, step.high) == (0, 1) and not step.greedy for step in steps):
+        raise TableException("Reluctant optional variables are not supported yet.")
+    if steps[-1].is_greedy_loop:
+        raise TableException(
+            "Greedy quantifiers are not allowed as the last element of a Pattern yet. Finish your pattern with either "
+            "a simple variable or reluctant quantifier."
+        )
 
 
 def _has(pattern: Any, kind: str) -> bool:
