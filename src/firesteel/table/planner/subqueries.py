@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
-from firesteel.columns.types import BooleanType
+from firesteel.columns.types import BigIntType, BooleanType, IntType
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
+from firesteel.table.planner import subquery_conditions as conditions
+from firesteel.table.planner.decorrelate import bound, decorrelate
 from firesteel.table.planner.joins import make_join
 from firesteel.table.planner.projections import first_columns
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.rex_tools import (
     Deferred,
-    OuterRef,
     conjunction,
     conjuncts,
-    input_refs,
     refs,
     row_type,
     shift,
@@ -27,56 +27,116 @@ from firesteel.table.planner.rex_tools import (
 from firesteel.table.planner.scope import Scope, where
 from firesteel.table.unresolved import Apply, Subquery
 
+_IN = "$IN"
+
 
 class Subqueries:
-    """The scalar subqueries of a SELECT: each becomes a column that a join appends."""
+    """The subqueries in the expressions of a SELECT: joins append columns with what they need of them."""
 
     def __init__(self, queries: Any, scope: Scope) -> None:
         self._queries = queries
         self._scope = scope
-        self._found: list[tuple[Any, Rex | None]] = []
+        self._resolver = ExpressionResolver(scope, queries.context.catalogs)
+        self._appended: list[tuple[Any, Rex | None]] = []
+        self._members: list[_Member] = []
 
     def add(self, subquery: Subquery, operand: Any) -> Rex:
-        """Add a subquery and return the reference to its value."""
-        if subquery.kind != "SCALAR":
-            raise ValidationException(
-                f"{subquery.kind} with a subquery is only supported as the whole condition of WHERE, or as one of "
-                "its terms that are combined by AND"
-            )
+        """Add a subquery and return its value."""
         node = self._queries.resolve(subquery.query, self._scope)
+        if subquery.kind == "EXISTS":
+            return conditions.exists(self._resolver, self._append(conditions.counts(node))[0])
+        if subquery.kind == "IN":
+            return self._add_member(node, operand)
         if len(node.row_type) != 1:
             raise ValidationException(
-                f"SQL validation failed. A scalar subquery must return one column, found {len(node.row_type)}"
+                f"SQL validation failed. A {subquery.kind.lower()} subquery must return one column, found "
+                f"{len(node.row_type)}"
             )
-        node, correlated = decorrelate(node)
-        self._found.append((node, correlated))
-        number = len(self._found) - 1
-        return Deferred(("subquery", number), node.row_type.fields[0].data_type.nullable())  # type: ignore[arg-type,return-value]
+        if subquery.kind == "SCALAR":
+            return self._append(node)[0]
+        return conditions.compared(self._resolver, subquery.kind, operand, self._append(conditions.bounds(node)))
 
     def attach(self, node: Any, rexes: list[Any], overs: Any = None) -> tuple[Any, list[Any]]:
         """Return the node with the subqueries' columns, and the expressions that refer to them."""
-        if not self._found:
-            return node, rexes
-        places: dict[Any, int] = {}
-        for number, (subquery, correlated) in enumerate(self._found):
+        places: dict[Any, Rex] = {}
+        for number, (subquery, correlated) in enumerate(self._appended):
             single = subquery
             if correlated is None and not _has_one_row(subquery):
                 kind = subquery.row_type.fields[0].data_type.nullable()
                 call = rel.AggregateCall("SINGLE_VALUE", (0,), kind)
                 single = rel.Aggregate(subquery, (), (call,), row_type(subquery.row_type.names, [kind]))
             width = len(node.row_type)
-            condition = None if correlated is None else _bound(correlated, width)
+            condition = None if correlated is None else bound(correlated, width)
             node = make_join(node, single, "LEFT", condition, self._queries.context, None)
-            places["subquery", number] = width
+            for column, field in enumerate(single.row_type.fields):
+                places["subquery", number, column] = InputRef(width + column, field.data_type.nullable())
+        for member in {part: None for rex in rexes for part in walk(rex) if _is_member(part)}:
+            node, places[member] = self._join_member(node, member)
 
         def place(rex: Any) -> Any:
-            if isinstance(rex, Deferred) and rex.number in places:
-                return InputRef(places[rex.number], rex.type)
-            return None
+            if isinstance(rex, Deferred):
+                return places.get(rex.number)
+            return places.get(rex) if _is_member(rex) else None
 
-        if overs is not None:
+        if places and overs is not None:
             overs.replace(place)
-        return node, [transform(rex, place) for rex in rexes]
+        return node, [transform(transform(rex, place), place) for rex in rexes] if places else rexes
+
+    def _append(self, node: Any) -> list[Rex]:
+        """Add a subquery with at most one row, and return references to its columns."""
+        fields = node.row_type.fields
+        self._appended.append(decorrelate(node))
+        number = len(self._appended) - 1
+        return [Deferred(("subquery", number, i), f.data_type.nullable()) for i, f in enumerate(fields)]  # type: ignore[arg-type,misc]
+
+    def _add_member(self, node: Any, operand: Any) -> Rex:
+        """Add the subquery of an IN that is not a whole condition of WHERE."""
+        width = len(node.row_type)
+        operands = operand.operands if width > 1 and isinstance(operand, Call) else (operand,)
+        check_width(len(operands), width)
+        fields = [*operands, *refs(node.row_type)]
+        columns = self._append(conditions.counts(node)) if any(rex.type.is_nullable for rex in fields) else []
+        inner, correlated = decorrelate(node)
+        self._members.append(_Member(inner, correlated, columns))
+        return Call(_IN, (Literal(len(self._members) - 1, IntType(False)), *operands), BooleanType(bool(columns)))
+
+    def _join_member(self, node: Any, call: Call) -> tuple[Any, Rex]:
+        """Join the distinct rows of an IN's subquery; return the node and the value of IN."""
+        number, *operands = call.operands
+        member = self._members[number.value]  # type: ignore[union-attr]
+        inner, width, kind = member.node, len(node.row_type), BigIntType(False)
+        keys = tuple(range(len(inner.row_type)))
+        types = [*inner.row_type.field_types(), kind]
+        count = rel.AggregateCall("COUNT", (), kind)
+        distinct = rel.Aggregate(inner, keys, (count,), row_type([*inner.row_type.names, "$count"], types))
+        columns = refs(inner.row_type)
+        equal = [self._resolver.call("=", (o, shift(c, width))) for o, c in zip(operands, columns, strict=False)]
+        rest = [] if member.correlated is None else conjuncts(bound(member.correlated, width))
+        if not all(isinstance(part, Call) and part.function == "=" for part in rest):
+            raise ValidationException(
+                "A correlated subquery of IN that is not a whole condition of WHERE is only supported if it is "
+                "correlated by equality of columns"
+            )
+        node = make_join(node, distinct, "LEFT", conjunction([*equal, *rest]), self._queries.context, None)
+        found = self._resolver.call("IS NOT NULL", (InputRef(width + len(keys), kind.nullable()),))
+        return node, conditions.contained(self._resolver, found, tuple(operands), member.counts)
+
+
+@dataclass(frozen=True)
+class _Member:
+    """The subquery of an IN: its distinct rows are joined.
+
+    Attributes:
+        counts: The columns of `conditions.counts`; none if nothing can be NULL.
+    """
+
+    node: Any
+    correlated: Rex | None
+    counts: list[Rex]
+
+
+def _is_member(rex: Any) -> bool:
+    return isinstance(rex, Call) and rex.function == _IN
 
 
 def _has_one_row(node: Any) -> bool:
@@ -141,21 +201,26 @@ def _semi_join(node: Any, kind: str, subquery: Subquery, scope: Scope, queries: 
     inner = queries.resolve(subquery.query, scope)
     inner, correlated = decorrelate(inner)
     width = len(node.row_type)
-    parts = [] if correlated is None else conjuncts(_bound(correlated, width))
+    parts = [] if correlated is None else conjuncts(bound(correlated, width))
     is_in = subquery.kind == "IN"
     if is_in:
         resolver = ExpressionResolver(scope, queries.context.catalogs)
         operands = _operands(resolver, subquery.operand)
         visible = len(inner.row_type) - (0 if correlated is None else _added(inner))
-        if len(operands) != visible and correlated is None:
-            raise ValidationException(
-                f"SQL validation failed. Values passed to IN operator must have compatible types: {len(operands)} "
-                f"and {visible} columns"
-            )
+        check_width(len(operands), visible)
         columns = refs(inner.row_type)
         parts = [resolver.call("=", (o, shift(c, width))) for o, c in zip(operands, columns, strict=False)] + parts
     null_aware = is_in and kind == "ANTI"
     return make_join(node, inner, kind, conjunction(parts), queries.context, None, null_aware)
+
+
+def check_width(values: int, columns: int) -> None:
+    """Check that IN compares as many values as its subquery has columns."""
+    if values != columns:
+        raise ValidationException(
+            f"SQL validation failed. Values passed to IN operator must have compatible types: {values} and {columns} "
+            "columns"
+        )
 
 
 def _operands(resolver: ExpressionResolver, operand: Any) -> list[Any]:
@@ -166,102 +231,3 @@ def _operands(resolver: ExpressionResolver, operand: Any) -> list[Any]:
 
 def _added(node: Any) -> int:
     return sum(1 for name in node.row_type.names if name.startswith("$cor"))
-
-
-# --- decorrelation -------------------------------------------------------------------------------------------------
-
-
-def decorrelate(node: Any) -> tuple[Any, Rex | None]:
-    """Return a subquery without references to the query around it, and the condition that they were.
-
-    The condition is over the subquery's columns, some of which (`$cor...`) are added for it, and `OuterRef`s.
-
-    Raises:
-        ValidationException: it refers to the query around in a way that is not supported.
-    """
-    node, parts = _pull(node)
-    if any(isinstance(rex, OuterRef) for rex in _all_expressions(node)):
-        raise ValidationException("This form of a correlated subquery is not supported")
-    return node, conjunction(parts)
-
-
-def _pull(node: Any) -> tuple[Any, list[Any]]:
-    if isinstance(node, rel.Filter):
-        inner, parts = _pull(node.input)
-        mine = conjuncts(node.condition)
-        outer = [part for part in mine if _is_correlated(part)]
-        rest = conjunction([part for part in mine if not _is_correlated(part)])
-        return (inner if rest is None else rel.Filter(inner, rest)), parts + outer
-    if isinstance(node, rel.Project):
-        inner, parts = _pull(node.input)
-        if not parts:
-            return (node if inner is node.input else replace(node, input=inner)), []
-        needed = sorted({i for part in parts for i in input_refs(part)})
-        width = len(node.row_type)
-        names = [*node.row_type.names, *(f"$cor{width + i}" for i in range(len(needed)))]
-        columns = [InputRef(i, inner.row_type.fields[i].data_type) for i in needed]
-        kind = row_type(names, [*node.row_type.field_types(), *(c.type for c in columns)])
-        places = {index: width + i for i, index in enumerate(needed)}
-        return rel.Project(inner, (*node.expressions, *columns), kind), [_moved(part, places) for part in parts]
-    if isinstance(node, rel.Aggregate):
-        return _pull_aggregate(node)
-    return node, []
-
-
-def _pull_aggregate(node: rel.Aggregate) -> tuple[Any, list[Any]]:
-    """Group by the columns that are compared with the query around, too."""
-    inner, parts = _pull(node.input)
-    if not parts:
-        return (node if inner is node.input else replace(node, input=inner)), []
-    for part in parts:
-        if not (isinstance(part, Call) and part.function == "="):
-            raise ValidationException(
-                "A correlated subquery with aggregates is only supported if it is correlated by equality of columns"
-            )
-    needed = sorted({i for part in parts for i in input_refs(part)})
-    added = [i for i in needed if i not in node.keys]
-    keys = (*node.keys, *added)
-    calls = tuple(replace(call, type=call.type) for call in node.calls)
-    types = [inner.row_type.fields[k].data_type for k in keys] + [call.type for call in calls]
-    names = [inner.row_type.names[k] for k in keys] + node.row_type.names[len(node.keys) :]
-    grouped = rel.Aggregate(inner, keys, calls, row_type(names, types))
-    # The aggregate's own columns first, then the added ones.
-    order = [*range(len(node.keys)), *range(len(keys), len(types)), *range(len(node.keys), len(keys))]
-    own = len(node.row_type)
-    names = [*node.row_type.names, *(f"$cor{own + i}" for i in range(len(added)))]
-    columns = tuple(InputRef(i, types[i]) for i in order)
-    project = rel.Project(grouped, columns, row_type(names, [c.type for c in columns]))
-    places = {k: i for i, k in enumerate(node.keys)} | {k: own + i for i, k in enumerate(added)}
-    return project, [_moved(part, places) for part in parts]
-
-
-def _moved(part: Any, places: dict[int, int]) -> Any:
-    return transform(part, lambda r: InputRef(places[r.index], r.type) if isinstance(r, InputRef) else None)
-
-
-def _is_correlated(rex: Any) -> bool:
-    return any(isinstance(part, OuterRef) for part in walk(rex))
-
-
-def _bound(condition: Rex, width: int) -> Any:
-    """Return a condition over the query around (its columns first) and the subquery."""
-
-    def bind(rex: Any) -> Any:
-        if isinstance(rex, OuterRef):
-            return rex.rex
-        return InputRef(rex.index + width, rex.type) if isinstance(rex, InputRef) else None
-
-    return transform(condition, bind)
-
-
-def _all_expressions(node: Any) -> list[Any]:
-    found: list[Any] = []
-    if isinstance(node, rel.Project):
-        found += [part for rex in node.expressions for part in walk(rex)]
-    if isinstance(node, rel.Filter):
-        found += list(walk(node.condition))
-    if isinstance(node, rel.Join) and node.condition is not None:
-        found += list(walk(node.condition))
-    for child in node.inputs:
-        found += _all_expressions(child)
-    return found
