@@ -85,7 +85,7 @@ def test_round_keeps_one_more_digit_before_the_point():
         ("CHAR(3)", "STRING", True, True),
         ("TIMESTAMP(3)", "BIGINT", False, False),
         ("INT", "TIMESTAMP(3)", False, False),
-        ("DOUBLE", "BOOLEAN", False, False),
+        ("DOUBLE", "BOOLEAN", True, False),
         ("ROW<`a` INT>", "ROW<`b` BIGINT>", True, True),
         ("ROW<`a` INT>", "ROW<`b` BIGINT, `c` INT>", False, False),
         ("ARRAY<STRING>", "ARRAY<INT>", True, False),

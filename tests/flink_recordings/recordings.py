@@ -29,6 +29,16 @@ def recorded_table_results(program: str) -> dict[str, Any]:
     return json.loads((DIRECTORY / "tables" / "golden" / f"{program}.json").read_text())["modes"]
 
 
+@cache
+def recorded_statements() -> dict[str, Any]:
+    """Return PyFlink's results of single statements.
+
+    `setup` holds the statements that declare the tables, `expressions` the type and value of each expression, `queries`
+    the schema and the remaining rows of each query.
+    """
+    return json.loads((DIRECTORY / "tables" / "statements.json").read_text())
+
+
 def recorded_answer(name: str) -> dict[str, Any]:
     """Return a recorded answer of Flink's REST API: request, status and body."""
     return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())

@@ -95,6 +95,31 @@ def schema_of(table: Any) -> list[list[str]] | None:
     return pairs
 
 
+def write_inputs(directory: Path) -> None:
+    """Write the input files."""
+    for name, text in FILES.items():
+        (directory / name).write_text(text)
+
+
+def table_environment(mode: str) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
+    """Return environments as the recorder used: parallelism 1, UTC.
+
+    Args:
+        mode: `streaming` or `batch`.
+    """
+    configuration = Configuration()
+    configuration.set_string("python.fn-execution.bundle.time", "200")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(1)
+    settings = EnvironmentSettings.new_instance()
+    if mode == "batch":
+        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    settings = settings.in_batch_mode() if mode == "batch" else settings.in_streaming_mode()
+    t_env = StreamTableEnvironment.create(env, settings.build())
+    t_env.get_config().set_local_timezone("UTC")
+    return env, t_env
+
+
 class TableProgram:
     """A recorded program; its upper-case names define how it is run and which results may vary.
 
@@ -120,8 +145,7 @@ class TableProgram:
             directory: Where the input files are written, and below it what sinks write.
             printed: Returns what was written to standard output.
         """
-        for name, text in FILES.items():
-            (directory / name).write_text(text)
+        write_inputs(directory)
         results = self._build(directory)
         found: dict[str, Any] = {}
         if self.says("ERRORS", False):
@@ -143,23 +167,14 @@ class TableProgram:
         return json.loads(text)
 
     def _build(self, directory: Path) -> Any:
-        configuration = Configuration()
-        configuration.set_string("python.fn-execution.bundle.time", "200")
-        env = StreamExecutionEnvironment.get_execution_environment(configuration)
-        env.set_parallelism(1)
-        settings = EnvironmentSettings.new_instance()
-        if self.mode == "batch":
-            env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-        settings = settings.in_batch_mode() if self.mode == "batch" else settings.in_streaming_mode()
-        t_env = StreamTableEnvironment.create(env, settings.build())
-        t_env.get_config().set_local_timezone("UTC")
+        env, t_env = table_environment(self.mode)
         build = self.module.build
         takes_env = len(inspect.signature(build).parameters) > 2
         return build(t_env, str(directory), env) if takes_env else build(t_env, str(directory))
 
     def _item(self, item: Any) -> dict[str, Any]:
         if isinstance(item, Table):
-            return {"type": "table", "schema": schema_of(item), **self._rows(_collected(item.execute()))}
+            return {"type": "table", "schema": schema_of(item), **self._rows(changes_of(item.execute()))}
         if isinstance(item, TableResult):
             return self._result(item)
         if hasattr(item, "execute_and_collect"):
@@ -177,7 +192,7 @@ class TableProgram:
         if result.get_job_client() is not None and names_sinks and all(kind.startswith("BIGINT") for _, kind in schema):
             result.wait()
             return {**found, "insert": True}
-        return {**found, **self._rows(_collected(result))}
+        return {**found, **self._rows(changes_of(result))}
 
     def _rows(self, changes: list[Any]) -> dict[str, Any]:
         if self.mode == "streaming":
@@ -202,7 +217,8 @@ def _as_list(results: Any) -> list[Any]:
     return results if isinstance(results, list) else [results]
 
 
-def _collected(result: TableResult) -> list[Any]:
+def changes_of(result: TableResult) -> list[Any]:
+    """Return the rows that a statement gives, each with its kind."""
     with result.collect() as rows:
         return [[_kind(row), [encoded(field) for field in row]] for row in rows]
 

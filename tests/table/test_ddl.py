@@ -110,7 +110,7 @@ def test_show_create_table_gives_the_statement(t_env):
         "CREATE TEMPORARY TABLE `default_catalog`.`default_database`.`t` (\n"
         "  `id` INT NOT NULL COMMENT 'key',\n"
         "  `s` VARCHAR(2147483647) NOT NULL,\n"
-        "  CONSTRAINT `PK_3386` PRIMARY KEY (`id`) NOT ENFORCED\n"
+        "  CONSTRAINT `PK_id` PRIMARY KEY (`id`) NOT ENFORCED\n"
         ")\n"
         "COMMENT 'it''s'\n"
         "PARTITIONED BY (`s`)\n"
@@ -170,7 +170,7 @@ def test_schema_text_has_computed_columns_watermark_and_key(t_env):
     )
     assert str(t_env.from_path("t").get_schema()) == (
         "root\n |-- id: INT NOT NULL\n |-- ts: TIMESTAMP(3) *ROWTIME*\n |-- n: INT NOT NULL AS `id` + 1\n"
-        " |-- WATERMARK FOR ts: TIMESTAMP(3) AS `ts`\n |-- CONSTRAINT PK_3386 PRIMARY KEY (id)\n"
+        " |-- WATERMARK FOR ts: TIMESTAMP(3) AS `ts`\n |-- CONSTRAINT PK_id PRIMARY KEY (id)\n"
     )
 
 

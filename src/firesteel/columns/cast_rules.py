@@ -40,7 +40,7 @@ _IMPLICIT: dict[type[t.DataType], _Types] = {
 _EXPLICIT: dict[type[t.DataType], _Types] = {
     t.CharType: _TEXT_SOURCES,
     t.VarCharType: _TEXT_SOURCES,
-    t.BooleanType: (t.BooleanType, *STRINGS, *_INTS),
+    t.BooleanType: (t.BooleanType, *STRINGS, *_NUMBERS),
     t.BinaryType: (*BYTES, *STRINGS, t.RawType),
     t.VarBinaryType: (*BYTES, *STRINGS, t.RawType),
     t.DecimalType: _NUMBER_SOURCES,

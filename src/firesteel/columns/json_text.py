@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 from collections.abc import Callable
 from typing import Any
 
 from firesteel.columns import types as t
-from firesteel.columns.value_text import cast_formatter, double_text, float_text, map_types
+from firesteel.columns.value_text import UTC, cast_formatter, double_text, float_text, map_types
 
 Writer = Callable[[Any], str]
 
@@ -53,6 +54,11 @@ def _writer(data_type: t.DataType) -> Writer:
     return lambda value: quote(text(value))
 
 
+def _iso(value: datetime.datetime) -> str:
+    text = value.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".")
+    return text if value.tzinfo is None else text + "Z"
+
+
 def _base64(value: bytes) -> str:
     return quote(base64.b64encode(value).decode())
 
@@ -65,6 +71,8 @@ _WRITERS: dict[type[t.DataType], Writer] = {
     t.DecimalType: str,
     t.FloatType: float_text,
     t.DoubleType: double_text,
+    t.TimestampType: lambda value: quote(_iso(value)),
+    t.LocalZonedTimestampType: lambda value: quote(_iso(value.astimezone(UTC))),
     t.BinaryType: _base64,
     t.VarBinaryType: _base64,
 }

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from firesteel.table.errors import ValidationException
-from firesteel.table.resolved_schema import key_name
-from firesteel.table.schema import Schema
+from firesteel.table.schema import Schema, key_name
 from firesteel.table.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.unresolved import Apply, Ref
 

@@ -14,8 +14,7 @@ from firesteel.table.jdbc_catalog import JdbcCatalog
 from firesteel.table.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.modules import Modules
 from firesteel.table.planner.time_attributes import without_time_attribute
-from firesteel.table.resolved_schema import key_name
-from firesteel.table.schema import Schema
+from firesteel.table.schema import Schema, key_name
 from firesteel.table.statements import ColumnDefinition
 from firesteel.table.table_like import merge_like
 from firesteel.table.table_result import TableResult, ok

@@ -10,7 +10,7 @@ from firesteel.columns.type_text import quoted, type_text
 from firesteel.table.connectors import base
 from firesteel.table.expression_text import expression_sql
 from firesteel.table.resolved_expression import ResolvedExpression
-from firesteel.table.schema import Schema
+from firesteel.table.schema import Schema, key_name
 from firesteel.table.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.types import DataType, RowField, RowType
 
@@ -429,14 +429,3 @@ def resolved_schema(
     name = constraint_name or key_name(primary_key)
     key = UniqueConstraint(name, list(primary_key)) if primary_key else None
     return ResolvedSchema(columns, marks, key)
-
-
-def key_name(columns: tuple[str, ...]) -> str:
-    """Return Flink's default name of a primary key, based on Java's hash of the list of its columns."""
-    total = 1
-    for column in columns:
-        code = 0
-        for character in column:
-            code = (31 * code + ord(character)) & 0xFFFFFFFF
-        total = (31 * total + code) & 0xFFFFFFFF
-    return f"PK_{total - (1 << 32) if total >= 1 << 31 else total}"

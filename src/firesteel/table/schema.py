@@ -162,7 +162,7 @@ class Schema:
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
             """Declare the primary key. Flink and firesteel do not check that it is unique."""
-            return self._set_key("PK_" + "_".join(column_names), column_names)
+            return self._set_key(key_name(column_names), column_names)
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
             """Declare the primary key with a constraint name.
@@ -198,3 +198,8 @@ def _column_text(column: ColumnDefinition) -> str:
         text += " METADATA" + (f" FROM '{column.metadata_key}'" if column.metadata_key else "")
         text += " VIRTUAL" if column.is_virtual else ""
     return text
+
+
+def key_name(columns: tuple[str, ...]) -> str:
+    """Return Flink's default name of a primary key."""
+    return "PK_" + "_".join(columns)

@@ -79,7 +79,7 @@ def _distribution(distribution: object) -> str:
 
 
 def _options(options: dict[str, str]) -> str:
-    lines = ",\n".join(f"  {_string(key)} = {_string(value)}" for key, value in options.items())
+    lines = ",\n".join(f"  {_string(key)} = {_string(value)}" for key, value in sorted(options.items()))
     return f"WITH (\n{lines}\n)\n" if options else ""
 
 

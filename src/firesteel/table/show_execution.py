@@ -99,6 +99,12 @@ class ShowExecutor:
 
     def _partitions(self, statement: s.Show) -> TableResult:
         path = self._catalogs.qualify(statement.path)
+        table = self._catalogs.get(statement.path)
+        if table is not None and not getattr(table, "partition_keys", ()):
+            raise TableException(
+                f"Could not execute SHOW PARTITIONS {'.'.join(path)}. Table {'.'.join(path[1:])} in catalog {path[0]} "
+                "is not partitioned."
+            )
         values = {name: str(getattr(value, "value", value)) for name, value in statement.partition}
         catalog = self._catalogs.catalog(path[0])
         found = catalog.list_partitions(ObjectPath(*path[1:]), CatalogPartitionSpec(values))

@@ -316,7 +316,7 @@ _RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any, EvaluationCo
     (_is((*_EXACT, *_APPROXIMATE), t.DecimalType), _to_decimal),
     (_is(t.BooleanType, t.DecimalType), lambda s, x, c: _each(lambda v: fit_decimal(Decimal(int(v)), x), x)),
     (_is((t.NumericType, t.BooleanType), t.NumericType), _arrow),
-    (_is(t.IntegralType, t.BooleanType), _to_boolean),
+    (_is(t.NumericType, t.BooleanType), _to_boolean),
     (_is(TIMESTAMPS, TIMESTAMPS), _timestamps),
     (_is(t.DateType, TIMESTAMPS), _date_to_timestamp),
     (_is(t.TimeType, TIMESTAMPS), _time_to_timestamp),

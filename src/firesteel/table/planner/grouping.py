@@ -196,10 +196,15 @@ class GroupedSelect:
         return with_kind(LocalZonedTimestampType(3, False), TimestampKind.PROCTIME)
 
     def grouping(self, call: Apply) -> Rex:
-        """Return GROUPING or GROUPING_ID: a bit per key, set if the key is not in the grouping set of the row."""
+        """Return GROUPING or GROUPING_ID: a bit per key, set if the key is not in the grouping set of the row.
+
+        GROUP_ID tells equal grouping sets apart: 0 for the first one.
+        """
         if self._sets is None:
             return Literal(0, BigIntType(False))
         id_ref: Any = Deferred("grouping id", BigIntType(False))  # type: ignore[arg-type]
+        if str(call.function).upper() == "GROUP_ID":
+            return self._plain.call("/", (id_ref, Literal(2 ** len(self._keys), BigIntType(False))))
         operands = call.operands or tuple(self._keys)
         result: Any = None
         for operand in operands:
@@ -347,7 +352,8 @@ class GroupedSelect:
     def _expanded(self, node: Any, keys: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
         assert self._sets is not None
         sets = tuple(frozenset(keys[i] for i in one) for one in self._sets)
-        ids = tuple(sum(2 ** (len(keys) - 1 - i) for i in range(len(keys)) if i not in one) for one in self._sets)
+        bits = [sum(2 ** (len(keys) - 1 - i) for i in range(len(keys)) if i not in one) for one in self._sets]
+        ids = tuple(bit + 2 ** len(keys) * bits[:place].count(bit) for place, bit in enumerate(bits))
         types = node.row_type.field_types()
         for key in keys:
             types[key] = types[key].nullable()

@@ -421,7 +421,7 @@ class Expand(OneInput):
     Attributes:
         sets: For each set, the indexes of its columns.
         columns: The columns that occur in grouping sets.
-        ids: For each set, its `GROUPING_ID` over `columns`.
+        ids: For each set, its `GROUPING_ID` over `columns`, with its `GROUP_ID` in the bits above.
     """
 
     input: Any

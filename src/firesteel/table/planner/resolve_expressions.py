@@ -258,7 +258,7 @@ def type_of_literal(value: Any) -> DataType:
     if isinstance(value, float):
         return DoubleType(False)
     if isinstance(value, str):
-        return CharType(max(1, len(value)), False)
+        return CharType(len(value), False)
     if isinstance(value, bytes | bytearray):
         return BinaryType(max(1, len(value)), False)
     if isinstance(value, datetime.datetime):

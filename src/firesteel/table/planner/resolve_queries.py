@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from firesteel.columns.rex import InputRef, Literal
+from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.types import DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
 from firesteel.table import queries as q
@@ -186,6 +187,11 @@ class QueryResolver:
             raise ValidationException(
                 f"SQL validation failed. {where(query.position)}The window function requires the timecol is a time "
                 f"attribute type, but is {kind}."
+            )
+        if not isinstance(kind, TIMESTAMPS):
+            raise ValidationException(
+                f"The window function {query.function}(TABLE table_name, DESCRIPTOR(timecol), ...) requires the "
+                f"timecol to be TIMESTAMP or TIMESTAMP_LTZ, but is {kind}."
             )
         lengths = [interval_millis(argument, query.function) for argument in query.arguments]
         size, step = (lengths[-1], lengths[0]) if len(lengths) == 2 else (lengths[0], 0)
