@@ -1,5 +1,8 @@
 """Tables of files."""
 
+import datetime
+from decimal import Decimal
+
 import pytest
 
 from firesteel.table import EnvironmentSettings, TableEnvironment
@@ -8,7 +11,7 @@ from firesteel.table.errors import TableException
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("format_name", ["parquet", "json", "csv"])
+@pytest.mark.parametrize("format_name", ["parquet", "json", "csv", "avro"])
 def test_partitions_are_written_overwritten_and_read(tmp_path, format_name):
     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     t_env.get_config().set("parallelism.default", "1")
@@ -69,3 +72,47 @@ def test_unsupported_options_are_refused(tmp_path, option, value):
     t_env.execute_sql(f"CREATE TABLE t (id INT, dt STRING) PARTITIONED BY (dt) WITH ({text})")
     with pytest.raises(TableException, match=option):
         t_env.execute_sql("INSERT INTO t VALUES (1, 'a')")
+
+
+def test_avro_files_go_to_fastavro_and_come_from_it(tmp_path):
+    fastavro = pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    t_env.get_config().set("parallelism.default", "1")
+    columns = "id BIGINT NOT NULL, price DECIMAL(10, 2), moment TIMESTAMP(3), r ROW<xs ARRAY<INT>, s STRING>"
+    options = f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'avro'"
+    t_env.execute_sql(f"CREATE TABLE t ({columns}) WITH ({options})")
+    t_env.execute_sql(
+        "INSERT INTO t VALUES (1, 1.5, TIMESTAMP '2024-01-01 00:00:00.123', ROW(ARRAY[1, 2], 'x')), "
+        "(2, CAST(NULL AS DECIMAL(10, 2)), CAST(NULL AS TIMESTAMP(3)), CAST(NULL AS ROW<xs ARRAY<INT>, s STRING>))"
+    ).wait()
+    (path,) = (path for path in tmp_path.iterdir() if path.name.startswith("part-"))
+    with path.open("rb") as file:
+        reader = fastavro.reader(file)
+        records, schema = list(reader), reader.writer_schema
+    moment = datetime.datetime(2024, 1, 1, 0, 0, 0, 123000, datetime.UTC)
+    assert records == [
+        {"id": 1, "price": Decimal("1.50"), "moment": moment, "r": {"xs": [1, 2], "s": "x"}},
+        {"id": 2, "price": None, "moment": None, "r": None},
+    ]
+    with (tmp_path / "other.avro").open("wb") as file:
+        fastavro.writer(file, schema, [{**records[0], "id": 3, "r": {"xs": None, "s": "y"}}], codec="null")
+    with t_env.execute_sql("SELECT r.s, id, CAST(moment AS STRING) FROM t").collect() as rows:
+        moment_text = "2024-01-01 00:00:00.123"
+        assert sorted((tuple(row) for row in rows), key=lambda row: row[1]) == [
+            ("x", 1, moment_text),
+            (None, 2, None),
+            ("y", 3, moment_text),
+        ]
+
+
+def test_avro_codecs_and_formats_of_messages_are_refused(tmp_path):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    for name, options, says in (
+        ("a", "'format' = 'avro', 'avro.codec' = 'lz4'", "Invalid value for option 'codec' of 'avro'"),
+        ("b", "'format' = 'avro-confluent', 'avro-confluent.url' = 'http://r'", "identifiers for files are"),
+    ):
+        t_env.execute_sql(
+            f"CREATE TABLE {name} (id INT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', {options})"
+        )
+        with pytest.raises(TableException, match=says):
+            t_env.execute_sql(f"INSERT INTO {name} VALUES (1)")

@@ -18,7 +18,7 @@ from firesteel.table.errors import ValidationException
 def format_of(name, columns, **options):
     options = {key.replace("_", "-"): value for key, value in options.items()}
     types = tuple(parse_type(text) for text in columns.values())
-    return make_format(name, Columns(tuple(columns), types), Options(options, name))
+    return make_format(name, Columns(tuple(columns), types), Options(options, name), "messages")
 
 
 def rows_of(batch):
@@ -196,6 +196,8 @@ def test_raw_takes_one_column_as_it_is():
 def test_unknown_formats_and_options_name_what_there_is():
     with pytest.raises(ValidationException, match="debezium-json"):
         format_of("xml", CSV)
+    with pytest.raises(ValidationException, match="for messages are:\n\navro\n"):
+        format_of("parquet", CSV)
     with pytest.raises(ValidationException, match="field-delimiter"):
         format_of("csv", CSV, delimiter=";")
 

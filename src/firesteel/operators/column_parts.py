@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
-import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.values import arrow_type
 from firesteel.datastream.connectors.base import WriterInitContext
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
-from firesteel.operators.column_format import import_pyarrow
 from firesteel.operators.file_format import EncodedStream, PartFormat
 from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.gathered_file import GatheredStream
@@ -58,7 +56,8 @@ def part_format(record_format: Any) -> PartFormat:
         record_format: A `firesteel.table.connectors.formats.base.Format`.
     """
     if not record_format.is_text:
-        return PartFormat("Parquet", lambda file: ColumnsParquetStream(file, record_format), is_appendable=False)
+        name = record_format.suffix
+        return PartFormat(name, lambda file: ColumnsFileStream(file, record_format), is_appendable=False)
 
     def encode(batch: ColumnBatch) -> bytes:
         return b"".join(record + b"\n" for record in record_format.encode(batch))
@@ -66,18 +65,13 @@ def part_format(record_format: Any) -> PartFormat:
     return PartFormat("table", lambda file: EncodedStream(file, encode))
 
 
-class ColumnsParquetStream(GatheredStream):
-    """A part stream that converts column batches to a Parquet file, with one row group per batch."""
+class ColumnsFileStream(GatheredStream):
+    """A part stream that collects column batches and converts them to a file that can only be written as a whole."""
 
     def __init__(self, file: IO[bytes], record_format: Any) -> None:
-        super().__init__(file, "parquet")
+        super().__init__(file, record_format.suffix)
         self._format = record_format
 
     def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
-        """Write all column batches to a Parquet file."""
-        columns = self._format.columns
-        schema = pa.schema(list(zip(columns.names, map(arrow_type, columns.types), strict=True)))
-        with import_pyarrow().parquet.ParquetWriter(file, schema, compression=self._format.compression) as writer:
-            for batches in groups:
-                for batch in batches:
-                    writer.write_batch(pa.RecordBatch.from_arrays(list(batch.columns), schema=schema))
+        """Write all column batches in the format."""
+        self._format.write_file(file, chain.from_iterable(groups))

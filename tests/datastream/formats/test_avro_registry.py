@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -17,7 +15,9 @@ from firesteel.datastream.formats.avro import AvroSchema
 from firesteel.datastream.formats.avro_registry import (
     ConfluentRegistryAvroDeserializationSchema,
     ConfluentRegistryAvroSerializationSchema,
+    SchemaRegistry,
 )
+from tests.kafka import schema_registry
 
 
 def schema(*fields):
@@ -28,42 +28,10 @@ OLD = schema({"name": "n", "type": "long"})
 NEW = schema({"name": "n", "type": "long"}, {"name": "s", "type": "string", "default": "x"})
 
 
-class Registry(BaseHTTPRequestHandler):
-    def do_POST(self):
-        text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["schema"]
-        self.server.asked.append(self.path)
-        self.server.schemas.append(text)
-        self.answer(200, {"id": len(self.server.schemas) - 1})
-
-    def do_GET(self):
-        self.server.asked.append(self.path)
-        number = int(self.path.rpartition("/")[2])
-        if number < len(self.server.schemas):
-            self.answer(200, {"schema": self.server.schemas[number]})
-        else:
-            self.answer(404, {"error_code": 40403, "message": "Schema not found"})
-
-    def answer(self, status, data):
-        body = json.dumps(data).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture
 def registry():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Registry) as server:
-        server.schemas, server.asked = ["first"], []
-        server.url = f"http://127.0.0.1:{server.server_port}/"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with schema_registry.running() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def test_a_message_has_the_id_of_its_schema_before_the_record(registry):
@@ -88,7 +56,7 @@ def test_a_message_is_read_as_another_schema(registry):
     [
         (b"\1\0\0\0\1\2", "not in Confluent's wire format"),
         (b"\0\0\0\0\7\2", "/schemas/ids/7: 404 .*Schema not found"),
-        (b"\0", "Failed to deserialize Avro"),
+        (b"\0", "expected at least 5 bytes, found 1"),
     ],
 )
 def test_a_bad_message_says_what_is_wrong(registry, message, says):
@@ -101,3 +69,42 @@ def test_an_unreachable_registry_does_not_count_as_an_invalid_message():
     read = ConfluentRegistryAvroDeserializationSchema.for_generic(NEW, "http://127.0.0.1:9")
     with pytest.raises(OSError, match="refused"):
         read.deserialize(b"\0\0\0\0\1\2")
+
+
+USER_INFO = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "ann:s3cret"}
+TOKEN = {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "t0ken"}
+
+
+@pytest.mark.parametrize(
+    ("user", "configs", "header"),
+    [
+        ("", USER_INFO, "Basic YW5uOnMzY3JldA=="),
+        ("ann:s3cret@", {}, "Basic YW5uOnMzY3JldA=="),
+        ("ann:s3cret@", {"basic.auth.credentials.source": "URL"}, "Basic YW5uOnMzY3JldA=="),
+        ("", TOKEN, "Bearer t0ken"),
+    ],
+)
+def test_credentials_are_sent_with_each_request(registry, user, configs, header):
+    registry.authorization = header
+    url = registry.url.replace("//", f"//{user}", 1)
+    write = ConfluentRegistryAvroSerializationSchema.for_generic("orders", OLD, url, configs)
+    read = ConfluentRegistryAvroDeserializationSchema.for_generic(OLD, url, configs)
+    write, read = pickle.loads(pickle.dumps((write, read)))
+    assert read.deserialize(write.serialize(Row(1))) == Row(n=1)
+    with pytest.raises(ValueError, match=r"401.*Unauthorized") as refused:
+        ConfluentRegistryAvroSerializationSchema.for_generic("orders", OLD, registry.url).serialize(Row(1))
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("configs", "says"),
+    [
+        ({"basic.auth.credentials.source": "SASL_INHERIT"}, "'SASL_INHERIT' is not supported; supported are URL, USER"),
+        ({"basic.auth.credentials.source": "USER_INFO"}, "basic.auth.user.info is missing"),
+        ({"bearer.auth.credentials.source": "STATIC_TOKEN"}, "bearer.auth.token is missing"),
+        ({"basic.auth.user": "ann"}, "basic.auth.user is not supported; supported are basic.auth.credentials.source"),
+    ],
+)
+def test_credentials_that_are_not_supported_are_refused(configs, says):
+    with pytest.raises(ValueError, match=says):
+        SchemaRegistry("http://registry:8081", configs)

@@ -132,8 +132,18 @@ class PartitionConsumer:
         try:
             batches = self._decode_records(records)
         except ValueError as error:
-            raise KafkaError(f"{self._where(records[0].offset())} or shortly after: {error}") from error
+            raise self._invalid(records, error) from error
         return batches, [records[-1].timestamp()[1]] * len(batches)
+
+    def _invalid(self, records: list[Any], error: ValueError) -> KafkaError:
+        """Return the error for the first record that can't be read by itself."""
+        assert self._decode_records is not None
+        for record in records:
+            try:
+                self._decode_records([record])
+            except ValueError as cause:
+                return KafkaError(f"could not deserialize {self._where(record.offset())}: {cause}")
+        return KafkaError(f"could not deserialize {self._where(records[0].offset())} or shortly after: {error}")
 
     def _decode(self, records: list[Any]) -> list[Any]:
         messages = [record.value() for record in records]

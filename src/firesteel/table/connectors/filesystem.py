@@ -69,7 +69,7 @@ class _Files:
         """Return the format with some physical columns."""
         name = self.options.text("format")
         plain = Columns(tuple(c.name for c in columns), tuple(c.type for c in columns))
-        return make_format(name, plain, self.options.below(f"{name}.", name))
+        return make_format(name, plain, self.options.below(f"{name}.", name), "files")
 
     @property
     def stored(self) -> tuple[Column, ...]:
@@ -133,6 +133,7 @@ class FileTableSink(_Files):
         super().__init__(table)
         self._request = request
         self._format = self.format_of(self.stored)
+        self._format.check_sink()
         if self.options.flag("auto-compaction"):
             raise ValidationException("auto-compaction is not supported; write with fewer subtasks instead")
         if self.options.flag("sink.shuffle-by-partition.enable"):

@@ -38,6 +38,9 @@ _OPTIONS = (
     "sink.delivery-guarantee",
     "sink.transactional-id-prefix",
 )
+_WITH_SUBJECTS = ("avro-confluent",)
+"""Formats with an option `subject`, whose default depends on the topic."""
+
 _STARTS = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _GUARANTEES = {
     "none": DeliveryGuarantee.NONE,
@@ -54,7 +57,7 @@ def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTable:
     """Return the sink that writes a topic."""
     found = KafkaTable(table, False)
-    found.check_topic()
+    found.check_sink()
     return found
 
 
@@ -130,7 +133,26 @@ class KafkaTable:
         side = self._options.text("key.fields-prefix") if option == "key.format" else ""
         names = tuple(column.name.removeprefix(side) for column in columns)
         options = self._options.below(prefix, name)
-        return make_format(name, Columns(names, tuple(column.type for column in columns)), options)
+        if name in _WITH_SUBJECTS and len(self._topics) == 1:
+            # The older name of the option, which `subject` overrides.
+            subject = f"{self._topics[0]}-{'key' if option == 'key.format' else 'value'}"
+            options.values = {"schema-registry.subject": subject, **options.values}
+        return make_format(name, Columns(names, tuple(column.type for column in columns)), options, "messages")
+
+    @property
+    def _topics(self) -> list[str]:
+        return [topic for topic in self._options.text("topic").split(";") if topic]
+
+    def check_sink(self) -> None:
+        """Check the options that matter to sinks only.
+
+        Raises:
+            ValidationException: there is no topic or several, or an option of a format is missing or invalid.
+        """
+        self.check_topic()
+        for each in (self._value, self._key):
+            if each is not None:
+                each.check_sink()
 
     def check_topic(self) -> str:
         """Return the only topic, to write to.
@@ -138,12 +160,11 @@ class KafkaTable:
         Raises:
             ValidationException: there is none, or there are several.
         """
-        topics = [topic for topic in self._options.text("topic").split(";") if topic]
-        if len(topics) != 1:
+        if len(self._topics) != 1:
             raise ValidationException(
                 "Flink Kafka sink currently only supports a single topic, set by the option 'topic'"
             )
-        return topics[0]
+        return self._topics[0]
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -179,7 +200,7 @@ class KafkaTable:
         if "topic-pattern" in options.values:
             builder.set_topic_pattern(options.text("topic-pattern"))
         elif "topic" in options.values:
-            builder.set_topics(*(topic for topic in options.text("topic").split(";") if topic))
+            builder.set_topics(*self._topics)
         else:
             raise ValidationException("Either 'topic' or 'topic-pattern' must be set.")
         every = options.duration_ms("scan.topic-partition-discovery.interval")

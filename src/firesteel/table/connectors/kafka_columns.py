@@ -114,8 +114,7 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         topic: The target topic.
         key: The format of keys; None for no keys.
         key_columns: Positions of the key columns.
-        value: The format of
-        values.
+        value: The format of values.
         value_columns: Positions of the value columns.
         is_upsert: Whether deleted rows become records without value.
     """
@@ -149,8 +148,12 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         return found
 
     def _values(self, batch: ColumnBatch) -> Sequence[bytes | None]:
-        values = self._value.encode(batch.with_columns([batch.columns[i] for i in self._value_columns]))
+        """Return the value of each row. Deleted rows are not encoded, as their other columns may be NULL."""
         if not self._is_upsert or batch.kinds is None:
-            return values
-        gone = (int(Kind.DELETE), int(Kind.UPDATE_BEFORE))
-        return [None if kind in gone else value for kind, value in zip(batch.kinds.tolist(), values, strict=True)]
+            return self._encoded(batch)
+        is_kept = ~np.isin(batch.kinds, (int(Kind.DELETE), int(Kind.UPDATE_BEFORE)))
+        values = iter(self._encoded(batch.filter(is_kept)))
+        return [next(values) if kept else None for kept in is_kept.tolist()]
+
+    def _encoded(self, batch: ColumnBatch) -> list[bytes]:
+        return self._value.encode(batch.with_columns([batch.columns[i] for i in self._value_columns]))

@@ -15,5 +15,5 @@ def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTable:
     """Return the sink that writes a topic whose records replace the rows of their keys."""
     found = KafkaTable(table, True)
-    found.check_topic()
+    found.check_sink()
     return found

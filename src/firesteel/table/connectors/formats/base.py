@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any, Literal
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.types import DataType
@@ -13,13 +13,12 @@ from firesteel.table.connectors.base import INSERT_ONLY
 from firesteel.table.connectors.options import Options
 from firesteel.table.errors import ValidationException
 
+_TEXT = {"csv": "csv", "debezium-json": "debezium_json", "json": "json", "raw": "raw"}
 _MODULES = {
-    "csv": "csv",
-    "debezium-json": "debezium_json",
-    "json": "json",
-    "parquet": "parquet",
-    "raw": "raw",
+    "files": {**_TEXT, "avro": "avro_files", "parquet": "parquet"},
+    "messages": {**_TEXT, "avro": "avro", "avro-confluent": "avro_confluent"},
 }
+"""The module of each format, by use. It has `make(columns, options)`."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +34,17 @@ class Format:
 
     Attributes:
         columns: The columns that it reads or writes.
-        is_text: Whether records are lines of text; otherwise a file can only be read as a whole, by `read_file`.
+        is_text: Whether records are lines of text; otherwise a file can only be read and written as a whole, by
+            `read_file` and `write_file`.
         reads_fields: Whether it needs only the columns, and fields of rows, that are read.
         quote: The quote character, within which a record may span lines.
-        suffix: The suffix of file names.
+        suffix: The suffix of names of temporary files.
     """
 
     is_text = True
     reads_fields = False
     quote: bytes | None = None
+    suffix = ""
 
     def __init__(self, columns: Columns, options: Options) -> None:
         self.columns = columns
@@ -73,27 +74,48 @@ class Format:
         """Yield the rows of a file that is no text."""
         raise NotImplementedError(f"{type(self).__name__} does not read files")
 
+    def check_sink(self) -> None:
+        """Check the options that matter to sinks only.
+
+        Raises:
+            ValidationException: an option is missing or invalid.
+        """
+
     def encode(self, batch: ColumnBatch) -> list[bytes]:
-        """Return a record per row, without line ends."""
+        """Return a record per row, without line ends.
+
+        Raises:
+            ValueError: a row can't be written.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not write")
 
+    def write_file(self, file: IO[bytes], batches: Iterable[ColumnBatch]) -> None:
+        """Write the rows of batches as a file that is no text.
 
-def make_format(name: str, columns: Columns, options: Options) -> Format:
+        Raises:
+            ValueError: a row can't be written.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not write files")
+
+
+def make_format(name: str, columns: Columns, options: Options, use: Literal["files", "messages"]) -> Format:
     """Create a format by name.
 
     Args:
         name: Its name, such as `json`.
         columns: The columns to read or write.
         options: Options of the table below the format's prefix.
+        use: Whether it reads and writes files or messages; one name may have a format for each.
 
     Raises:
         ValidationException: there is no such format, or an option is invalid.
     """
-    if name not in _MODULES:
-        known = "\n".join(sorted(_MODULES))
+    modules = _MODULES[use]
+    if name not in modules:
+        known = "\n".join(sorted(modules))
         raise ValidationException(
             f"Could not find any format factory for identifier '{name}' in the classpath.\n\n"
-            f"Available factory identifiers are:\n\n{known}"
+            f"Available factory identifiers for {use} are:\n\n{known}"
         )
-    module = importlib.import_module(f"firesteel.table.connectors.formats.{_MODULES[name]}")
+    module = importlib.import_module(f"firesteel.table.connectors.formats.{modules[name]}")
     return module.make(columns, options)  # type: ignore[no-any-return]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -26,10 +26,11 @@ class ParquetFormat(Format):
 
     is_text = False
     reads_fields = True
+    suffix = "parquet"
 
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
-        self.compression = options.text("compression", "snappy").lower()
+        self._compression = options.text("compression", "snappy").lower()
 
     def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
         """Yield the rows of a file."""
@@ -40,6 +41,13 @@ class ParquetFormat(Format):
             paths = [path for name, wanted, stored in found for path in _paths(name, wanted, stored)]
             for batch in parquet.iter_batches(_BATCH_ROWS, columns=paths):
                 yield self._batch(batch)
+
+    def write_file(self, file: IO[bytes], batches: Iterable[ColumnBatch]) -> None:
+        """Write the rows of batches, with one row group per batch."""
+        schema = pa.schema(list(zip(self.columns.names, map(arrow_type, self.columns.types), strict=True)))
+        with pyarrow.parquet.ParquetWriter(file, schema, compression=self._compression) as writer:
+            for batch in batches:
+                writer.write_batch(pa.RecordBatch.from_arrays(list(batch.columns), schema=schema))
 
     def _batch(self, batch: Any) -> ColumnBatch:
         there = set(batch.schema.names)
