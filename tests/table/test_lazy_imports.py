@@ -22,6 +22,15 @@ def test_the_runtime_of_a_query_imports_neither_api_nor_planner():
     assert done.stdout.strip() == "[]"
 
 
+def test_tables_do_not_import_pyiceberg():
+    program = (
+        "import sys, firesteel.table.table_environment, firesteel.table.connectors.iceberg\n"
+        "print('pyiceberg' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_all_public_names_can_be_imported():
     for name in firesteel.table.__all__:
         assert getattr(firesteel.table, name).__name__ == name

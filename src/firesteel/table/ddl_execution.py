@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from firesteel.table import statements as s
 from firesteel.table.catalog_base import Catalog
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, CatalogFunction
+from firesteel.table.connectors.iceberg_package import iceberg_module
 from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.function_catalog import load_function
 from firesteel.table.jdbc_catalog import JdbcCatalog
@@ -229,6 +230,7 @@ def _in_order(columns: tuple[ColumnDefinition, ...], names: tuple[str, ...]) -> 
 
 _CATALOGS: dict[str, Callable[[str, dict[str, str]], Catalog]] = {
     "generic_in_memory": lambda name, options: GenericInMemoryCatalog(name, options.get("default-database", "default")),
+    "iceberg": lambda name, options: iceberg_module("iceberg_catalog").IcebergCatalog.of_options(name, options),
     "jdbc": JdbcCatalog.of_options,
 }
 _DROPS: dict[str, Callable[[DdlExecutor, s.Drop], None]] = {

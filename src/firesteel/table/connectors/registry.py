@@ -12,6 +12,7 @@ _CONNECTORS = {
     "blackhole": "blackhole",
     "datagen": "datagen",
     "filesystem": "filesystem",
+    "iceberg": "iceberg",
     "jdbc": "jdbc",
     "kafka": "kafka",
     "print": "print_sink",

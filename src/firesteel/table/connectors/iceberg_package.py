@@ -1,0 +1,32 @@
+"""The options of Iceberg catalogs and tables, and late imports of the modules that need the package pyiceberg."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+CATALOG_OPTIONS = ("catalog-type", "uri", "warehouse")
+CATALOG_PREFIXES = ("catalog.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
+"""Prefixes of properties that pyiceberg gets as they are, except that `catalog.` is removed."""
+
+TABLE_PREFIXES = ("write.", "read.", "commit.", "history.", "format-version")
+"""Prefixes of the properties that a new table gets."""
+
+
+def iceberg_module(name: str) -> Any:
+    """Import a module of firesteel that uses pyiceberg.
+
+    Args:
+        name: Its name below `firesteel.table`, such as `connectors.iceberg_tables`.
+
+    Raises:
+        ModuleNotFoundError: pyiceberg is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(f"firesteel.table.{name}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyiceberg":
+            raise
+        raise ModuleNotFoundError(
+            "Iceberg tables need the package pyiceberg: pip install 'firesteel[iceberg]'", name=error.name
+        ) from None

@@ -1,0 +1,137 @@
+"""Splits of Iceberg tables, and the types of their columns."""
+
+from __future__ import annotations
+
+import datetime
+import pickle
+import uuid
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from firesteel.columns import types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.type_text import parse_type, type_text
+from firesteel.table.connectors.base import Column
+from firesteel.table.connectors.options import Options
+from firesteel.table.errors import ValidationException
+
+pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
+
+
+from firesteel.table.connectors.iceberg_committer import WriteMode
+from firesteel.table.connectors.iceberg_source import files_of
+from firesteel.table.connectors.iceberg_tables import IcebergCatalogAddress, IcebergTableAddress
+from firesteel.table.connectors.iceberg_types import check_columns, schema_of, sql_type
+from firesteel.table.connectors.iceberg_writer import IcebergSink
+from tests.table.iceberg_lake import TYPES, Lake, options_of, read
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return Lake(tmp_path)
+
+
+def test_each_data_file_is_a_split(lake):
+    for number in range(3):
+        lake.commit(lake.sink(), lake.batch((number, "a")), number=number)
+    assert len(lake.source().discover_splits()) == 3
+    assert read(lake.source()) == [(0, "a"), (1, "a"), (2, "a")]
+
+
+def test_older_snapshots_and_appended_files_are_read(lake):
+    for number in range(3):
+        lake.commit(lake.sink(), lake.batch((number, "a")), number=number)
+    first, second, third = lake.snapshots()
+
+    def rows(**options):
+        with lake.address.opened() as table:
+            found = files_of(Options({k.replace("_", "-"): str(v) for k, v in options.items()}, "iceberg"), table, True)
+        return [key for key, _ in read(lake.source(found))]
+
+    assert rows(snapshot_id=second.snapshot_id) == [0, 1]
+    assert rows(as_of_timestamp=third.timestamp_ms) == [0, 1, 2]
+    assert rows(start_snapshot_id=first.snapshot_id) == [1, 2]
+    assert rows(start_snapshot_id=third.snapshot_id) == []
+    assert rows(start_snapshot_id=first.snapshot_id, end_snapshot_id=second.snapshot_id) == [1]
+    assert rows(end_snapshot_id=second.snapshot_id) == [0, 1]
+    with pytest.raises(ValidationException, match="exclude each other"):
+        rows(snapshot_id=1, as_of_timestamp=1)
+    with pytest.raises(ValidationException, match=f"snapshot of the table .*{third.snapshot_id}"):
+        rows(snapshot_id=1)
+    with pytest.raises(ValidationException, match="Cannot find a snapshot older than"):
+        rows(as_of_timestamp=1)
+
+
+def test_a_streaming_source_discovers_appended_files_once(lake):
+    lake.commit(lake.sink(), lake.batch((1, "a")))
+    source = lake.source(monitor_ms=5)
+    assert not source.is_bounded()
+    assert source.discovery_interval_ms == 5
+    assert [key for key, _ in read(source)] == [1]
+    source.discover_splits()
+    lake.commit(lake.sink(), lake.batch((2, "b")), number=1)
+    lake.commit(lake.sink(WriteMode.UPSERT), lake.batch((1, "changed")), number=2)  # not appended
+    found = [split.split_id for split in source.discover_splits()]
+    after_restart = [split.split_id for split in pickle.loads(pickle.dumps(source)).discover_splits()]
+    assert len(found) == 2
+    assert after_restart == found
+    assert [key for key, _ in read(source)] == [1, 2]
+
+
+def test_a_streaming_source_of_an_empty_table_waits(tmp_path):
+    lake = Lake(tmp_path)
+    source = lake.source(monitor_ms=5)
+    assert source.discover_splits() == []
+    lake.commit(lake.sink(), lake.batch((1, "a")))
+    assert [key for key, _ in read(source)] == [1]
+    with lake.address.opened() as table, pytest.raises(ValidationException, match="Cannot set snapshot-id option for"):
+        files_of(Options({"snapshot-id": str(lake.snapshots()[0].snapshot_id)}, "iceberg"), table, False)
+
+
+def test_files_of_other_partitions_are_not_read(tmp_path):
+    class OnlyNewYear:
+        keys = (("p", t.DateType()),)
+
+        def __call__(self, values):
+            return values["p"] == datetime.date(2024, 1, 1)
+
+    lake = Lake(tmp_path, "k INT, p DATE", (), ("p",))
+    lake.commit(lake.sink(), lake.batch((1, datetime.date(2024, 1, 1)), (2, datetime.date(2024, 1, 2))))
+    source = lake.source(partitions=OnlyNewYear())
+    assert len(source.discover_splits()) == 1
+    assert len(lake.source().discover_splits()) == 2
+
+
+def test_types_are_those_of_flink_both_ways():
+    columns = [Column(name, parse_type(text)) for name, text in TYPES.items()]
+    schema = schema_of(columns, ())
+    assert {field.name: type_text(sql_type(field.field_type, field.name)) for field in schema.fields} == TYPES
+    check_columns(columns, schema, "t", writes=True)
+
+
+def test_types_without_counterpart_are_named():
+    with pytest.raises(ValidationException, match=r"Column 'c' has the type INTERVAL .*Iceberg has no type"):
+        schema_of([Column("c", parse_type("INTERVAL DAY"))], ())
+    from pyiceberg.types import GeometryType
+
+    with pytest.raises(ValidationException, match=r"Column 'c' has the type geometry .*supported: binary, boolean"):
+        sql_type(GeometryType(), "c")
+
+
+def test_uuids_are_bytes(tmp_path):
+    from pyiceberg.schema import Schema
+    from pyiceberg.types import NestedField, UUIDType
+
+    address = IcebergTableAddress(IcebergCatalogAddress.of_options("lake", options_of(tmp_path)), "db", "u")
+    with address.catalog.opened() as catalog:
+        catalog.create_namespace("db")
+        catalog.create_table(("db", "u"), Schema(NestedField(1, "u", UUIDType(), required=True)))
+    lake = Lake(tmp_path)
+    lake.address, lake.columns = address, (Column("u", t.BinaryType(16).not_null()),)
+    first, second = uuid.UUID(int=1).bytes, uuid.UUID(int=2).bytes
+    sink = IcebergSink(address, ("u",), (0,), WriteMode.UPSERT)
+    lake.commit(sink, ColumnBatch((pa.array([first, second], pa.binary()),), 2))
+    lake.commit(sink, ColumnBatch((pa.array([first], pa.binary()),), 1, np.array([3], np.int8)), number=1)
+    assert read(lake.source()) == [(second,)]
