@@ -70,10 +70,12 @@ def selected(t_env, query):
 class Lake:
     """A table `t`, which is written and read by the parts of the connector without a job."""
 
-    def __init__(self, directory, columns="k INT NOT NULL, v STRING", keys=("k",), partitions=()):
+    def __init__(self, directory, columns="k INT NOT NULL, v STRING", keys=("k",), partitions=(), options=None):
         declared = (column.split(" ", 1) for column in columns.split(", "))
         self.columns = tuple(Column(name, parse_type(kind)) for name, kind in declared)
-        self.address = IcebergTableAddress(IcebergCatalogAddress.of_options("lake", options_of(directory)), "db", "t")
+        self.address = IcebergTableAddress(
+            IcebergCatalogAddress.of_options("lake", options or options_of(directory)), "db", "t"
+        )
         self.spool = str(directory / "spool")
         path = ("lake", "db", "t")
         self.address.ensure(ResolvedTable(path, self.columns, {}, primary_key=keys, partition_keys=partitions))

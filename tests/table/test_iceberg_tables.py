@@ -65,6 +65,17 @@ def test_columns_that_do_not_fit_are_named(tmp_path, columns, options, message):
         t_env.execute_sql("INSERT INTO t SELECT * FROM t" if columns != "v STRING" else "INSERT INTO t VALUES ('a')")
 
 
+def test_other_formats_than_parquet_are_not_written(tmp_path, t_env):
+    options = with_text(tmp_path)
+    t_env.execute_sql(f"CREATE TABLE t (id INT) WITH ({options}, 'write.format.default' = 'orc')")
+    with pytest.raises(ValidationException, match=r"'write\.format\.default' = 'orc' is not supported"):
+        t_env.execute_sql("INSERT INTO t VALUES (1)")
+    t_env.sql_query("SELECT * FROM t")  # which creates the table with this property
+    t_env.execute_sql(f"CREATE TABLE u (id INT) WITH ({options}, 'catalog-table' = 't')")
+    with pytest.raises(ValidationException, match=r"'write\.format\.default' = 'orc' is not supported"):
+        t_env.execute_sql("INSERT INTO u VALUES (1)")
+
+
 def test_updates_need_a_primary_key(tmp_path):
     t_env = environment("streaming")
     t_env.execute_sql(f"CREATE TABLE t (v STRING, n BIGINT) WITH ({with_text(tmp_path)})")

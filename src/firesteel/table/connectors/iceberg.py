@@ -5,6 +5,7 @@ The other modules `iceberg_*` need the package pyiceberg, so that they are impor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from firesteel.columns.batch import Kind
@@ -35,6 +36,7 @@ _OPTIONS = (
     "monitor-interval",
 )
 _UPSERT = "write.upsert.enabled"
+_FORMAT = "write.format.default"
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> IcebergTable:
@@ -121,7 +123,9 @@ class IcebergTableSink(_Iceberg):
     writes = True
 
     def __init__(self, table: ResolvedTable, request: SinkRequest) -> None:
+        _check_format(table.options)
         super().__init__(table)
+        _check_format(self._stored.properties)
         stored = self._stored.properties.get(_UPSERT, "").lower() == "true"
         self._replaces = self._options.flag("upsert-enabled", self._options.flag(_UPSERT, stored))
         self._overwrites = request.overwrite
@@ -151,3 +155,9 @@ class IcebergTableSink(_Iceberg):
         mode = "UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"
         sink = writer.IcebergSink(self._address, names, keys, committer.WriteMode[mode])
         return stream.sink_to(sink).name(name)
+
+
+def _check_format(properties: Mapping[str, str]) -> None:
+    found = properties.get(_FORMAT, "parquet")
+    if found.lower() != "parquet":
+        raise ValidationException(f"'{_FORMAT}' = '{found}' is not supported: data files are written as 'parquet' only")

@@ -5,8 +5,21 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-CATALOG_OPTIONS = ("catalog-type", "uri", "warehouse")
-CATALOG_PREFIXES = ("catalog.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
+CATALOG_PROPERTIES = (
+    "uri",
+    "warehouse",
+    "credential",
+    "token",
+    "scope",
+    "audience",
+    "resource",
+    "oauth2-server-uri",
+    "prefix",
+)
+"""Properties of catalogs that Iceberg and pyiceberg have in common; those after `warehouse` are for `rest`."""
+
+CATALOG_OPTIONS = ("catalog-type", *CATALOG_PROPERTIES)
+CATALOG_PREFIXES = ("catalog.", "header.", "rest.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
 """Prefixes of properties that pyiceberg gets as they are, except that `catalog.` is removed."""
 
 TABLE_PREFIXES = ("write.", "read.", "commit.", "history.", "format-version")

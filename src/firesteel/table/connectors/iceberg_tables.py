@@ -11,7 +11,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NotInstalledError, TableAlreadyExistsError
 
 from firesteel.table.connectors.base import ResolvedTable
-from firesteel.table.connectors.iceberg_package import CATALOG_PREFIXES, TABLE_PREFIXES
+from firesteel.table.connectors.iceberg_package import CATALOG_PREFIXES, CATALOG_PROPERTIES, TABLE_PREFIXES
 from firesteel.table.connectors.iceberg_types import partition_spec_of, schema_of
 from firesteel.table.errors import CatalogException, ValidationException
 
@@ -41,7 +41,7 @@ class IcebergCatalogAddress:
         Raises:
             ValidationException: the type is not supported, or the URI is missing.
         """
-        kind = options.get("catalog-type", "hive")
+        kind = options.get("catalog-type", "hive").lower()
         if kind not in _TYPES:
             raise ValidationException(
                 f"Invalid value for option 'catalog-type' of 'iceberg': expected one of {', '.join(_TYPES)}, found "
@@ -52,7 +52,7 @@ class IcebergCatalogAddress:
                 "One or more required options are missing.\n\nMissing required options are:\n\n"
                 f"uri (of 'catalog-type' = '{kind}')"
             )
-        properties = {key: options[key] for key in ("uri", "warehouse") if key in options}
+        properties = {key: options[key] for key in CATALOG_PROPERTIES if key in options}
         if kind == "jdbc":
             properties["uri"] = _database_url(options["uri"])
         for key, value in options.items():

@@ -27,7 +27,7 @@ class SpooledColumns:
         directory: The directory of the file; empty if no state will be restored, so that rows stay in memory.
 
     Attributes:
-        size_bytes: The approximate size of all rows in memory.
+        size_bytes: The approximate size that all rows have in memory.
     """
 
     def __init__(self, directory: str) -> None:
@@ -40,6 +40,8 @@ class SpooledColumns:
 
     def add(self, batch: ColumnBatch) -> None:
         """Add rows in memory."""
+        if not batch.length:
+            return
         self._rows.append(batch)
         self.size_bytes += sum(column.nbytes for column in batch.columns)
 

@@ -1,0 +1,84 @@
+"""Iceberg tables in the catalogs of other systems: a REST catalog, and Amazon Glue."""
+
+from __future__ import annotations
+
+from urllib.request import urlopen
+
+import pytest
+
+from firesteel.table.errors import ValidationException
+
+pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
+
+from firesteel.table.connectors.iceberg_committer import WriteMode
+from tests.table.iceberg_lake import Lake, environment, read, selected
+from tests.table.iceberg_rest import TOKEN, rest_catalog
+
+
+@pytest.fixture
+def rest(tmp_path):
+    with rest_catalog(tmp_path) as uri:
+        yield {"catalog-type": "rest", "uri": uri, "token": TOKEN}
+
+
+@pytest.fixture
+def glue(tmp_path):
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    urlopen(f"http://{host}:{port}/moto-api/reset", data=b"").close()  # databases of tests before
+    yield {
+        "catalog-type": "glue",
+        "warehouse": f"file://{tmp_path}/lake",
+        "glue.endpoint": f"http://{host}:{port}",
+        "glue.region": "us-east-1",
+        "glue.access-key-id": "nobody",
+        "glue.secret-access-key": "secret",
+    }
+    server.stop()
+
+
+@pytest.fixture(params=["rest", "glue"])
+def catalog(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_rows_are_written_replaced_and_read(tmp_path, catalog):
+    lake = Lake(tmp_path, options=catalog)
+    requests = lake.commit(lake.sink(), lake.batch((1, "a"), (2, "b")))
+    lake.commit(lake.sink(WriteMode.UPSERT), lake.batch((2, "B")), number=1)
+    lake.sink().create_committer().commit(requests)
+    assert read(lake.source()) == [(1, "a"), (2, "B")]
+    assert len(lake.snapshots()) == 2
+
+
+def test_databases_and_tables_are_created_and_dropped(t_env, catalog):
+    options = ", ".join(f"'{key}' = '{text}'" for key, text in catalog.items())
+    t_env.execute_sql(f"CREATE CATALOG lake WITH ('type' = 'iceberg', {options})")
+    t_env.execute_sql("USE CATALOG lake")
+    t_env.execute_sql("CREATE DATABASE sales")
+    t_env.execute_sql("CREATE TABLE sales.t (id INT, p STRING) PARTITIONED BY (p)")
+    assert sorted(t_env.list_databases()) == ["default", "sales"]
+    assert t_env.get_catalog("lake").list_tables("sales") == ["t"]
+    with pytest.raises(ValidationException, match="already exists"):
+        t_env.execute_sql("CREATE TABLE sales.t (id INT)")
+    t_env.execute_sql("DROP TABLE sales.t")
+    t_env.execute_sql("DROP DATABASE sales")
+    assert t_env.list_databases() == ["default"]
+
+
+def test_a_refused_token_is_named(t_env, rest):
+    with pytest.raises(ValidationException, match=r"Could not open the Iceberg catalog 'lake': .*no token"):
+        t_env.execute_sql(
+            f"CREATE CATALOG lake WITH ('type' = 'iceberg', 'catalog-type' = 'rest', 'uri' = '{rest['uri']}')"
+        )
+
+
+@pytest.mark.spark
+def test_a_job_writes_a_table_of_a_rest_catalog(rest):
+    t_env = environment()
+    options = ", ".join(f"'{key}' = '{text}'" for key, text in rest.items())
+    t_env.execute_sql(f"CREATE CATALOG lake WITH ('type' = 'iceberg', {options})")
+    t_env.execute_sql("CREATE TABLE lake.`default`.t (id INT, name STRING)")
+    t_env.execute_sql("INSERT INTO lake.`default`.t VALUES (1, 'a'), (2, 'b')").wait()
+    assert selected(t_env, "SELECT id, name FROM lake.`default`.t") == [(1, "a"), (2, "b")]
