@@ -81,4 +81,5 @@ def test_a_job_writes_a_table_of_a_rest_catalog(rest):
     t_env.execute_sql(f"CREATE CATALOG lake WITH ('type' = 'iceberg', {options})")
     t_env.execute_sql("CREATE TABLE lake.`default`.t (id INT, name STRING)")
     t_env.execute_sql("INSERT INTO lake.`default`.t VALUES (1, 'a'), (2, 'b')").wait()
-    assert selected(t_env, "SELECT id, name FROM lake.`default`.t") == [(1, "a"), (2, "b")]
+    t_env.execute_sql("CREATE TABLE more (twice AS id * 2) LIKE lake.`default`.t")
+    assert selected(t_env, "SELECT * FROM more") == [(1, "a", 2), (2, "b", 4)]

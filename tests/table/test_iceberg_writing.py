@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 from decimal import Decimal
 from itertools import count
@@ -106,6 +107,20 @@ def test_keys_of_several_columns_and_types_are_replaced(tmp_path):
     lake.commit(sink, lake.batch((1, "x", Decimal("1.5"), ["p"]), (1, "y", Decimal("2.5"), [])))
     lake.commit(sink, lake.batch((1, "y", Decimal("9.5"), None)), number=1)
     assert lake.rows() == [(1, "x", Decimal("1.5"), ["p"]), (1, "y", Decimal("9.5"), None)]
+
+
+def test_nanoseconds_are_cut_to_microseconds(tmp_path):
+    lake = Lake(tmp_path, "k INT NOT NULL, t TIMESTAMP(9), l ARRAY<TIMESTAMP(9)>")
+    ns = pa.timestamp("ns")
+    columns = (pa.array([1], pa.int32()), pa.array([1_999], ns), pa.array([[2_001]], pa.list_(ns)))
+    lake.commit(lake.sink(), ColumnBatch(columns, 1))
+    first = datetime.datetime(1970, 1, 1)
+    assert lake.rows() == [(1, first.replace(microsecond=1), [first.replace(microsecond=2)])]
+
+
+def test_no_rows_are_no_files(lake):
+    empty = lake.batch((1, "a")).slice(0, 0)
+    assert [lake.written(lake.sink(mode), empty) for mode in WriteMode] == [[], [], []]
 
 
 @pytest.mark.parametrize("mode", [WriteMode.APPEND, WriteMode.UPSERT])

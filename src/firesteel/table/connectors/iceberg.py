@@ -91,6 +91,7 @@ class IcebergTable(_Iceberg):
     def __init__(self, table: ResolvedTable) -> None:
         super().__init__(table)
         self.is_bounded = not self._options.flag("streaming")
+        # Invalid options are refused here, before a job starts.
         self._monitor_ms()
         self._files()
 

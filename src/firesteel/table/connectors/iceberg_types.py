@@ -214,7 +214,7 @@ def _check_required(columns: Sequence[Column], schema: Schema, name: str) -> Non
 def _fits(declared: t.DataType, stored: t.DataType) -> bool:
     """Return whether values of both types have the same Iceberg type; field ids and nullability do not matter."""
     try:
-        return _shape(_Fields().type_of(declared)) == _shape(_Fields().type_of(stored))
+        return bool(_shape(_Fields().type_of(declared)) == _shape(_Fields().type_of(stored)))
     except _NoCounterpart:
         return False
 
@@ -248,4 +248,4 @@ def to_iceberg_array(array: pa.Array, wanted: pa.DataType) -> pa.Array:
         return array
     if isinstance(wanted, pa.BaseExtensionType):  # UUID
         return pa.ExtensionArray.from_storage(wanted, array.cast(wanted.storage_type))
-    return array.cast(wanted)
+    return array.cast(wanted, safe=False)  # nanoseconds are cut to microseconds, as in Flink
