@@ -1,4 +1,4 @@
-"""Iceberg tables in the catalogs of other systems: a REST catalog, and Amazon Glue."""
+"""Iceberg tables in the catalogs of other systems: a REST catalog, Amazon Glue and databases."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from firesteel.table.errors import ValidationException
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
 
 from firesteel.table.connectors.iceberg_committer import WriteMode
+from tests.datastream.connectors import database_servers
 from tests.table.iceberg_lake import Lake, environment, read, selected
 from tests.table.iceberg_rest import TOKEN, rest_catalog
 
@@ -38,7 +39,19 @@ def glue(tmp_path):
     server.stop()
 
 
-@pytest.fixture(params=["rest", "glue"])
+@pytest.fixture
+def postgresql(tmp_path):
+    with database_servers.postgresql() as url:
+        yield {"catalog-type": "jdbc", "uri": url, "warehouse": f"file://{tmp_path}/lake"}
+
+
+@pytest.fixture
+def mariadb(tmp_path):
+    with database_servers.mariadb() as url:
+        yield {"catalog-type": "jdbc", "uri": url, "warehouse": f"file://{tmp_path}/lake"}
+
+
+@pytest.fixture(params=["rest", "glue", "postgresql", "mariadb"])
 def catalog(request):
     return request.getfixturevalue(request.param)
 
