@@ -134,7 +134,8 @@ def test_a_changelog_of_groups_is_upserted(tmp_path):
         t_env.execute_sql(
             "INSERT INTO t SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a'), ('c')) AS T(k) GROUP BY k"
         ).wait()
-    assert selected(t_env, "SELECT k, n FROM t") == [("a", 2), ("b", 1), ("c", 1)]
+    t_env.execute_sql("INSERT INTO t /*+ OPTIONS('upsert-enabled' = 'true') */ VALUES ('a', 9)").wait()
+    assert selected(t_env, "SELECT k, n FROM t") == [("a", 9), ("b", 1), ("c", 1)]
 
 
 @pytest.mark.spark

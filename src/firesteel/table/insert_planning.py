@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.cast_rules import can_cast_implicitly
@@ -55,6 +55,7 @@ class InsertPlanner:
         columns: tuple[str, ...] = (),
         partition: tuple[tuple[str, Any], ...] = (),
         overwrite: bool = False,
+        options: tuple[tuple[str, str], ...] = (),
     ) -> PlannedInsert:
         """Return the insert of a query into a table.
 
@@ -64,11 +65,14 @@ class InsertPlanner:
             columns: The columns that the query provides; empty for all columns of the table.
             partition: Columns with constant values.
             overwrite: Whether it is an INSERT OVERWRITE.
+            options: Options that precede those of the table.
 
         Raises:
             ValidationException: the table does not exist, or the columns do not match.
         """
         table = self._sink_table(path)
+        if options:
+            table = replace(table, options={**table.options, **dict(options)})
         if overwrite and self._is_streaming:
             raise ValidationException("Streaming mode doesn't support overwrite.")
         static = dict(partition)

@@ -85,7 +85,12 @@ class StatementExecutor:
     def plan_insert(self, statement: s.Insert) -> PlannedInsert:
         """Return an INSERT made to fit its table."""
         return self._inserts.plan(
-            statement.path, statement.query, statement.columns, statement.partition, statement.overwrite
+            statement.path,
+            statement.query,
+            statement.columns,
+            statement.partition,
+            statement.overwrite,
+            statement.options,
         )
 
     def planned_insert(self, path: tuple[str, ...], node: Any, overwrite: bool) -> PlannedInsert:

@@ -266,6 +266,7 @@ class Insert:
     Attributes:
         columns: The column list, empty: all columns.
         partition: Static partition values, as unresolved expressions by column.
+        options: Options of the table for this statement, from the hint OPTIONS.
     """
 
     path: Path
@@ -273,6 +274,7 @@ class Insert:
     columns: tuple[str, ...] = ()
     partition: tuple[tuple[str, Any], ...] = ()
     overwrite: bool = False
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

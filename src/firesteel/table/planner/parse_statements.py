@@ -262,11 +262,10 @@ class StatementParser(AlterParser):
         else:
             self.accept("INTO")
         self.accept("TABLE")
-        path = self.path()
-        self._hints()
+        path, options = self.path(), self._hints()
         partition = self.in_parentheses(self._assignment) if self.accept("PARTITION") else ()
         columns = self.names() if self.at("(") and not self.at_query() else ()
-        return s.Insert(path, self.query(), columns, partition, overwrite)
+        return s.Insert(path, self.query(), columns, partition, overwrite, options)
 
     def _execute(self) -> Any:
         self.expect("EXECUTE")
