@@ -8,6 +8,7 @@ import uuid
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from firesteel.columns import types as t
@@ -19,6 +20,8 @@ from firesteel.table.errors import ValidationException
 
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
 
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.typedef import Record
 
 from firesteel.table.connectors.iceberg_committer import WriteMode
 from firesteel.table.connectors.iceberg_source import files_of
@@ -102,6 +105,22 @@ def test_files_of_other_partitions_are_not_read(tmp_path):
     source = lake.source(partitions=OnlyNewYear())
     assert len(source.discover_splits()) == 1
     assert len(lake.source().discover_splits()) == 2
+
+
+def test_position_deletes_are_applied(tmp_path, lake):
+    lake.commit(lake.sink(), lake.batch((1, "a"), (2, "b"), (3, "c")))
+    source = lake.source()
+    [split] = source.discover_splits()
+    path = tmp_path / "deletes.parquet"
+    pq.write_table(pa.table({"file_path": [split.split_id], "pos": pa.array([1], pa.int64())}), path)
+    # pyiceberg does not write such files, so that one is added to the task of the data file.
+    deletes = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES, file_path=f"file://{path}", file_format=FileFormat.PARQUET,
+        partition=Record(), record_count=1, file_size_in_bytes=path.stat().st_size,
+    )  # fmt: skip
+    source._tasks[split.split_id].delete_files.add(deletes)
+    batches = list(source.read_split(split.split_id, 0, 1))
+    assert [batch.columns[0].to_pylist() for batch in batches] == [[1, 3]]
 
 
 def test_types_are_those_of_flink_both_ways():

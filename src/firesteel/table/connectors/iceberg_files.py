@@ -52,7 +52,7 @@ def read_keys(table: Any, locations: Iterable[str]) -> pa.Table:
 def remove_keys(table: Any, locations: Iterable[str]) -> None:
     """Remove files with keys, those that still exist."""
     for location in locations:
-        with suppress(FileNotFoundError, OSError):
+        with suppress(OSError):
             table.io.delete(location)
 
 
