@@ -39,6 +39,16 @@ def recorded_statements() -> dict[str, Any]:
     return json.loads((DIRECTORY / "tables" / "statements.json").read_text())
 
 
+@cache
+def recorded_table_api() -> dict[str, Any]:
+    """Return PyFlink's results of single pieces of code that use the Table API.
+
+    `expressions` holds the type and value of each expression, `tables` the code, schema and remaining rows of each
+    table, which the code calls `R`.
+    """
+    return json.loads((DIRECTORY / "tables" / "table_api.json").read_text())
+
+
 def recorded_answer(name: str) -> dict[str, Any]:
     """Return a recorded answer of Flink's REST API: request, status and body."""
     return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())

@@ -21,7 +21,8 @@ from firesteel.errors import JobExecutionError
 class UserFunctionNode:
     """A call of a function made by `udf`, with `open`, `eval`, `close`, `func_type` and `deterministic`.
 
-    A general function is called with the values of one row, a pandas function with one `pandas.Series` per argument.
+    A general function is called with the values of one row, a pandas function with one `pandas.Series` per argument, or
+    a `pandas.DataFrame` for a row. A pandas function that gives rows may return a `pandas.DataFrame`.
     Exceptions of the function propagate unchanged.
 
     Raises:
@@ -68,6 +69,8 @@ class UserFunctionNode:
             raise JobExecutionError(
                 f"The result length '{len(result)}' of Pandas UDF is not equal to the input length '{length}'"
             )
+        if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:
+            return to_arrow(_rows(result), self._type)
         if isinstance(self._type, (t.RowType, t.MapType, t.LocalZonedTimestampType, t.DecimalType)):
             return to_arrow([None if _missing(value) else value for value in result], self._type)
         return pa.Array.from_pandas(result, type=arrow_type(self._type))
@@ -80,6 +83,12 @@ class UserFunctionNode:
             # pandas 3 strings use NaN for NULL, but PyFlink passes None to functions.
             return type(series)(column.to_numpy(zero_copy_only=False), dtype=object)
         return series
+
+
+def _rows(frame: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a `pandas.DataFrame`."""
+    columns = [frame.iloc[:, index].tolist() for index in range(frame.shape[1])]
+    return list(zip(*([None if _missing(value) else value for value in column] for column in columns), strict=True))
 
 
 def _missing(value: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.type_text import type_text
 from firesteel.table.errors import ValidationException
 from firesteel.table.expression_base import node_of
 from firesteel.table.udf_wrappers import UserDefinedAggregateFunctionWrapper
@@ -29,22 +30,38 @@ def select_items(fields: Iterable[Any], names: list[str]) -> tuple[Any, ...]:
 
 
 def _unique_aliases(items: list[Any]) -> Iterator[Any]:
-    """Yield the items, with names for unnamed ones as in the Table API: aggregates `EXPR$0`, others `_c1`."""
+    """Yield the items, with names as in the Table API: aggregates `EXPR$0`, casts `id-STRING`, others `_c1`."""
     generated = _generated_names(items)
     for position, item in enumerate(items):
         if isinstance(item, (Ref, Alias, Star)) or (isinstance(item, Apply) and item.function == "FLATTEN"):
             yield item
         else:
-            yield Alias(item, (generated.get(_key(item)) or _field_name(item) or f"_c{position}",))
+            yield Alias(item, (_name(item, generated) or f"_c{position}",))
+
+
+def _name(item: Any, generated: dict[Any, str]) -> str | None:
+    """Return the name of an unnamed item, None if it gets one by its position."""
+    if isinstance(item, Alias):
+        return item.names[0]
+    if isinstance(item, Ref):
+        return item.path[-1]
+    if isinstance(item, Apply) and item.function == "CAST":
+        name = _name(item.operands[0], generated)
+        return None if name is None else f"{name}-{type_text(item.operands[1].type)}"
+    if isinstance(item, Apply) and item.function == "DOT":
+        base, field = item.operands
+        name = _name(base, generated)
+        return None if name is None else f"{name}${field.value}"
+    return generated.get(_key(item))
 
 
 def _generated_names(items: list[Any]) -> dict[Any, str]:
-    """Return the names of aggregates and, after them, of the properties of windows."""
-    calls = [call for item in items for call in _calls(item)]
-    ordered = [call for call in calls if _is_aggregate(call)] + [call for call in calls if _is_property(call)]
+    """Return the names of aggregates and properties of windows."""
     names: dict[Any, str] = {}
-    for call in ordered:
-        names.setdefault(_key(call), f"EXPR${len(names)}")
+    for item in items:
+        for call in _calls(item):
+            if _is_aggregate(call) or _is_property(call):
+                names.setdefault(_key(call), f"EXPR${len(names)}")
     return names
 
 
@@ -70,14 +87,6 @@ def _is_property(call: Apply) -> bool:
 
 def _key(item: Any) -> str:
     return repr(item)
-
-
-def _field_name(item: Any) -> str | None:
-    if isinstance(item, Apply) and item.function == "DOT":
-        base, field = item.operands
-        name = base.path[-1] if isinstance(base, Ref) else _field_name(base)
-        return None if name is None else f"{name}${field.value}"
-    return None
 
 
 def selected_names(fields: Iterable[Any], names: list[str]) -> list[str]:

@@ -13,8 +13,11 @@ from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
+from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import common_type
+from firesteel.columns.type_text import type_text
 from firesteel.columns.types import (
+    MAX_LENGTH,
     BigIntType,
     BinaryType,
     BooleanType,
@@ -26,8 +29,10 @@ from firesteel.columns.types import (
     DoubleType,
     IntType,
     NullType,
+    NumericType,
     TimestampType,
     TimeType,
+    VarCharType,
 )
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner.rex_tools import Deferred
@@ -115,6 +120,8 @@ class ExpressionResolver:
                 f"SQL validation failed. {where(call.position)}{name} must be used with its window in GROUP BY"
             )
         operands = tuple(self.resolve(operand) for operand in call.operands)
+        if call.position is None:
+            name, operands = _as_in_table_api(name, operands)
         return self.call(name, operands, call)
 
     def _user_function(self, name: str) -> Any:
@@ -217,6 +224,31 @@ _RULES: dict[type, Callable[[ExpressionResolver, Any], Rex]] = {
     UserCall: lambda r, e: e,
     TypeName: lambda r, e: Literal(e.type, NullType()),
 }
+
+
+def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[Rex, ...]]:
+    """Return the function that an operator of the Table API means, and its operands.
+
+    `+` appends anything to a text, and texts are not compared with numbers. SQL casts such texts instead.
+
+    Raises:
+        ValidationException: a text is compared with a number or a boolean value.
+    """
+    texts = [isinstance(operand.type, STRINGS) for operand in operands]
+    if name == "+" and texts[0]:
+        return "||", tuple(cast(operand, VarCharType(MAX_LENGTH, operand.type.is_nullable)) for operand in operands)
+    if name in ("=", "<>", "<", "<=", ">", ">=") and any(texts):
+        other = operands[texts.index(False)].type if False in texts else None
+        if isinstance(other, NumericType | BooleanType):
+            a, b = (type_text(operand.type) for operand in operands)
+            support = "'EQUALS'" if name in ("=", "<>") else "both 'EQUALS' and 'ORDER'"
+            raise ValidationException(
+                f"All types in a comparison should support {support} comparison with each other. Can not compare {a} "
+                f"with {b}"
+            )
+    return name, operands
+
+
 _SPECIAL: dict[str, Callable[[ExpressionResolver, Apply], Rex]] = {
     "CAST": ExpressionResolver._cast,
     "TRY_CAST": ExpressionResolver._cast,

@@ -125,10 +125,10 @@ class QueryResolver:
         if isinstance(query.query, q.OrderBy):
             return self._sorted(query.query, query.offset, query.fetch, outer)
         node = self.resolve(query.query, outer)
-        if isinstance(node, rel.Sort) and node.fetch is None and not node.offset:
-            return replace(node, offset=query.offset, fetch=query.fetch)
-        if isinstance(node, rel.Project) and isinstance(node.input, rel.Sort) and node.input.fetch is None:
-            return replace(node, input=replace(node.input, offset=query.offset, fetch=query.fetch))
+        sort = node.input if isinstance(node, rel.Project) else node
+        if isinstance(sort, rel.Sort) and sort.fetch is None:
+            limited = replace(sort, offset=sort.offset + query.offset, fetch=query.fetch)
+            return limited if sort is node else replace(node, input=limited)
         return rel.Sort(node, (), query.offset, query.fetch)
 
     def _sorted(self, query: q.OrderBy, offset: int, fetch: int | None, outer: Scope | None) -> Any:
