@@ -66,6 +66,11 @@ def test_wrong_value_is_named(text, value):
         to_arrow([None, value], parse_type(text))
 
 
+def test_booleans_and_integers_stand_for_each_other():
+    assert to_arrow([True, None, 2], parse_type("INT")).to_pylist() == [1, None, 2]
+    assert to_arrow([0, None, 2, True], parse_type("BOOLEAN")).to_pylist() == [False, None, True, True]
+
+
 def test_decimals_are_rounded_half_up():
     data_type = parse_type("DECIMAL(3, 1)")
     assert to_python(to_arrow([Decimal("0.25"), Decimal("-0.25")], data_type), data_type) == [

@@ -21,6 +21,8 @@ from firesteel.common.coercion import coercer
         (Types.FLOAT(), 1e300, float("inf")),
         (Types.DOUBLE(), 3, 3.0),
         (Types.BOOLEAN(), 1, True),
+        (Types.INT(), -2.9, -2),
+        (Types.TUPLE([Types.LONG()]), (Decimal("7.5"),), (7,)),
         (Types.BIG_INT(), 2**80, 2**80),
         (Types.BIG_DEC(), 0.1, Decimal("0.1")),
         (Types.STRING(), None, None),
@@ -74,7 +76,7 @@ def test_named_row_is_read_by_name():
     ("type_info", "value", "text"),
     [
         (Types.INT(), "1", "value: declared as INT (int), found str '1'"),
-        (Types.INT(), 1.5, "value: declared as INT (int), found float 1.5"),
+        (Types.INT(), float("nan"), "value: declared as INT (int), found float nan"),
         (Types.STRING(), 1, "value: declared as STRING (str), found int 1"),
         (Types.TUPLE([Types.INT(), Types.INT()]), (1, "b"), "field [1]: declared as INT (int), found str 'b'"),
         (Types.ROW([Types.INT()]), ("b",), "field f0: declared as INT (int), found str 'b'"),

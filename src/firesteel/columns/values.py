@@ -83,12 +83,22 @@ def to_arrow(values: Sequence[Any], data_type: t.DataType) -> pa.Array:
     """
     encode = _encoder(data_type)
     target = arrow_type(data_type)
+    if isinstance(data_type, (t.IntegralType, t.BooleanType)):
+        values = _whole_or_boolean(values, data_type)
     try:
         return pa.array(values if encode is None else [None if v is None else encode(v) for v in values], target)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, ArithmeticError) as error:
         if isinstance(error, TypeMismatchError):
             raise
         raise _mismatch(values, data_type, encode) from error
+
+
+def _whole_or_boolean(values: Sequence[Any], data_type: t.DataType) -> Sequence[Any]:
+    """Return values with `True` as 1 where an integer is declared, and integers as truth values where BOOLEAN is."""
+    found, wanted = (int, bool) if isinstance(data_type, t.BooleanType) else (bool, int)
+    if found not in set(map(type, values)):
+        return values
+    return [wanted(value) if value.__class__ is found else value for value in values]
 
 
 def _mismatch(values: Sequence[Any], data_type: t.DataType, encode: Converter | None) -> TypeMismatchError:

@@ -1,8 +1,8 @@
 """Conversion of records to their declared types, with the same effect as Flink's serializers.
 
 `coercer(type_info)` compiles a type into one function, so that a record costs one call. Integers wrap at the width of
-their type, `FLOAT` is rounded to 32 bits, and times keep milliseconds. The result never shares a mutable container with
-its argument.
+their type, other numbers lose their fraction where an integer is declared, `FLOAT` is rounded to 32 bits, and times
+keep milliseconds. The result never shares a mutable container with its argument.
 """
 
 from __future__ import annotations
@@ -153,10 +153,18 @@ def _whole(name: str, bits: int) -> Coercer:
         try:
             whole = value.__index__()
         except AttributeError:
-            raise TypeMismatchError(f"{name} (int)", value) from None
+            whole = _cut(name, value)
         return (whole + half) % full - half
 
     return coerce
+
+
+def _cut(name: str, value: Any) -> int:
+    """Return a number without its fraction, as PyFlink does."""
+    try:
+        return value.__int__()  # type: ignore[no-any-return]
+    except (AttributeError, ValueError, OverflowError):  # no number, NaN, infinite
+        raise TypeMismatchError(f"{name} (int)", value) from None
 
 
 def _string(value: Any) -> Any:
