@@ -38,6 +38,11 @@ def test_columns_are_added_replaced_renamed_and_dropped(table):
     assert names(table.select(without_columns(col("b")))) == ["a", "c"]
 
 
+def test_fields_of_a_row_are_numbered(table):
+    found = table.select(row(col("a"), row(col("b"))).get("f1").get("f0").alias("r"))
+    assert found.get_schema().get_field_data_type("r") == DataTypes.STRING()
+
+
 def test_items_without_name_are_numbered(table):
     assert names(table.select(col("a"), col("a") + 1)) == ["a", "_c1"]
     assert names(table.group_by(col("b")).select(col("b"), col("a").sum, col("c").max)) == ["b", "EXPR$0", "EXPR$1"]

@@ -35,7 +35,7 @@ from firesteel.columns.types import (
     VarCharType,
 )
 from firesteel.table.errors import ValidationException
-from firesteel.table.planner.rex_tools import Deferred
+from firesteel.table.planner.rex_tools import Deferred, row_type
 from firesteel.table.planner.scope import Scope, where
 from firesteel.table.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Subquery, TypeName
 
@@ -122,7 +122,11 @@ class ExpressionResolver:
         operands = tuple(self.resolve(operand) for operand in call.operands)
         if call.position is None:
             name, operands = _as_in_table_api(name, operands)
-        return self.call(name, operands, call)
+        rex = self.call(name, operands, call)
+        if call.position is None and name == "ROW":
+            names = [f"f{index}" for index in range(len(operands))]
+            return Call(name, operands, row_type(names, [operand.type for operand in operands]))
+        return rex
 
     def _user_function(self, name: str) -> Any:
         return None if self.catalogs is None else self.catalogs.find_function(tuple(name.split(".")))
