@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from firesteel.table import ResultKind
@@ -189,3 +191,24 @@ def test_options_of_connectors_are_checked(t_env):
         with pytest.raises(ValidationException) as raised:
             t_env.sql_query(f"SELECT * FROM {name}")
         assert text in str(raised.value)
+
+
+def test_show_columns_has_comments_if_a_column_has_one(t_env):
+    t_env.execute_sql("CREATE TABLE c (a INT COMMENT 'first', b INT) COMMENT 'table' WITH ('connector' = 'print')")
+    assert rows_of(t_env.execute_sql("SHOW COLUMNS FROM c LIKE 'a'"))[0][-1] == "first"
+    t_env.execute_sql("CREATE TABLE d LIKE c")
+    assert "COMMENT 'table'" not in rows_of(t_env.execute_sql("SHOW CREATE TABLE d"))[0][0]
+
+
+def test_the_json_plan_has_the_operators_of_the_job(t_env):
+    t_env.execute_sql("CREATE TABLE sink (a INT, b BIGINT) WITH ('connector' = 'blackhole')")
+    for statement, types in (
+        (
+            "SELECT x, COUNT(*) FROM (VALUES (1)) AS t(x) GROUP BY x",
+            ["Data Source", "Operator", "Operator", "Operator"],
+        ),
+        ("INSERT INTO sink VALUES (1, 2)", ["Data Source", "Operator", "Data Sink"]),
+    ):
+        text = rows_of(t_env.execute_sql(f"EXPLAIN JSON_EXECUTION_PLAN {statement}"))[0][0]
+        plan = json.loads(text.partition("== Physical Execution Plan ==")[2])
+        assert [node["pact"] for node in plan["nodes"]] == types

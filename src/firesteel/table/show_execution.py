@@ -114,10 +114,10 @@ class ShowExecutor:
     # --- one object --------------------------------------------------------------------------------------------------
 
     def _columns(self, statement: s.Show) -> TableResult:
-        rows = self._described(statement.path)
+        names, rows = self._with_comments(statement.path)
         if statement.pattern is not None:
             rows = [row for row in rows if _matches(row[0], statement)]
-        return _columns_result(_DESCRIBED, rows)
+        return _columns_result(names, rows)
 
     def _describe(self, statement: s.Describe) -> TableResult:
         if statement.kind == "TABLE":
@@ -129,13 +129,16 @@ class ShowExecutor:
         raise TableException(f"DESCRIBE {statement.kind} is not supported")
 
     def _describe_table(self, statement: s.Describe) -> TableResult:
-        rows = self._described(statement.path)
-        found = self._catalogs.get(statement.path)
+        return _columns_result(*self._with_comments(statement.path))
+
+    def _with_comments(self, path: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """Return the names and rows of a description, with comments if a column has one."""
+        rows = self._described(path)
+        found = self._catalogs.get(path)
         comments = {column.name: column.comment for column in found.schema._columns} if found is not None else {}
-        if any(comments.values()):
-            rows = [[*row, comments.get(row[0])] for row in rows]
-            return _columns_result((*_DESCRIBED, "comment"), rows)
-        return _columns_result(_DESCRIBED, rows)
+        if not any(comments.values()):
+            return _DESCRIBED, rows
+        return (*_DESCRIBED, "comment"), [[*row, comments.get(row[0])] for row in rows]
 
     def _described(self, path: tuple[str, ...]) -> list[list[Any]]:
         found = self._catalogs.find_table(path)

@@ -48,7 +48,7 @@ def merge_like(
         Schema(columns, watermarks, key, name),
         _options(table, source, modes["OPTIONS"]),
         _taken(table.partition_keys, source.partition_keys, modes["PARTITIONS"], "partitions", "PARTITIONS") or (),
-        table.comment if table.comment is not None else source.comment,
+        table.comment,
         distribution=_taken(
             table.distribution, source.distribution, modes["DISTRIBUTION"], "a distribution", "DISTRIBUTION"
         ),

@@ -118,10 +118,29 @@ class Planner:
         transformations[:] = [t for t in transformations if id(t) in needed]
 
     def explain(self, nodes: Sequence[Any], sinks: Sequence[Any], details: Sequence[Any]) -> str:
-        """Return the plans as text: the syntax tree, the optimized and the execution plan."""
+        """Return the plans as text: the syntax tree, the optimized and the execution plan.
+
+        Args:
+            nodes: The queries.
+            sinks: The inserts of the queries, as in `insert`; empty for queries alone.
+            details: Names of `ExplainDetail`.
+        """
         pairs = list(zip(nodes, self._optimized(nodes), strict=True))
         names = [".".join(table.path) for _, table, _, _ in sinks]
-        return explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+        text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+        if "JSON_EXECUTION_PLAN" in details:
+            text += f"\n== Physical Execution Plan ==\n{self._execution_plan(nodes, sinks)}\n"
+        return text
+
+    def _execution_plan(self, nodes: Sequence[Any], inserts: Sequence[Any]) -> str:
+        """Return the operators of queries or inserts as JSON text."""
+        with self._own_job() as environment:
+            environment._transformations.clear()
+            if inserts:
+                self.attach(inserts)
+            else:
+                environment._transformations += [self.column_stream(node)._transformation for node in nodes]
+            return environment.get_execution_plan()  # type: ignore[no-any-return]
 
     def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
         """Return the optimized plans of the queries of one job."""
