@@ -202,6 +202,40 @@ def test_a_subtask_ends_when_its_own_splits_are_read() -> None:
     assert later.has_ended
 
 
+class Paced(Growing):
+    """A bounded source whose splits become readable over time, up to a known end."""
+
+    grows_to_end = True
+
+    def __init__(self) -> None:
+        super().__init__(bounded=True)
+
+    def discover_splits(self) -> Sequence[SourceSplit]:
+        return [SourceSplit(name, min(length, 4), final_end=4) for name, length in LENGTHS.items()]
+
+
+def test_bounded_source_that_grows_is_read_to_its_final_end() -> None:
+    splits = enumerator(Paced(), parallelism=4, elements=100)
+    assert not splits.endless
+    plan = splits.plan(0)
+    assert read(plan) == {0: [("a", 0, 3)], 1: [("b", 0, 0)], 2: [("c", 0, 4)]}
+    assert ended(plan) == [2, 3]
+    LENGTHS["a"] = 4
+    plan = splits.plan(10)
+    assert read(plan) == {0: [("a", 3, 4)]}
+    assert ended(plan) == [0]
+    later = enumerator(Paced(), parallelism=3, elements=100)
+    later.restore(splits.snapshot())
+    LENGTHS["b"] = 9
+    plan = later.plan(20)
+    assert read(plan) == {0: [("b", 0, 4)]}, "finished splits are not read again"
+    assert later.has_ended
+
+
+def test_bounded_source_that_grows_is_read_at_once_in_batch_mode() -> None:
+    assert read(enumerator(Paced()).plan_all()) == {0: [("a", 0, 4), ("c", 0, 4)], 1: [("b", 0, 4)]}
+
+
 def hybrid(*sources: Source) -> Source:
     builder = HybridSource.builder(sources[0])
     for source in sources[1:]:

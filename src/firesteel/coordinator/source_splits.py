@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -287,8 +287,13 @@ class SourceSplits:
         return [
             SplitRange(replace(split, source_index=index), split.start, split.end, is_last=True)
             for index, (enumerator, kind) in enumerate(zip(self._enumerators, self._kinds, strict=True))
-            for split in kind.discover(enumerator, self._parallelism, Known())[0]
+            for split in self._all_of(kind, enumerator)
         ]
+
+    def _all_of(self, kind: SourceKind, enumerator: Any) -> Iterable[Split]:
+        if kind.discover_all is not None:
+            return kind.discover_all(enumerator, self._parallelism)
+        return kind.discover(enumerator, self._parallelism, Known())[0]
 
 
 def deal(budget: int, wanted: Sequence[int], is_whole: Sequence[bool]) -> list[int]:

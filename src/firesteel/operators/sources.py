@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.ownership import IMMUTABLE, own
-from firesteel.datastream.connectors.base import Committer, Source
+from firesteel.datastream.connectors.base import Committer, Source, SourceSplit
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
 from firesteel.operators.file_splits import FileEnumerator, FileReader, monitoring_ms
 from firesteel.operators.jdbc_splits import JdbcReader, discover_queries
@@ -38,7 +38,7 @@ class SourceKind:
         discover: (enumerator, parallelism, known) -> the splits that exist now.
         read: (reader, range) -> lists of elements, or `StampedElements`.
         units_per_element: An estimate, used to size batches.
-        rediscover_ms: (source) -> discovery interval for new splits in ms; None if the source is bounded.
+        rediscover_ms: (source) -> discovery interval for new splits and ends in ms; None discovers them once.
         splits_at_once: Number of splits assigned to a subtask at a time; None assigns all on discovery.
         first_elements: Number of elements that the first batch reads per subtask.
         open_at_once: Maximum number of splits that a subtask reads in turns; each may keep a file or a connection open.
@@ -47,6 +47,7 @@ class SourceKind:
         reader: (source, task) -> the object that reads splits during the life of a subtask, likewise.
         close: (reader) -> None; releases the reader.
         committer: (source, configuration) -> the committer of checkpointed positions, or None.
+        discover_all: (enumerator, parallelism) -> the splits that BATCH mode reads; None are those that exist now.
     """
 
     discover: Callable[[Any, int, Known], Discovered]
@@ -60,6 +61,7 @@ class SourceKind:
     reader: Callable[[Any, TaskInfo], Any] = lambda source, task: source
     close: Callable[[Any], None] = lambda reader: None
     committer: Callable[[Any, Mapping[str, str]], Committer | None] = lambda source, configuration: None
+    discover_all: Callable[[Any, int], Iterable[Split]] | None = None
 
 
 # --- collections ----------------------------------------------------------------------------------------------------
@@ -99,14 +101,25 @@ def _read_numbers(source: Any, part: SplitRange) -> Iterator[list[Any]]:
 
 
 def _discover_own(source: Source[Any], parallelism: int, known: Known) -> Discovered:
-    grows = not source.is_bounded()
+    is_bounded = source.is_bounded()
     listed = source.discover_splits()
     splits = [
-        Split(s.split_id, i % parallelism, s.start, s.end, grows=grows and not s.is_finished)
+        Split(s.split_id, i % parallelism, s.start, s.end, grows=_grows_own(s) if is_bounded else not s.is_finished)
         for i, s in enumerate(listed)
         if s.split_id not in known.keys
     ]
     return splits, {s.split_id for s in listed if s.split_id in known.keys} if known.keys else set()
+
+
+def _grows_own(split: SourceSplit) -> bool:
+    return split.final_end is not None and split.end < split.final_end
+
+
+def _discover_all_own(source: Source[Any], parallelism: int) -> list[Split]:
+    return [
+        Split(s.split_id, i % parallelism, s.start, s.end if s.final_end is None else s.final_end)
+        for i, s in enumerate(source.discover_splits())
+    ]
 
 
 def _read_own(source: Source[Any], part: SplitRange) -> Iterator[list[Any]]:
@@ -119,13 +132,19 @@ def _owned(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _own_rediscover_ms(source: Source[Any]) -> int | None:
-    return None if source.is_bounded() else source.discovery_interval_ms
+    return None if source.is_bounded() and not source.grows_to_end else source.discovery_interval_ms
 
 
 # --- the table ------------------------------------------------------------------------------------------------------
 
 
-_OWN = SourceKind(_discover_own, _read_own, rediscover_ms=_own_rediscover_ms, first_elements=_FIRST_UNKNOWN_ELEMENTS)
+_OWN = SourceKind(
+    _discover_own,
+    _read_own,
+    rediscover_ms=_own_rediscover_ms,
+    first_elements=_FIRST_UNKNOWN_ELEMENTS,
+    discover_all=_discover_all_own,
+)
 
 _KAFKA = SourceKind(
     KafkaEnumerator.discover,

@@ -51,16 +51,19 @@ class SourceSplit:
         start: The first position that can still be read.
         is_finished: `end` will not grow any more although the source is unbounded. After `end` the split no longer
             holds back watermarks.
+        final_end: Only if the source has `grows_to_end`: the value that `end` reaches in time. The split is finished
+            when it is reached; None means that it is `end`.
 
     Example:
         >>> SourceSplit("partition-0", end=100, start=20)
-        SourceSplit(split_id='partition-0', end=100, start=20, is_finished=False)
+        SourceSplit(split_id='partition-0', end=100, start=20, is_finished=False, final_end=None)
     """
 
     split_id: str
     end: int
     start: int = 0
     is_finished: bool = False
+    final_end: int | None = None
 
 
 class Source(WithoutJava, Generic[T_out]):
@@ -80,7 +83,13 @@ class Source(WithoutJava, Generic[T_out]):
     """
 
     discovery_interval_ms = 100
-    """Interval in milliseconds at which the splits of an unbounded source are discovered."""
+    """Interval in milliseconds at which splits are discovered, unless that happens only once."""
+
+    grows_to_end = False
+    """Whether the splits of this bounded source become readable over time, each up to its `final_end`.
+
+    Their ends are then discovered at the interval until all are reached. In BATCH mode they are read at once.
+    """
 
     def __init__(self, source: Any = None) -> None:
         if source is not None:
@@ -95,7 +104,7 @@ class Source(WithoutJava, Generic[T_out]):
         return PickledBytesTypeInfo()
 
     def is_bounded(self) -> bool:
-        """Return whether the source is bounded; the splits of a bounded source are discovered once."""
+        """Return whether the source is bounded. Its splits are discovered once, unless it has `grows_to_end`."""
         return True
 
     def discover_splits(self) -> Sequence[SourceSplit]:

@@ -74,17 +74,19 @@ class RowGenerator(Source[Any]):
         self._seed = time.time_ns()
         self._begin = time.time()
 
+    @property
+    def grows_to_end(self) -> bool:  # type: ignore[override]
+        """Whether the rows are more than those of the first second."""
+        return self._count is not None and self._count > self._rate
+
     def is_bounded(self) -> bool:
-        """Return whether the rows are made as fast as possible, and end."""
-        return self._count is not None and self._count <= self._rate
+        """Return whether the number of rows is limited."""
+        return self._count is not None
 
     def discover_splits(self) -> Sequence[SourceSplit]:
         """Return one split, which grows by the rate."""
         due = int((time.time() - self._begin + 1) * self._rate)
-        end = due if self._count is None else min(due, self._count)
-        if self.is_bounded():
-            end = self._count or 0
-        return [SourceSplit("rows", end, is_finished=self._count is not None and end == self._count)]
+        return [SourceSplit("rows", due if self._count is None else min(due, self._count), final_end=self._count)]
 
     def read_split(self, split_id: str, start: int, end: int) -> Iterator[ColumnBatch]:
         """Yield the rows from `start` to before `end`."""
