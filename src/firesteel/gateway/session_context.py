@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
+from firesteel.common.sensitive_values import masked
 from firesteel.common.types import Row
-from firesteel.rest.job_messages import masked
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
 from firesteel.table import statements as s
 from firesteel.table.errors import TableException

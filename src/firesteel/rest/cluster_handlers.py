@@ -10,6 +10,7 @@ import time
 import traceback
 from typing import Any
 
+from firesteel.common.sensitive_values import masked, masked_argument
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.errors import RestError
@@ -91,8 +92,8 @@ async def _application_exceptions(call: Call) -> Any:
 
 
 async def _options(call: Call) -> Any:
-    masked = job_messages.masked(call.cluster.configuration)
-    return [{"key": key, "value": value} for key, value in sorted(masked.items())]
+    options = masked(call.cluster.configuration)
+    return [{"key": key, "value": value} for key, value in sorted(options.items())]
 
 
 async def _options_for_job(call: Call) -> Any:
@@ -106,7 +107,7 @@ async def _environment(call: Call) -> Any:
         "jvm": {
             "version": version,
             "arch": platform.machine(),
-            "options": [job_messages.masked_argument(argument) for argument in sys.orig_argv],
+            "options": [masked_argument(argument) for argument in sys.orig_argv],
         },
         "classpath": list(sys.path),
     }

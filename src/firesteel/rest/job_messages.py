@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firesteel.common.sensitive_values import masked
 from firesteel.rest.errors import RestError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobVertexDetails
@@ -325,22 +325,3 @@ def job_config(job: ArchivedExecutionGraph) -> Body:
             "user-config": masked(options),
         },
     }
-
-
-_HIDDEN = "******"
-_SECRET = re.compile(
-    r"password|secret|fs\.azure\.account\.key|apikey|api-key|auth-params|service-key|token|basic-auth"
-    r"|jaas\.config|http-headers|zookeeper\.client\.authorization",
-    re.IGNORECASE,
-)
-
-
-def masked(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with secrets masked (Flink: `GlobalConfiguration.hideSensitiveValues`)."""
-    return {key: _HIDDEN if _SECRET.search(key) else value for key, value in options.items()}
-
-
-def masked_argument(argument: str) -> str:
-    """Return a command-line argument; a secret in `key=value` is masked."""
-    key, is_option, value = argument.partition("=")
-    return f"{key}={_HIDDEN}" if is_option and value and _SECRET.search(key) else argument

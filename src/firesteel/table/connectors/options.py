@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firesteel.common.sensitive_values import masked_value
 from firesteel.table.errors import ValidationException
 
 _COMMON = ("connector", "property-version", "scan.parallelism", "sink.parallelism")
@@ -118,8 +119,9 @@ class Options:
 
     def invalid(self, key: str, wanted: str) -> ValidationException:
         """Return the error for an option that does not fit."""
+        found = masked_value(key, str(self.values.get(key)))
         return ValidationException(
-            f"Invalid value for option '{key}' of '{self.owner}': expected {wanted}, found '{self.values.get(key)}'"
+            f"Invalid value for option '{key}' of '{self.owner}': expected {wanted}, found '{found}'"
         )
 
 

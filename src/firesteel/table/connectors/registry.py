@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from firesteel.common.sensitive_values import masked
 from firesteel.table.connectors.base import ResolvedTable, ScanSource, SinkRequest, TableSink
 from firesteel.table.errors import ValidationException
 
@@ -90,9 +91,13 @@ def _module(table: ResolvedTable, direction: str) -> Any:
 
 
 def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationException:
-    options = "\n".join(f"'{key}'='{value}'" for key, value in sorted(table.options.items()))
+    options = "\n".join(f"{_quoted(key)}={_quoted(value)}" for key, value in sorted(masked(table.options).items()))
     path = ".".join(table.path)
     return ValidationException(
         f"Unable to create a {direction} for {'reading' if direction == 'source' else 'writing'} table '{path}'. "
         f"{reason}\n\nTable options are:\n\n{options}"
     )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
