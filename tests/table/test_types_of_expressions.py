@@ -3,7 +3,21 @@
 import pytest
 
 from firesteel.columns.type_text import type_text
+from firesteel.table import DataTypes
 from firesteel.table.errors import ValidationException
+from firesteel.table.expressions import (
+    array,
+    call_sql,
+    col,
+    concat,
+    date_format,
+    from_unixtime,
+    lit,
+    row,
+    to_date,
+    to_timestamp,
+    unix_timestamp,
+)
 
 COLUMNS = {
     "i": "INT",
@@ -14,6 +28,14 @@ COLUMNS = {
     "d": "DOUBLE",
     "e": "DECIMAL(10, 2)",
     "ts": "TIMESTAMP(3)",
+    "b": "BOOLEAN",
+    "ni": "INT NOT NULL",
+    "nc": "CHAR(3) NOT NULL",
+    "nv": "VARCHAR(5) NOT NULL",
+    "nts": "TIMESTAMP(3) NOT NULL",
+    "a": "ARRAY<INT> NOT NULL",
+    "na": "ARRAY<INT NOT NULL> NOT NULL",
+    "l": "ARRAY<BIGINT> NOT NULL",
 }
 
 
@@ -55,6 +77,10 @@ def type_of(t_env, expression):
         ("IF(i = 1, f, d)", "FLOAT"),
         ("i IN (s, '2')", "BOOLEAN"),
         ("s > 0", "BOOLEAN"),
+        ("SUBSTRING(n, 1)", "STRING"),
+        ("SUBSTRING(n FROM 1 FOR 2)", "STRING"),
+        ("TO_DATE(n)", "DATE"),
+        ("ASCII(n)", "INT NOT NULL"),
     ],
 )
 def test_types_are_those_of_flink(source, expression, expected):
@@ -77,3 +103,46 @@ def test_texts_do_not_equal_numbers(source, expression, first, second):
 def test_an_array_is_in_no_list_of_texts(source):
     with pytest.raises(ValidationException, match="Cannot apply 'IN' to arguments"):
         type_of(source, "ARRAY[i] IN (s)")
+
+
+# --- Table API: other type strategies than in SQL ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (lit("hello").substring(2, 3), "VARCHAR(5) NOT NULL"),
+        (col("n").substr(2), "STRING NOT NULL"),
+        (col("s").substr(2), "STRING"),
+        (col("n").left(col("i")), "STRING"),
+        (col("nv").right(2), "VARCHAR(5) NOT NULL"),
+        (col("n").parse_url("HOST"), "STRING NOT NULL"),
+        (col("n").reverse, "STRING NOT NULL"),
+        (col("n").split_index(",", 1), "STRING NOT NULL"),
+        (col("n").str_to_map(), "MAP<STRING, STRING> NOT NULL"),
+        (date_format(col("nts"), "yyyy"), "STRING NOT NULL"),
+        (from_unixtime(44), "STRING NOT NULL"),
+        (to_date(col("n")), "DATE NOT NULL"),
+        (to_timestamp(col("s")), "TIMESTAMP(3)"),
+        (unix_timestamp("2020-01-01 00:00:00"), "BIGINT"),
+        (col("n").ascii, "TINYINT NOT NULL"),
+        (col("i").chr, "CHAR(1)"),
+        (array(7).element, "INT"),
+        (col("a").array_append(1), "ARRAY<INT>"),
+        (col("na").array_append(1), "ARRAY<INT NOT NULL> NOT NULL"),
+        (col("a").array_position(1), "INT"),
+        (row(1, col("s")), "ROW<`f0` INT NOT NULL, `f1` STRING> NOT NULL"),
+        (concat("a", "bc"), "VARCHAR(3) NOT NULL"),
+        (concat(col("c"), col("nv")), "VARCHAR(8)"),
+        (col("n").concat("x"), "STRING NOT NULL"),
+        (lit("a") + lit("bc"), "VARCHAR(2) NOT NULL"),
+        (col("nc") + col("nc"), "CHAR(3) NOT NULL"),
+        (col("n") + col("i"), "STRING"),
+        (~col("b"), "BOOLEAN NOT NULL"),
+        (col("i").cast(DataTypes.STRING()).substr(1), "STRING"),
+        (call_sql("SUBSTRING(n, 1)"), "STRING"),
+    ],
+)
+def test_types_of_the_table_api_are_those_of_flink(source, expression, expected):
+    schema = source.from_path("src").select(expression.alias("v")).get_schema()
+    assert type_text(schema.get_field_data_types()[0]) == expected

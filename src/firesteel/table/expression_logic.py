@@ -51,7 +51,7 @@ class Operators(ExpressionBase):
         return self._binary("OR", other)
 
     def __invert__(self) -> Expression[Any]:
-        return self._call("NOT")
+        return self._call("IS NOT TRUE")
 
     def __rand__(self, other: Any) -> Expression[Any]:
         return self._reversed("AND", other)

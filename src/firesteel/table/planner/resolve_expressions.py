@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.registry import find_function
+from firesteel.columns.functions.table_api_types import table_api_type
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import common_type
@@ -35,7 +37,7 @@ from firesteel.columns.types import (
     VarCharType,
 )
 from firesteel.table.errors import ValidationException
-from firesteel.table.planner.rex_tools import Deferred, row_type
+from firesteel.table.planner.rex_tools import Deferred
 from firesteel.table.planner.scope import Scope, where
 from firesteel.table.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Subquery, TypeName
 
@@ -121,12 +123,16 @@ class ExpressionResolver:
             )
         operands = tuple(self.resolve(operand) for operand in call.operands)
         if call.position is None:
-            name, operands = _as_in_table_api(name, operands)
-        rex = self.call(name, operands, call)
-        if call.position is None and name == "ROW":
-            names = [f"f{index}" for index in range(len(operands))]
-            return Call(name, operands, row_type(names, [operand.type for operand in operands]))
-        return rex
+            return self._call_in_table_api(name, operands, call)
+        return self.call(name, operands, call)
+
+    def _call_in_table_api(self, name: str, operands: tuple[Rex, ...], call: Apply) -> Rex:
+        types = [operand.type for operand in operands]
+        name, operands = _as_in_table_api(name, operands)
+        made = self.call(name, operands, call)
+        if not isinstance(made, Call):
+            return made
+        return replace(made, type=table_api_type(made.function, types, made.type))
 
     def _user_function(self, name: str) -> Any:
         return None if self.catalogs is None else self.catalogs.find_function(tuple(name.split(".")))
