@@ -80,7 +80,7 @@ def test_access():
         ("ARRAY_SLICE", [(INTS, [1, 2, 3, 4]), ("INT NOT NULL", 2), ("INT NOT NULL", 3)], [2, 3], INTS),
         ("ARRAY_SLICE", [(INTS, [1, 2, 3, 4]), ("INT NOT NULL", -2)], [3, 4], INTS),
         ("ARRAY_APPEND", [(INTS, [1]), ("INT NOT NULL", 2)], [1, 2], INTS),
-        ("ARRAY_PREPEND", [(INTS, [1]), ("INT", None)], [None, 1], "ARRAY<INT> NOT NULL"),
+        ("ARRAY_PREPEND", [(INTS, [1]), ("INT", None)], [None, 1], "ARRAY<INT>"),
         ("ARRAY_SORT", [(INTS, [3, 1, 2])], [1, 2, 3], INTS),
         ("ARRAY_SORT", [("ARRAY<INT>", [3, None, 2]), ("BOOLEAN", False)], [3, 2, None], "ARRAY<INT>"),
     ],

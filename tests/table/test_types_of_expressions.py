@@ -77,10 +77,19 @@ def type_of(t_env, expression):
         ("IF(i = 1, f, d)", "FLOAT"),
         ("i IN (s, '2')", "BOOLEAN"),
         ("s > 0", "BOOLEAN"),
+        ("TRANSLATE(n, s, s)", "STRING NOT NULL"),
         ("SUBSTRING(n, 1)", "STRING"),
         ("SUBSTRING(n FROM 1 FOR 2)", "STRING"),
         ("TO_DATE(n)", "DATE"),
         ("ASCII(n)", "INT NOT NULL"),
+        ("ELEMENT(na)", "INT NOT NULL"),
+        ("ARRAY_APPEND(na, ni)", "ARRAY<INT NOT NULL> NOT NULL"),
+        ("ARRAY_APPEND(na, i)", "ARRAY<INT>"),
+        ("ARRAY_APPEND(a, ni)", "ARRAY<INT> NOT NULL"),
+        ("ARRAY_APPEND(a, CAST(ni AS SMALLINT))", "ARRAY<INT>"),
+        ("ARRAY_POSITION(l, ni)", "INT"),
+        ("ARRAY_POSITION(l, CAST(ni AS BIGINT))", "INT NOT NULL"),
+        ("ARRAY_REMOVE(l, i)", "ARRAY<BIGINT> NOT NULL"),
     ],
 )
 def test_types_are_those_of_flink(source, expression, expected):
@@ -103,6 +112,12 @@ def test_texts_do_not_equal_numbers(source, expression, first, second):
 def test_an_array_is_in_no_list_of_texts(source):
     with pytest.raises(ValidationException, match="Cannot apply 'IN' to arguments"):
         type_of(source, "ARRAY[i] IN (s)")
+
+
+@pytest.mark.parametrize("name", ["ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_POSITION", "ARRAY_REMOVE", "ARRAY_CONTAINS"])
+def test_an_element_does_not_widen_an_array(source, name):
+    with pytest.raises(ValidationException, match=f"Cannot apply '{name}' to arguments"):
+        type_of(source, f"{name}(a, CAST(i AS BIGINT))")
 
 
 # --- Table API: other type strategies than in SQL ---------------------------------------------------------------------

@@ -137,14 +137,18 @@ def _value_of_key(pairs: list[tuple[Any, Any]], key: Any) -> Any:
 def _resolve_element(types: Types, operands: Operands) -> Resolved:
     if len(types) != 1 or not isinstance(types[0], (t.ArrayType, t.MultisetType)):
         raise cannot_apply("ELEMENT", types, "ELEMENT(<ARRAY>)")
-    element = types[0].element_type
-    return list(types), element.with_nullable(element.is_nullable or types[0].is_nullable)
+    return list(types), types[0].element_type
 
 
 def _only_element(values: list[Any]) -> Any:
     if len(values) > 1:
         raise FunctionError("Array has more than one element.")
     return values[0] if values else None
+
+
+_ADDING = ("ARRAY_APPEND", "ARRAY_PREPEND")
+_REGARDLESS_OF_ELEMENT = ("ARRAY_CONTAINS", "ARRAY_REMOVE")
+"""The result is not NULL for an element that is NULL."""
 
 
 def _resolve_with_element(name: str, result: t.DataType | None) -> Callable[[Types, Operands], Resolved]:
@@ -160,13 +164,16 @@ def _resolve_with_element(name: str, result: t.DataType | None) -> Callable[[Typ
             raise wrong_count(name, len(types), "2")
         array: Any = types[0]
         common = common_type([array.element_type, types[1]]) if isinstance(array, t.ArrayType) else None
-        if common is None:
+        if common is None or type(common) not in (type(array.element_type), t.VarCharType):
             raise cannot_apply(name, types, f"{name}(<ARRAY>, <ELEMENT>)")
-        widened = common.with_nullable(array.element_type.is_nullable or (result is None and types[1].is_nullable))
-        if name in ("ARRAY_REMOVE", "ARRAY_CONTAINS", "ARRAY_POSITION"):
-            widened = common.with_nullable(array.element_type.is_nullable)
-        new_array = t.ArrayType(widened, array.is_nullable)
-        nullable = array.is_nullable or (name == "ARRAY_POSITION" and types[1].is_nullable)
+        # An element of another type is cast to the type of the elements, and is then as nullable as they are.
+        takes_null = array.element_type.is_nullable
+        is_text = isinstance(types[1], STRINGS)
+        is_nullable = types[1].is_nullable or (takes_null and not is_text and type(types[1]) is not type(common))
+        if name in _ADDING:
+            takes_null = takes_null or types[1].is_nullable
+        new_array = t.ArrayType(common.with_nullable(takes_null), array.is_nullable)
+        nullable = array.is_nullable or (is_nullable and name not in _REGARDLESS_OF_ELEMENT)
         return [new_array, common.with_nullable(types[1].is_nullable)], (result or new_array).with_nullable(nullable)
 
     return resolve

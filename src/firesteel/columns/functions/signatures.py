@@ -50,7 +50,7 @@ def signature(
     *families: str,
     optional: int = 0,
     variadic: bool = False,
-    nullable: bool | None = None,
+    nullable: bool | Callable[[Types], bool] | None = None,
     common: bool = False,
 ) -> Resolve:
     """Return the resolver of a function whose operands belong to type families.
@@ -61,7 +61,8 @@ def signature(
         families: The family of each operand; alternatives are separated by `|`.
         optional: The number of optional operands at the end.
         variadic: Whether the last operand may be repeated.
-        nullable: Whether the result is nullable; None means that it is nullable if an operand is.
+        nullable: Whether the result is nullable, or a function of operand types that returns this; None means that
+            it is nullable if an operand is.
         common: Whether all operands are cast to their common type.
     """
 
@@ -81,8 +82,9 @@ def signature(
         found = result(casts, operands) if callable(result) else result
         if found is None:
             raise cannot_apply(name, types, form(name, families))
-        is_nullable = rules.any_nullable(types) if nullable is None else nullable
-        return casts, found.with_nullable(is_nullable)
+        if callable(nullable):
+            return casts, found.with_nullable(nullable(types))
+        return casts, found.with_nullable(rules.any_nullable(types) if nullable is None else nullable)
 
     return resolve
 

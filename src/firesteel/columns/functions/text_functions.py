@@ -236,7 +236,7 @@ _NULL_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[.
         "TRANSLATE",
         STRING,
         (_TEXT,) * 3,
-        {},
+        {"nullable": lambda types: types[0].is_nullable},
         lambda text, source, target: None if text is None else _translate(text, source, target),
     ),
 )
