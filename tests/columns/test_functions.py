@@ -158,6 +158,7 @@ def test_concat_ws_of_columns_of_nulls():
     assert run(rex, (S, ["-", None, "-"]), (S, [None, None, None])) == ["", None, ""]
 
 
-def test_remainder_of_a_double_by_a_decimal():
-    rex = call("MOD", column(0, "DOUBLE"), column(1, "DECIMAL(3, 1)"))
-    assert run(rex, ("DOUBLE", [5.5]), ("DECIMAL(3, 1)", [D("2.0")])) == [D("1.5")]
+def test_remainder_takes_exact_numbers_only():
+    for left, right in (("DOUBLE", "INT"), ("INT", "FLOAT"), ("DECIMAL(3, 1)", "DOUBLE")):
+        with pytest.raises(FunctionError, match="<EXACT_NUMERIC> % <EXACT_NUMERIC>"):
+            call("MOD", column(0, left), column(1, right))

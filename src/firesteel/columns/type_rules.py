@@ -177,6 +177,8 @@ def _arithmetic(operator: str, left: t.DataType, right: t.DataType) -> t.DataTyp
         right = left
     if not isinstance(left, t.NumericType) or not isinstance(right, t.NumericType):
         return _temporal_arithmetic(operator, left, right)
+    if operator == "%" and not (is_exact(left) and is_exact(right)):
+        return None
     if not (is_exact(left) and is_exact(right) and isinstance(left, t.DecimalType) | isinstance(right, t.DecimalType)):
         return right if operator == "%" else common_type([left, right])
     x, y = as_decimal(left), as_decimal(right)

@@ -36,7 +36,7 @@ _FORMS = {
     "-": ("<NUMERIC> - <NUMERIC>", "<DATETIME_INTERVAL> - <DATETIME_INTERVAL>"),
     "*": ("<NUMERIC> * <NUMERIC>", "<DATETIME_INTERVAL> * <NUMERIC>", "<NUMERIC> * <DATETIME_INTERVAL>"),
     "/": ("<NUMERIC> / <NUMERIC>", "<DATETIME_INTERVAL> / <NUMERIC>"),
-    "%": ("<NUMERIC> % <NUMERIC>",),
+    "%": ("<EXACT_NUMERIC> % <EXACT_NUMERIC>",),
 }
 _KERNELS: dict[str, Callable[[Any, Any], Any]] = {
     "+": pc.add,
