@@ -59,14 +59,28 @@ def common_argument_type(types: Sequence[t.DataType]) -> t.DataType | None:
     """Return the common type of the arguments of a function such as COALESCE, None if there is none.
 
     It differs from `common_type`, which CASE and UNION use, in approximate numbers: DOUBLE is wider than FLOAT, and
-    FLOAT wider than DECIMAL. Flink: `LogicalTypeMerging.findCommonType`, as opposed to Calcite's `leastRestrictive`.
+    FLOAT wider than a DECIMAL before it. TIMESTAMP_LTZ is wider than TIMESTAMP; DATE and TIMESTAMP become DATE. Flink:
+    `LogicalTypeMerging.findCommonType`, as opposed to Calcite's `leastRestrictive`.
     """
     common = common_type(types)
-    approximate = [data_type for data_type in types if isinstance(data_type, APPROXIMATE)]
-    if isinstance(common, APPROXIMATE) and approximate:
-        widest = next((x for x in approximate if isinstance(x, t.DoubleType)), approximate[0])
-        return widest.with_nullable(common.is_nullable)
+    if isinstance(common, APPROXIMATE):
+        return _common_approximate(types).with_nullable(common.is_nullable)
+    if isinstance(common, TIMESTAMPS):
+        zoned = any(isinstance(x, t.LocalZonedTimestampType) for x in types)
+        if any(isinstance(x, t.DateType) for x in types):
+            return None if zoned else t.DateType(common.is_nullable)
+        if zoned and isinstance(common, t.TimestampType):
+            return t.LocalZonedTimestampType(common.precision, common.is_nullable)
     return common
+
+
+def _common_approximate(types: Sequence[t.DataType]) -> t.DataType:
+    found = [x for x in types if isinstance(x, (*APPROXIMATE, t.DecimalType))]
+    first = next(index for index, x in enumerate(found) if isinstance(x, APPROXIMATE))
+    is_double = any(isinstance(x, t.DoubleType) for x in found) or any(
+        isinstance(x, t.DecimalType) for x in found[first:]
+    )
+    return t.DoubleType() if is_double else t.FloatType()
 
 
 def _materialized(data_type: t.DataType) -> t.DataType:
@@ -112,7 +126,11 @@ def _merge_times(a: Any, b: Any) -> t.DataType:
 
 
 def _merge_datetimes(a: Any, b: Any) -> t.DataType:
-    zoned = isinstance(a, t.LocalZonedTimestampType) or isinstance(b, t.LocalZonedTimestampType)
+    """Return the first type if both are equally precise, and otherwise the second with the larger precision."""
+    if isinstance(a, TIMESTAMPS) and isinstance(b, TIMESTAMPS):
+        zoned = isinstance(a if a.precision == b.precision else b, t.LocalZonedTimestampType)
+    else:
+        zoned = isinstance(a, t.LocalZonedTimestampType) or isinstance(b, t.LocalZonedTimestampType)
     precision = max(getattr(a, "precision", 0), getattr(b, "precision", 0))
     finer = max(a, b, key=lambda one: getattr(one, "precision", -1))
     kind = getattr(finer, "kind", t.TimestampKind.REGULAR)

@@ -15,6 +15,7 @@ from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import CallSite, Function, Kernel, Operands, Resolved, Types, per_row
 from firesteel.columns.functions.signatures import BOOLEAN, signature
+from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable, common_argument_type, common_type
 
 
@@ -50,7 +51,9 @@ def _resolve_if(types: Types, operands: Operands) -> Resolved:
         raise wrong_count("IF", len(types), "3")
     if not isinstance(types[0], (t.BooleanType, t.NullType)):
         raise cannot_apply("IF", types, "IF(<BOOLEAN>, <COMMON>, <COMMON>)")
-    result = _common("IF", types[1:], common_type(types[1:])).with_nullable(any_nullable(types))
+    # Calcite takes the first of two timestamps as it is.
+    deciding = types[1:2] if all(isinstance(x, TIMESTAMPS) for x in types[1:]) else types[1:]
+    result = _common("IF", types[1:], common_type(deciding)).with_nullable(any_nullable(types))
     branches = [result.with_nullable(data_type.is_nullable) for data_type in types[1:]]
     return [BOOLEAN.with_nullable(types[0].is_nullable), *branches], result
 
