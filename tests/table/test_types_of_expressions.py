@@ -103,6 +103,11 @@ def type_of(t_env, expression):
         ("CASE WHEN b THEN tl6 ELSE ts END", "TIMESTAMP(6)"),
         ("CASE WHEN b THEN ts ELSE tl6 END", "TIMESTAMP_LTZ(6)"),
         ("IF(b, ts, tl6)", "TIMESTAMP(3)"),
+        ("INTERVAL '1' DAY", "INTERVAL SECOND(3) NOT NULL"),
+        ("INTERVAL '1-2' YEAR TO MONTH", "INTERVAL MONTH NOT NULL"),
+        ("TIMESTAMPADD(HOUR, 1, day)", "TIMESTAMP(6)"),
+        ("TIMESTAMPADD(MICROSECOND, 1, nts)", "TIMESTAMP(6) NOT NULL"),
+        ("TIMESTAMPADD(SECOND, 1, nts)", "TIMESTAMP(3) NOT NULL"),
     ],
 )
 def test_types_are_those_of_flink(source, expression, expected):

@@ -28,7 +28,7 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.java_dates import java_formatter, java_parser
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import instant_datetime, local_datetime, to_local
-from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS
+from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable
 from firesteel.columns.value_text import UTC, time_zone
 
@@ -212,7 +212,9 @@ def _resolve_addition(types: Types, operands: Operands) -> Resolved:
         raise cannot_apply("TIMESTAMPADD", types, "TIMESTAMPADD(<TIME_UNIT>, <INTEGER>, <DATETIME>)")
     result: t.DataType = moment
     if isinstance(moment, t.DateType) and unit in _UNIT_MICROS and unit not in ("DAY", "WEEK"):
-        result = t.TimestampType(3, moment.is_nullable)
+        result = t.TimestampType(6, moment.is_nullable)
+    elif isinstance(moment, TIMESTAMPS) and unit == "MICROSECOND" and moment.precision < 6:
+        result = type(moment)(6, moment.is_nullable)
     return [types[0], types[1], result], result.with_nullable(any_nullable(types[1:]))
 
 

@@ -15,7 +15,7 @@ from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.functions.table_api_types import table_api_type
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
-from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.columns.types import (
@@ -35,6 +35,7 @@ from firesteel.columns.types import (
     TimestampType,
     TimeType,
     VarCharType,
+    YearMonthIntervalType,
 )
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner.rex_tools import Deferred
@@ -93,7 +94,13 @@ class ExpressionResolver:
         return found
 
     def _literal(self, literal: Lit) -> Rex:
-        return Literal(literal.value, literal.type if literal.type is not None else type_of_literal(literal.value))
+        kind = literal.type if literal.type is not None else type_of_literal(literal.value)
+        # The unit of an interval is only its notation.
+        if isinstance(kind, DayTimeIntervalType):
+            kind = DAY_TIME.with_nullable(kind._nullable)
+        elif isinstance(kind, YearMonthIntervalType):
+            kind = YEAR_MONTH.with_nullable(kind._nullable)
+        return Literal(literal.value, kind)
 
     def _alias(self, alias: Alias) -> Rex:
         return self.resolve(alias.expression)
