@@ -142,6 +142,16 @@ def test_a_new_process_does_nothing_for_other_tasks_than_its_own(slot: Slot) -> 
     assert (slot.versions(1), slot.versions(2)) == ([], ["0-1.full"])
 
 
+def test_a_process_without_tasks_leaves_the_address_to_the_one_that_has_them(slot: Slot) -> None:
+    """Two processes may have been ordered for a slot; the TaskExecutor deploys tasks in the first that connects."""
+    slot.deploy(0)
+    (slot.directory / "control").unlink()
+    other = Slot(slot.directory)
+    assert slot.answers(attempt=0, run=1, batch_id=0)
+    other.end()
+    assert slot.answers(attempt=0, run=1, batch_id=1)
+
+
 def test_a_late_cancellation_signal_does_not_affect_the_next_task(slot: Slot) -> None:
     slot.deploy(0)
     assert slot.answers(attempt=0, run=1, batch_id=0)

@@ -58,6 +58,7 @@ class _Slot:
         name: Names the process.
         allocation_id: The slot.
         path: The path of its data socket.
+        ordered_from: The server that its process was ordered from last.
         attempts: Attempts that were deployed to a process.
         reported: Attempts that were reported as RUNNING.
         confirmed: Attempts that the current process has confirmed.
@@ -74,6 +75,7 @@ class _Slot:
     confirmed: set[str] = field(default_factory=set)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     cancellation_timeout_s: float | None = None
+    ordered_from: SlotServer | None = None
 
     def notify(self) -> None:
         """Wake up all waiters after a change."""
@@ -258,7 +260,7 @@ class SlotProcesses:
         """Wait for the server's end, and then reorder its slot processes, which end with it."""
         await forker.wait()
         for slot in list(self._slots.values()):
-            if slot.life.state is SlotState.STARTING:
+            if slot.life.state is SlotState.STARTING and slot.ordered_from is forker:
                 slot.life.order_failed()
                 try:
                     await self._perform(slot, slot.life.reorder())
@@ -289,6 +291,7 @@ class SlotProcesses:
         try:
             await self.start()
             assert self._forker is not None
+            slot.ordered_from = self._forker
             self._forker.order(slot.name, self._control_path, slot.path, _modules_of(slot.life.tasks))
         except ConnectionError:
             pass  # `_watch` handles a killed server.

@@ -56,10 +56,8 @@ class SlotProcess:
         signal.signal(signal.SIGUSR1, self._interrupt)
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control.connect(control_path)
-        Path(data_path).unlink(missing_ok=True)
         self._data = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._data.bind(data_path)
-        self._data.listen()
+        self._data_path = data_path
         self._server: StageServer | None = None
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
@@ -114,9 +112,17 @@ class SlotProcess:
         deployment = deployment_of(deploy.execution_attempt_id)
         if self._server is None or self._server.deployment != deployment:
             self._close_tasks()
+            self._listen()
             self._server = StageServer(deployment, self._open_tasks)
         self._deploy = deploy
         self._send(Deployed(deploy.execution_attempt_id))
+
+    def _listen(self) -> None:
+        """Take the slot's address with the first task: another process of the slot may have been ordered before."""
+        if not self._data.getsockname():
+            Path(self._data_path).unlink(missing_ok=True)
+            self._data.bind(self._data_path)
+            self._data.listen()
 
     def _receive(self, size: int) -> bytes:
         data = b""
