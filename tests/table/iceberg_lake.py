@@ -11,7 +11,6 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
-from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.connectors.base import Column, ResolvedTable, ScanRequest
 from firesteel.table.connectors.iceberg_committer import WriteMode
 from firesteel.table.connectors.iceberg_source import IcebergSource, files_of
@@ -53,13 +52,6 @@ def with_text(directory, **options):
     options = {"connector": "iceberg", "catalog-name": "lake", "catalog-database": "db", **options_of(directory),
                **{key.replace("_", "-"): value for key, value in options.items()}}  # fmt: skip
     return ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
-
-
-def environment(mode="batch", parallelism=1):
-    settings = EnvironmentSettings.in_batch_mode() if mode == "batch" else EnvironmentSettings.in_streaming_mode()
-    t_env = TableEnvironment.create(settings)
-    t_env.get_config().set("parallelism.default", str(parallelism))
-    return t_env
 
 
 def selected(t_env, query):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import random
 
-from firesteel.common import Configuration
-from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.table import DataTypes, EnvironmentSettings, StreamTableEnvironment
+from firesteel.table import DataTypes
+from tests.table.environments import environment
 
 COLUMNS = {"t": ("a", "b", "s"), "u": ("c", "d", "r")}
 
@@ -75,14 +74,8 @@ def random_query(choose):
     return query
 
 
-def environment(mode, tables):
-    env = StreamExecutionEnvironment.get_execution_environment(Configuration())
-    env.set_parallelism(2)
-    settings = EnvironmentSettings.new_instance()
-    if mode == "batch":
-        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-        settings = settings.in_batch_mode()
-    t_env = StreamTableEnvironment.create(env, settings.build())
+def environment_with(mode, tables):
+    t_env = environment(mode, parallelism=2)
     for name, rows in tables.items():
         types = (DataTypes.INT(), DataTypes.INT(), DataTypes.STRING())
         fields = [DataTypes.FIELD(column, kind) for column, kind in zip(COLUMNS[name], types, strict=True)]

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from firesteel.entrypoint.spark_session import shared_gateway
-from tests.table.random_queries import COLUMNS, cases, environment, result_of
+from tests.table.random_queries import COLUMNS, cases, environment_with, result_of
 
 pytestmark = pytest.mark.spark
 
@@ -20,4 +20,4 @@ def test_random_queries_give_what_spark_sql_gives(mode):
             frame = session.createDataFrame(rows, f"{first} INT, {second} INT, {text} STRING")
             frame.createOrReplaceTempView(name)
         expected = sorted((tuple(row) for row in session.sql(query).collect()), key=repr)
-        assert result_of(environment(mode, tables), query) == expected, (query, tables)
+        assert result_of(environment_with(mode, tables), query) == expected, (query, tables)

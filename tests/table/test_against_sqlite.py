@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from tests.table.random_queries import COLUMNS, cases, environment, result_of
+from tests.table.random_queries import COLUMNS, cases, environment_with, result_of
 
 
 @pytest.mark.parametrize("mode", ["batch", "streaming"])
@@ -18,4 +18,4 @@ def test_random_queries_give_what_sqlite_gives(mode):
             database.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", rows)
         expected = sorted(database.execute(query).fetchall(), key=repr)
         database.close()
-        assert result_of(environment(mode, tables), query) == expected, (query, tables)
+        assert result_of(environment_with(mode, tables), query) == expected, (query, tables)

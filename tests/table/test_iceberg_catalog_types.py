@@ -12,7 +12,8 @@ pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not ins
 
 from firesteel.table.connectors.iceberg_committer import WriteMode
 from tests.datastream.connectors import database_servers
-from tests.table.iceberg_lake import Lake, environment, read, selected
+from tests.table.environments import environment
+from tests.table.iceberg_lake import Lake, read, selected
 from tests.table.iceberg_rest import TOKEN, rest_catalog
 
 

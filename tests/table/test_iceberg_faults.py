@@ -8,7 +8,8 @@ import signal
 import pytest
 
 from firesteel.table.udf import udf
-from tests.table.iceberg_lake import Lake, environment, with_text
+from tests.table.environments import environment
+from tests.table.iceberg_lake import Lake, with_text
 
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
 

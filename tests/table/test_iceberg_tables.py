@@ -15,7 +15,8 @@ pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not ins
 
 
 from firesteel.table.connectors.iceberg_tables import IcebergCatalogAddress, IcebergTableAddress
-from tests.table.iceberg_lake import TYPES, VALUES, Lake, environment, options_of, selected, with_text
+from tests.table.environments import environment
+from tests.table.iceberg_lake import TYPES, VALUES, Lake, options_of, selected, with_text
 
 
 def test_a_table_is_created_when_it_is_used(tmp_path, t_env):

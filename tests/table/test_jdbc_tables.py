@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.connectors.jdbc_lookup import JdbcLookupError
 from firesteel.table.connectors.lookup_cache import CacheLimits, LookupCache
 from firesteel.table.errors import ValidationException
+from tests.table.environments import environment
 
 
 @pytest.mark.spark
@@ -17,8 +17,7 @@ def test_rows_replace_those_of_their_keys_and_come_back(tmp_path):
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE totals (k TEXT PRIMARY KEY, n BIGINT)")
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    t_env.get_config().set("parallelism.default", "1")
+    t_env = environment()
     t_env.execute_sql(
         "CREATE TABLE t (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) "
         f"WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:{path}', 'table-name' = 'totals')"
@@ -45,10 +44,8 @@ def shop(tmp_path):
     return path
 
 
-def environment(path, mode="streaming", **options):
-    settings = EnvironmentSettings.new_instance()
-    t_env = TableEnvironment.create((settings.in_batch_mode() if mode == "batch" else settings).build())
-    t_env.get_config().set("parallelism.default", "1")
+def environment_with(path, mode="streaming", **options):
+    t_env = environment(mode)
     declared = {"connector": "jdbc", "url": f"jdbc:sqlite:{path}", "table-name": "items", **options}
     shown = ", ".join(f"'{key}' = '{value}'" for key, value in declared.items())
     t_env.execute_sql(f"CREATE TABLE items (id BIGINT, lang STRING, name STRING, price DECIMAL(8, 2)) WITH ({shown})")
@@ -73,7 +70,7 @@ def join(t_env, kind, condition):
 @pytest.mark.spark
 @pytest.mark.parametrize("mode", ["streaming", "batch"])
 def test_rows_are_joined_with_those_of_a_database(shop, mode):
-    t_env = environment(shop, mode)
+    t_env = environment_with(shop, mode)
     pens, ink = [("a", "Stift", Decimal("1.50")), ("a", "pen", Decimal("1.50"))], ("b", "ink", None)
     assert join(t_env, "", "orders.item = i.id") == [*pens, ink]
     assert join(t_env, "LEFT", "orders.item = i.id AND i.lang = 'de'") == [
@@ -83,7 +80,7 @@ def test_rows_are_joined_with_those_of_a_database(shop, mode):
 
 
 def test_a_lookup_finds_the_rows_of_each_key_and_survives_pickling(shop):
-    found = lookup(environment(shop), "id", "lang")
+    found = lookup(environment_with(shop), "id", "lang")
     for each in (found, pickle.loads(pickle.dumps(found))):
         assert each([(1, "de"), (3, "en"), (2, "en")]) == [
             [(1, "de", "Stift", Decimal("1.50"))],
@@ -94,7 +91,7 @@ def test_a_lookup_finds_the_rows_of_each_key_and_survives_pickling(shop):
 
 def test_a_cache_keeps_rows_and_missing_keys(shop):
     caching = {"lookup.cache": "PARTIAL", "lookup.partial-cache.max-rows": "10"}
-    cached, plain = (lookup(environment(shop, **options), "id") for options in (caching, {}))
+    cached, plain = (lookup(environment_with(shop, **options), "id") for options in (caching, {}))
     keys = [(2,), (3,)]
     before = plain(keys)
     assert cached(keys) == before
@@ -124,7 +121,7 @@ def test_cached_rows_expire():
 
 
 def test_a_failed_lookup_names_query_and_key(shop):
-    found = lookup(environment(shop), "id")
+    found = lookup(environment_with(shop), "id")
     shop.unlink()
     with pytest.raises(JdbcLookupError, match=r'WHERE "id" = \?. with parameters \(7,\).*no such table'):
         found([(7,)])
@@ -140,10 +137,10 @@ def test_a_failed_lookup_names_query_and_key(shop):
 )
 def test_invalid_options_of_lookups_are_refused(shop, options, message):
     with pytest.raises(ValidationException, match=message):
-        lookup(environment(shop, **options), "id")
+        lookup(environment_with(shop, **options), "id")
 
 
 def test_a_lookup_join_needs_a_key(shop):
     query = "SELECT * FROM orders JOIN items FOR SYSTEM_TIME AS OF orders.p AS i ON i.lang = 'de'"
     with pytest.raises(ValidationException, match="requires an equality condition"):
-        environment(shop).execute_sql(query)
+        environment_with(shop).execute_sql(query)

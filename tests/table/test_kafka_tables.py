@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.errors import ValidationException
 from tests.kafka import broker as brokers
 from tests.kafka import schema_registry
+from tests.table.environments import environment
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,6 @@ def broker() -> Iterator[brokers.Broker]:
 def registry():
     with schema_registry.running() as server:
         yield server
-
-
-def environment():
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    t_env.get_config().set("parallelism.default", "1")
-    return t_env
 
 
 def create(t_env, broker, name, columns, connector="kafka", **options):

@@ -9,11 +9,9 @@ import pyarrow.parquet
 import pytest
 
 from firesteel.columns.type_text import type_text
-from firesteel.common import Configuration
-from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.table import EnvironmentSettings, StreamTableEnvironment
 from firesteel.table.planner import rel
 from firesteel.table.planner.rules import optimize_all
+from tests.table.environments import environment
 
 TABLE = """CREATE TABLE {name} (
     k INT, a ROW<x INT, y STRING, ts TIMESTAMP(3), deep ROW<p INT, q INT>>, b ROW<x INT, y STRING>, more STRING,
@@ -154,13 +152,7 @@ def test_rows_with_fewer_fields_keep_their_nulls(tmp_path, mode, format_name):
         second = pa.struct([("x", pa.int32()), ("y", pa.string())])
         schema = pa.schema([("k", pa.int32()), ("a", first), ("b", second), ("more", pa.string())])
         pa.parquet.write_table(pa.Table.from_pylist(ROWS, schema), tmp_path / "rows.parquet")
-    env = StreamExecutionEnvironment.get_execution_environment(Configuration())
-    env.set_parallelism(1)
-    settings = EnvironmentSettings.new_instance()
-    if mode == "batch":
-        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-        settings = settings.in_batch_mode()
-    t_env = StreamTableEnvironment.create(env, settings.build())
+    t_env = environment(mode)
     t_env.execute_sql(TABLE.format(name="t", path=tmp_path, format=format_name))
 
     def rows(sql):

@@ -2,13 +2,12 @@
 
 import pytest
 
-from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.errors import ValidationException
+from tests.table.environments import environment
 
 
-def environment(factory):
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    t_env.get_config().set("parallelism.default", "1")
+def environment_with(factory):
+    t_env = environment()
     t_env.execute_sql(
         "CREATE TABLE t (n BIGINT, square BIGINT) "
         f"WITH ('connector' = 'python', 'source' = '{factory}', 'options.count' = '3')"
@@ -18,11 +17,11 @@ def environment(factory):
 
 @pytest.mark.spark
 def test_a_custom_source_can_be_a_table():
-    t_env = environment("tests.table.functions:numbers")
+    t_env = environment_with("tests.table.functions:numbers")
     with t_env.execute_sql("SELECT square FROM t WHERE n > 0").collect() as rows:
         assert [row[0] for row in rows] == [1, 4]
 
 
 def test_objects_other_than_sources_are_named_in_the_error():
     with pytest.raises(ValidationException, match="expected module:function"):
-        environment("tests.table.functions:nothing").sql_query("SELECT * FROM t")
+        environment_with("tests.table.functions:nothing").sql_query("SELECT * FROM t")

@@ -7,10 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.common import Configuration
-from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.table import EnvironmentSettings, StreamTableEnvironment
 from firesteel.table.errors import TableException
+from tests.table.environments import environment
 
 ORDERS = """1,alice,book,2,10.50,2024-01-01 10:00:01
 2,bob,pen,10,1.25,2024-01-01 10:00:04
@@ -30,14 +28,8 @@ def orders(tmp_path_factory):
     return path
 
 
-def environment(orders, mode, parallelism=1):
-    env = StreamExecutionEnvironment.get_execution_environment(Configuration())
-    env.set_parallelism(parallelism)
-    settings = EnvironmentSettings.new_instance()
-    if mode == "batch":
-        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-        settings = settings.in_batch_mode()
-    t_env = StreamTableEnvironment.create(env, settings.build())
+def environment_with(orders, mode, parallelism=1):
+    t_env = environment(mode, parallelism)
     t_env.execute_sql(f"""CREATE TABLE orders (id INT, customer STRING, item STRING, qty INT, price DECIMAL(10, 2),
         ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
         WITH ('connector' = 'filesystem', 'path' = '{orders}', 'format' = 'csv')""")
@@ -118,7 +110,7 @@ STREAMING = {
 @pytest.mark.parametrize("name", STREAMING)
 def test_changelogs_of_streams(orders, name):
     sql, expected = STREAMING[name]
-    found = changes(environment(orders, "streaming"), sql)
+    found = changes(environment_with(orders, "streaming"), sql)
     assert sorted(found, key=repr) == sorted(expected, key=repr) if "orders" in sql else found == expected
 
 
@@ -198,7 +190,7 @@ BATCH = {
 @pytest.mark.parametrize("name", BATCH)
 def test_results_of_batches(orders, name):
     sql, expected = BATCH[name]
-    rows = [row[1:] for row in changes(environment(orders, "batch", 2), sql)]
+    rows = [row[1:] for row in changes(environment_with(orders, "batch", 2), sql)]
     assert sorted(rows, key=repr) == sorted(expected, key=repr)
 
 
@@ -207,7 +199,7 @@ def test_a_stream_with_its_changes_applied_is_the_batch(orders):
         if "ORDER BY" in sql or "COUNT(*), SUM" in sql:  # a stream sorts by time only, and no input has no output
             continue
         left = []
-        for kind, *row in changes(environment(orders, "streaming", 2), sql):
+        for kind, *row in changes(environment_with(orders, "streaming", 2), sql):
             left.append(tuple(row)) if kind in ("+I", "+U") else left.remove(tuple(row))
         if "window_start" not in sql:  # the batch has late rows, too
             assert sorted(left, key=repr) == sorted(expected, key=repr), sql
@@ -232,7 +224,7 @@ def test_a_stream_with_its_changes_applied_is_the_batch(orders):
 )
 def test_errors_come_when_the_statement_does(orders, sql, message):
     with pytest.raises(Exception, match=r"(?s).*") as caught:
-        environment(orders, "streaming").execute_sql(sql)
+        environment_with(orders, "streaming").execute_sql(sql)
     assert message in str(caught.value)
 
 
@@ -247,7 +239,7 @@ NEIGHBOURS = [  # what Flink 2.3 gave in batch mode
 def test_each_call_of_lag_and_lead_has_its_own_offset(orders, first, second, expected):
     values = "(VALUES ('a', 1, 10), ('a', 2, 30), ('a', 3, 31), ('a', 4, 20)) AS t (k, i, x)"
     window = "OVER (PARTITION BY k ORDER BY i)"
-    found = changes(environment(orders, "batch"), f"SELECT i, {first} {window}, {second} {window} FROM {values}")
+    found = changes(environment_with(orders, "batch"), f"SELECT i, {first} {window}, {second} {window} FROM {values}")
     assert sorted(found) == [("+I", *row) for row in expected]
 
 
@@ -267,7 +259,7 @@ MATCHES = [  # what Flink 2.3 gave for these prices
 
 @pytest.mark.parametrize(("pattern", "define", "expected"), MATCHES)
 def test_greedy_loops_take_all_that_fits_and_optional_variables_do_not(orders, pattern, define, expected):
-    t_env = environment(orders, "streaming")
+    t_env = environment_with(orders, "streaming")
     t_env.execute_sql(f"CREATE TEMPORARY VIEW prices AS SELECT n, p, PROCTIME() AS pt FROM {PRICES} (n, p)")
     sql = f"""SELECT f, l, b FROM prices MATCH_RECOGNIZE (ORDER BY pt
               MEASURES FIRST(A.n) AS f, LAST(A.n) AS l, B.n AS b AFTER MATCH SKIP PAST LAST ROW
@@ -287,13 +279,13 @@ def test_patterns_that_flink_refuses(orders, pattern, message):
     sql = f"""SELECT * FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY ts MEASURES A.item AS i
               PATTERN ({pattern}) DEFINE A AS A.price > 0) AS m"""
     with pytest.raises(TableException, match=message):
-        environment(orders, "streaming").sql_query(sql)
+        environment_with(orders, "streaming").sql_query(sql)
 
 
 def test_a_match_waits_while_an_earlier_one_may_still_come(orders):
     pattern = "MEASURES FIRST(A.id) AS f, LAST(A.id) AS l AFTER MATCH SKIP PAST LAST ROW PATTERN (A+ B)"
     sql = f"SELECT f, l FROM orders MATCH_RECOGNIZE (ORDER BY ts {pattern} {{}} DEFINE A AS SUM(A.qty) < {{}}) AS m"
-    t_env = environment(orders, "streaming")
+    t_env = environment_with(orders, "streaming")
     assert changes(t_env, sql.format("", 9)) == [("+I", 1, 1)]
     assert changes(t_env, sql.format("", 100)) == []
     assert changes(t_env, sql.format("WITHIN INTERVAL '9' SECOND", 100)) == []
