@@ -55,7 +55,8 @@ def _writer(data_type: t.DataType) -> Writer:
 
 
 def _iso(value: datetime.datetime) -> str:
-    text = value.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".")
+    text = value.replace(tzinfo=None).isoformat()
+    text = text.rstrip("0") if value.microsecond else text
     return text if value.tzinfo is None else text + "Z"
 
 

@@ -83,21 +83,27 @@ def to_arrow(values: Sequence[Any], data_type: t.DataType) -> pa.Array:
     """
     encode = _encoder(data_type)
     target = arrow_type(data_type)
-    if isinstance(data_type, (t.IntegralType, t.BooleanType)):
-        values = _whole_or_boolean(values, data_type)
     try:
         return pa.array(values if encode is None else [None if v is None else encode(v) for v in values], target)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, ArithmeticError) as error:
         if isinstance(error, TypeMismatchError):
             raise
-        raise _mismatch(values, data_type, encode) from error
+        whole = _whole_or_boolean(values, data_type)
+        if whole is None:
+            raise _mismatch(values, data_type, encode) from error
+        return to_arrow(whole, data_type)
 
 
-def _whole_or_boolean(values: Sequence[Any], data_type: t.DataType) -> Sequence[Any]:
-    """Return values with `True` as 1 where an integer is declared, and integers as truth values where BOOLEAN is."""
+def _whole_or_boolean(values: Sequence[Any], data_type: t.DataType) -> Sequence[Any] | None:
+    """Return values with `True` as 1 where an integer is declared, and integers as truth values where BOOLEAN is.
+
+    None if that changes nothing.
+    """
+    if not isinstance(data_type, (t.IntegralType, t.BooleanType)):
+        return None
     found, wanted = (int, bool) if isinstance(data_type, t.BooleanType) else (bool, int)
-    if found not in set(map(type, values)):
-        return values
+    if not any(value.__class__ is found for value in values):
+        return None
     return [wanted(value) if value.__class__ is found else value for value in values]
 
 

@@ -61,10 +61,9 @@ def _pull_aggregate(node: rel.Aggregate) -> tuple[Any, list[Any]]:
     needed = sorted({i for part in parts for i in input_refs(part)})
     added = [i for i in needed if i not in node.keys]
     keys = (*node.keys, *added)
-    calls = tuple(replace(call, type=call.type) for call in node.calls)
-    types = [inner.row_type.fields[k].data_type for k in keys] + [call.type for call in calls]
+    types = [inner.row_type.fields[k].data_type for k in keys] + [call.type for call in node.calls]
     names = [inner.row_type.names[k] for k in keys] + node.row_type.names[len(node.keys) :]
-    grouped = rel.Aggregate(inner, keys, calls, row_type(names, types))
+    grouped = rel.Aggregate(inner, keys, node.calls, row_type(names, types))
     # The aggregate's own columns first, then the added ones.
     order = [*range(len(node.keys)), *range(len(keys), len(types)), *range(len(node.keys), len(keys))]
     own = len(node.row_type)
