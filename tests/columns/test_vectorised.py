@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedW
 from firesteel.columns.kernels.vector_calls import vector_calls
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan
-from firesteel.columns.rows import batch_of, kinds_list, rows_of
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state_backend import KeyedStateBackend
@@ -103,9 +104,9 @@ class Run:
         return found
 
 
-def grouping(keys, calls, retracts=False):
+def grouping(keys, calls, retracts=False, mini_batch_rows=0):
     output = (*(TYPES[key] for key in keys), *(plan.type for plan in calls))
-    return GroupAggregateFactory(keys, tuple(calls), tuple(TYPES), output, retracts)
+    return GroupAggregateFactory(keys, tuple(calls), tuple(TYPES), output, retracts, mini_batch_rows=mini_batch_rows)
 
 
 KEYS = st.sampled_from([(), (TEXT,), (NUMBER,), (TEXT, NUMBER), (NUMBER, FLAG, TIME)])
@@ -178,6 +179,40 @@ def lives(pool):
 
     steps = st.lists(st.tuples(st.sampled_from(pool), st.sampled_from([0, 1, 2, 3])), min_size=1, max_size=60)
     return steps.map(balanced)
+
+
+def left_by(changes):
+    """The rows that are left when changes are applied."""
+    left = Counter()
+    for kind, *row in changes:
+        left[tuple(row)] += -1 if kind in (UPDATE_BEFORE, DELETE) else 1
+    return +left
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
+    KEYS,
+    st.lists(st.sampled_from(CALLS), min_size=1, max_size=4),
+    st.sampled_from([1, 3, 100]),
+)
+def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, keys, calls, size):
+    plain, (fast, slow) = (
+        Run(grouping(keys, calls, True)),
+        (Run(grouping(keys, calls, True, size), by_rows=by_rows) for by_rows in (False, True)),
+    )
+    all_changes, few_changes = [], []
+    for part in filter(None, batches):
+        for run in (plain, fast, slow):
+            run.kernel.process(0, with_kinds(part))
+        found = fast.take_rows()
+        assert found == slow.take_rows()
+        if size > len(part):
+            entered = Counter(row[1 : 1 + len(keys)] for row in found if row[0] in (INSERT, UPDATE_AFTER))
+            assert all(number == 1 for number in entered.values())
+        few_changes += found
+        all_changes += plain.take_rows()
+        assert left_by(few_changes) == left_by(all_changes)
 
 
 @settings(max_examples=200, deadline=None)

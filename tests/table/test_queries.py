@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.table.errors import TableException
+from firesteel.table.errors import TableException, ValidationException
 from tests.table.environments import environment
 
 ORDERS = """1,alice,book,2,10.50,2024-01-01 10:00:01
@@ -194,15 +194,53 @@ def test_results_of_batches(orders, name):
     assert sorted(rows, key=repr) == sorted(expected, key=repr)
 
 
-def test_a_stream_with_its_changes_applied_is_the_batch(orders):
+MINI_BATCH = {f"table.exec.mini-batch.{key}": value for key, value in
+              {"enabled": "true", "allow-latency": "5 s", "size": "1000"}.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{}, MINI_BATCH], ids=["rows", "mini-batches"])
+def test_a_stream_with_its_changes_applied_is_the_batch(orders, options):
     for sql, expected in BATCH.values():
         if "ORDER BY" in sql or "COUNT(*), SUM" in sql:  # a stream sorts by time only, and no input has no output
             continue
         left = []
-        for kind, *row in changes(environment_with(orders, "streaming", 2), sql):
+        t_env = environment_with(orders, "streaming", 2)
+        for key, value in options.items():
+            t_env.get_config().set(key, value)
+        for kind, *row in changes(t_env, sql):
             left.append(tuple(row)) if kind in ("+I", "+U") else left.remove(tuple(row))
         if "window_start" not in sql:  # the batch has late rows, too
             assert sorted(left, key=repr) == sorted(expected, key=repr), sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT COUNT(*), SUM(x) FROM v WHERE 1 = 2", [(0, None)]),
+        ("SELECT COUNT(*), SUM(x) FROM v WHERE x > 99", []),
+        ("SELECT 1 + MAX(x) FROM (SELECT * FROM v LIMIT 0)", [(None,)]),
+        ("SELECT k, COUNT(*) FROM v WHERE FALSE GROUP BY k", []),
+        ("SELECT COUNT(*) FROM v JOIN orders ON x = id AND 2 > 3 WHERE x > 1 AND NULL IS NOT NULL", [(0,)]),
+        ("SELECT DISTINCT a.k FROM v a LEFT JOIN (SELECT * FROM v WHERE FALSE) b ON a.x = b.x WHERE 1 < 2",
+         [("a",), ("b",), ("c",)]),
+        ("SELECT k FROM v WHERE x NOT IN (SELECT id FROM orders WHERE FALSE) AND x = 9", [("c",)]),
+    ],
+)  # fmt: skip
+def test_constant_conditions_are_evaluated_by_the_planner(orders, sql, expected):
+    assert changes(environment_with(orders, "streaming"), sql) == [("+I", *row) for row in expected]
+
+
+def test_mini_batches_emit_one_change_per_group(orders):
+    t_env = environment_with(orders, "streaming")
+    sql = "SELECT k, SUM(x) FROM v GROUP BY k"
+    t_env.get_config().set("table.exec.mini-batch.enabled", "true")
+    with pytest.raises(ValidationException, match="MiniBatch Latency must be greater than 0 ms"):
+        t_env.execute_sql(sql)
+    t_env.get_config().set("table.exec.mini-batch.allow-latency", "5 s")
+    with pytest.raises(ValidationException, match=r"mini-batch\.size' , default: -1"):
+        t_env.execute_sql(sql)
+    t_env.get_config().set("table.exec.mini-batch.size", "1000")
+    assert changes(t_env, sql) == [("+I", "a", 3), ("+I", "b", 4), ("+I", "c", 9)]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ class GroupAggregateFactory:
         output_types: Logical types of the keys, followed by those of the calls.
         retracts: Whether the input contains retractions.
         flat: Whether the only call is a table aggregate function.
+        mini_batch_rows: The number of rows after which each changed group emits its new result, at the latest with the
+            end of the column batch; 0 emits each change of a result.
     """
 
     keys: tuple[int, ...]
@@ -50,6 +52,7 @@ class GroupAggregateFactory:
     output_types: tuple[Any, ...]
     retracts: bool
     flat: bool = False
+    mini_batch_rows: int = 0
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -112,12 +115,16 @@ class GroupAggregate(_Grouping):
                 context.max_parallelism,
                 plan.retracts,
                 not (context.is_state_on_disk or context.state_ttl_ms),
+                plan.mini_batch_rows > 0,
             )
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode emit how the results change."""
-        if not self._process_vectors(batch):
-            self._process_rows(batch)
+        size = self._plan.mini_batch_rows or max(1, batch.length)
+        for start in range(0, batch.length, size):
+            part = batch if size >= batch.length else batch.slice(start, min(start + size, batch.length))
+            if not self._process_vectors(part):
+                self._process_rows(part)
 
     def go_by_rows(self) -> None:
         """Disable the vectorized path, which tests compare with the row path; the results are the same."""
@@ -145,9 +152,25 @@ class GroupAggregate(_Grouping):
             self._vectors.flush()
 
     def _process_rows(self, batch: ColumnBatch) -> None:
+        if self.context.is_streaming and self._plan.mini_batch_rows:
+            self._change_together(batch)
+            return
         update = self._change if self.context.is_streaming else self._gather
         for key, values, kind, arguments in self._entries(batch):
             update(key, values, kind, arguments)
+        self._output.flush()
+
+    def _change_together(self, batch: ColumnBatch) -> None:
+        """Emit how each group has changed from the first to the last row of a batch."""
+        data = self._table.data
+        changed: dict[Any, Any] = {}
+        for key, values, kind, arguments in self._entries(batch):
+            state = data.get(key)
+            if key not in changed:
+                changed[key] = self._results(state)
+            self._update(key, state, values, kind, arguments)
+        for key, before in changed.items():
+            self._emit_change(before, self._results(data.get(key)))
         self._output.flush()
 
     def _gather(self, key: Any, values: Any, kind: int, arguments: Any) -> None:
@@ -158,34 +181,42 @@ class GroupAggregate(_Grouping):
         self._aggregates.add(state[1], arguments)
 
     def _change(self, key: Any, values: Any, kind: int, arguments: Any) -> None:
-        aggregates, table, add = self._aggregates, self._table, self._output.add
-        state = table.data.get(key)
+        state = self._table.data.get(key)
+        before = self._results(state)
+        self._emit_change(before, self._results(self._update(key, state, values, kind, arguments)))
+
+    def _results(self, state: Any) -> Any:
+        return None if state is None else state[2] + self._aggregates.values(state[1])
+
+    def _update(self, key: Any, state: Any, values: Any, kind: int, arguments: Any) -> Any:
+        """Add or retract a row, and return the new state of its group; None if the group has no rows."""
         taken_back = is_retraction(kind)
         if state is None:
             if taken_back:
-                return
-            state = [0, aggregates.new(), values]
-            before = None
-        else:
-            before = aggregates.values(state[1])
+                return None
+            state = [0, self._aggregates.new(), values]
         if taken_back:
             state[0] -= 1
-            aggregates.retract(state[1], arguments)
+            self._aggregates.retract(state[1], arguments)
         else:
             state[0] += 1
-            aggregates.add(state[1], arguments)
+            self._aggregates.add(state[1], arguments)
         if state[0] == 0 and self._plan.retracts:
-            table.remove(key)
-            if before is not None:
-                add(DELETE, state[2] + before)
-            return
-        table.put(key, state)
-        after = aggregates.values(state[1])
+            self._table.remove(key)
+            return None
+        self._table.put(key, state)
+        return state
+
+    def _emit_change(self, before: Any, after: Any) -> None:
+        """Emit the change of a group's row; None stands for no row."""
         if before is None:
-            add(INSERT, state[2] + after)
+            if after is not None:
+                self._output.add(INSERT, after)
+        elif after is None:
+            self._output.add(DELETE, before)
         elif before != after:
-            add(UPDATE_BEFORE, state[2] + before)
-            add(UPDATE_AFTER, state[2] + after)
+            self._output.add(UPDATE_BEFORE, before)
+            self._output.add(UPDATE_AFTER, after)
 
     def end(self) -> None:
         """Emit the results of a bounded query.

@@ -66,6 +66,7 @@ class GroupVectors:
         max_parallelism: The number of key groups.
         retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
         writes_late: Whether the table gets changes only by `flush`, instead of after each batch.
+        is_mini_batch: Whether a batch changes the result of a group at most once, instead of with each row.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class GroupVectors:
         max_parallelism: int,
         retracts: bool = False,
         writes_late: bool = False,
+        is_mini_batch: bool = False,
     ) -> None:
         self._keys = keys
         self._calls = calls
@@ -85,6 +87,7 @@ class GroupVectors:
         self._store = GroupStore(keys, calls, table, empty(), max_parallelism)
         self._writes_late = writes_late
         self._retracts = retracts
+        self._is_mini_batch = is_mini_batch
 
     def change(self, batch: ColumnBatch) -> ColumnBatch | None:
         """Add or retract rows and return the changelog of the results.
@@ -113,7 +116,11 @@ class GroupVectors:
         self._store.update(numbers, counts[ends], [[part[ends] for part in parts] for parts in fields])
         if not self._writes_late:
             self.reset()
-        return self._changelog(batch, timeline, fields, counts)
+        if self._is_mini_batch:
+            keys, before, after = batch.take(groups.first_rows()), timeline.starts, ends
+        else:
+            keys, before, after = batch, timeline.after - 1, timeline.after
+        return self._changelog(keys, before, after, fields, counts)
 
     def flush(self) -> None:
         """Write the groups that have changed to the table."""
@@ -152,28 +159,33 @@ class GroupVectors:
         return None if numbers is None else (groups, numbers)
 
     def _changelog(
-        self, batch: ColumnBatch, timeline: Timeline, fields: Sequence[Fields], counts: Array
+        self, keys: ColumnBatch, before: Array, after: Array, fields: Sequence[Fields], counts: Array
     ) -> ColumnBatch:
-        """Return +I for the first row of a group, -D for its last, -U and +U for others that change a result."""
+        """Return +I for groups that have rows now, -D for those that have none, -U and +U for other changed results.
+
+        Args:
+            keys: Rows with the keys of the groups.
+            before: The place of each group's old values in the timeline.
+            after: The place of each group's new values.
+            fields: The timelines of the accumulators.
+            counts: The timeline of the number of rows.
+        """
         found = [call.results(parts) for call, parts in zip(self._calls, fields, strict=True)]
-        after = timeline.after
-        changed = np.zeros(batch.length, bool)
+        changed = np.zeros(keys.length, bool)
         for values, nulls in found:
-            different = values[after] != values[after - 1]
+            different = values[after] != values[before]
             if nulls is not None:
-                different = np.where(nulls[after] | nulls[after - 1], nulls[after] != nulls[after - 1], different)
+                different = np.where(nulls[after] | nulls[before], nulls[after] != nulls[before], different)
             changed |= different
-        is_insert, is_delete = counts[after - 1] == 0, counts[after] == 0
-        numbers = np.where(is_insert | is_delete, 1, np.where(changed, 2, 0))
-        rows = np.repeat(np.arange(batch.length), numbers)
+        is_insert, is_delete = counts[before] == 0, counts[after] == 0
+        numbers = np.where(is_insert ^ is_delete, 1, np.where(changed & ~is_insert, 2, 0))
+        rows = np.repeat(np.arange(keys.length), numbers)
         is_second = np.arange(len(rows)) != np.repeat(np.cumsum(numbers) - numbers, numbers)
         update = np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)
         kinds = np.where(is_insert[rows], INSERT, np.where(is_delete[rows], DELETE, update)).astype(np.int8)
-        places = after[rows] - ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
+        places = np.where((kinds == UPDATE_BEFORE) | (kinds == DELETE), before[rows], after[rows])
         taken = pa.array(rows)
-        columns = [
-            batch.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)
-        ]
+        columns = [keys.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)]
         for call, (values, nulls) in zip(self._calls, found, strict=True):
             columns.append(pa.array(values[places], call.type, mask=None if nulls is None else nulls[places]))
         return ColumnBatch(tuple(columns), len(rows), kinds if kinds.any() else None)

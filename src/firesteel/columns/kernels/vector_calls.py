@@ -150,10 +150,10 @@ class VectorSum(_Numeric):
         """Return the sums or averages; integer division truncates as in Java."""
         values, counts = fields
         if self._is_average:
-            divisors = np.maximum(counts, 1)
+            divisors = np.where(counts == 0, 1, counts)
             if self._is_integral:
                 floor = values // divisors
-                values = floor + ((values < 0) & (floor * divisors != values))
+                values = floor + ((floor < 0) & (floor * divisors != values))
             else:
                 values = values / divisors
         return values.astype(self.type.to_pandas_dtype()), counts == 0 if self._is_nullable else None

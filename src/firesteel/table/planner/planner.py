@@ -151,7 +151,7 @@ class Planner:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
         zone = self._config.get(_TIME_ZONE, "default")
         settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
-        return Translator(self._environment, self._is_streaming, settings)
+        return Translator(self._environment, self._is_streaming, settings, self._config)
 
 
 def _rows(batches: Any, row_type: Any, exact: bool) -> Iterator[Row]:

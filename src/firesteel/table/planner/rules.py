@@ -8,6 +8,7 @@ from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal
 from firesteel.table.planner import rel
+from firesteel.table.planner.empty import prune_empty
 from firesteel.table.planner.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.projections import with_inputs
 from firesteel.table.planner.prune import prune_columns
@@ -173,4 +174,12 @@ def drop_rank_number(node: Any, is_streaming: bool) -> Any:
     return replace(node, input=plain if condition is None else rel.Filter(plain, condition))
 
 
-_RULES = (merge_projects, top_n, filter_below_project, merge_projects, drop_rank_number, push_partitions_into_scan)
+_RULES = (
+    merge_projects,
+    top_n,
+    filter_below_project,
+    merge_projects,
+    drop_rank_number,
+    push_partitions_into_scan,
+    prune_empty,
+)

@@ -35,6 +35,7 @@ from firesteel.table.errors import TableException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, deduplicates, is_rowtime, kinds_of, sorts_all
 from firesteel.table.planner.description import describe
+from firesteel.table.planner.mini_batch import mini_batch_rows
 from firesteel.table.planner.parallelism import scan_with_parallelism
 from firesteel.table.planner.partition_pruning import partition_predicate
 from firesteel.table.planner.sliced_windows import sliced_windows
@@ -48,12 +49,14 @@ class Translator:
         environment: The environment of the streams.
         is_streaming: Whether results are changelogs.
         settings: The settings for expressions.
+        config: The options of the table environment.
     """
 
-    def __init__(self, environment: Any, is_streaming: bool, settings: QuerySettings) -> None:
+    def __init__(self, environment: Any, is_streaming: bool, settings: QuerySettings, config: Any) -> None:
         self.environment = environment
         self.is_streaming = is_streaming
         self.settings = settings
+        self._config = config
         self._streams: dict[int, tuple[Any, Any]] = {}
 
     def stream(self, node: Any) -> Any:
@@ -154,6 +157,7 @@ class Translator:
             _types(node),
             self.retracts(node.input),
             node.flat,
+            mini_batch_rows(self._config) if self.is_streaming else 0,
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
 
