@@ -1,6 +1,6 @@
 """Growth of the cost per record, the cost per chained function, and memory.
 
-python benchmarks/bench_scaling.py [--part records|keys|chain|memory] [--quick]
+python benchmarks/bench_scaling.py [--part records|keys|chain|memory|groups] [--quick]
 
 firesteel alone, but for the chain of functions: that is compared with the same functions in one hand-written loop.
 """
@@ -21,6 +21,7 @@ from pyflink.common import Types, WatermarkStrategy
 from pyflink.datastream import FilterFunction, KeyedProcessFunction
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.state import ValueStateDescriptor
+from pyflink.table import EnvironmentSettings, TableEnvironment
 from workloads import w3_keyed_state
 
 MILLION = 1_000_000
@@ -30,6 +31,7 @@ KEYS_RECORDS = 4 * MILLION
 CHAIN_RECORDS = 4 * MILLION
 MEMORY_KEYS = MILLION
 VALUE_BYTES = 100
+GROUPS = [(MILLION, "hashmap"), (MILLION, "rocksdb"), (10 * MILLION, "rocksdb")]
 RUNS = 3
 
 
@@ -196,6 +198,23 @@ def keep_values(keys: int, backend: str) -> float:
     return pipelines.run_once(build, 2 * keys, 2 * keys, {"state.backend.type": backend})[0]
 
 
+def group_rows(keys: int, backend: str) -> float:
+    """Return the seconds of a streaming GROUP BY in SQL with two rows per key."""
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    options = {"parallelism.default": "2", "state.backend.type": backend, "execution.checkpointing.interval": "10 s"}
+    for key, value in options.items():
+        t_env.get_config().set(key, value)
+    t_env.execute_sql(
+        "CREATE TABLE t (id BIGINT) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence', "
+        f"'fields.id.start' = '0', 'fields.id.end' = '{2 * keys - 1}', 'rows-per-second' = '{2 * keys}')"
+    )
+    t_env.execute_sql("CREATE TABLE results (k BIGINT, n BIGINT, total BIGINT) WITH ('connector' = 'blackhole')")
+    begun = time.monotonic()
+    query = f"SELECT k, COUNT(*), SUM(id) FROM (SELECT id, MOD(id, {keys}) AS k FROM t) GROUP BY k"
+    t_env.execute_sql(f"INSERT INTO results {query}").wait()
+    return time.monotonic() - begun
+
+
 # --- the report ----------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +276,23 @@ def memory_part(quick: bool) -> list[str]:
     return lines
 
 
+def groups_part(quick: bool) -> list[str]:
+    lines = [
+        "## Memory of GROUP BY in SQL",
+        "",
+        "Two rows per key, a streaming job with 2 subtasks, checkpoints each 10 s. Peak of the PSS of all processes.",
+        "",
+        *_header("keys", "state backend", "seconds", "MB", "of which"),
+    ]
+    for keys, backend in GROUPS:
+        keys = keys // 20 if quick else keys
+        peak = memory.PeakMemory()
+        seconds = harness.apart("group_rows", keys, backend, watch=peak)
+        shares = ", ".join(f"{kind} {mb:.0f}" for kind, mb in sorted(peak.shares_mb.items()))
+        lines.append(_row(f"{keys:,}", backend, f"{seconds:.1f}", f"{peak.peak_mb:.0f}", shares))
+    return lines
+
+
 def _header(*names: str) -> list[str]:
     return [_row(*names), "|---" + "|--:" * (len(names) - 1) + "|"]
 
@@ -266,7 +302,7 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-PARTS = {"records": records_part, "keys": keys_part, "chain": chain_part, "memory": memory_part}
+PARTS = {"records": records_part, "keys": keys_part, "chain": chain_part, "memory": memory_part, "groups": groups_part}
 
 
 def main() -> None:
@@ -288,6 +324,7 @@ CALLS = {
     "chain_by_hand": chain_by_hand,
     "chain_seconds": chain_seconds,
     "keep_values": keep_values,
+    "group_rows": group_rows,
 }
 
 if __name__ == "__main__" and not harness.answer_call(CALLS):

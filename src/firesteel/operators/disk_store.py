@@ -26,6 +26,7 @@ _PAGE_CACHE_KIB = 4096
 _LOCAL_DIRECTORY = "state.backend.rocksdb.localdir"
 _BATCH = 1000
 _LENGTH = struct.Struct(">I")
+_PLAIN = frozenset({int, str, bytes, float, bool, type(None)})
 
 
 class DiskStore:
@@ -200,7 +201,8 @@ class _EntryPickler(pickle.Pickler):
 
 def _encode(entry: Any) -> tuple[bytes, bytes | None]:
     """Return the bytes of an entry, equal for equal entries, and the pickled entry if the bytes can't be decoded."""
-    if entry.__class__ in (int, str, bytes):
+    # Version 2 of marshal has no references, so that the bytes do not depend on object identity.
+    if entry.__class__ in _PLAIN or (entry.__class__ is tuple and _PLAIN.issuperset(map(type, entry))):
         return marshal.dumps(entry, 2), None
     buffer = io.BytesIO()
     pickler = _EntryPickler(buffer, 5)
