@@ -42,7 +42,12 @@ class Configuration(WithoutJava):
         return configuration
 
     def get_string(self, key: str, default_value: str) -> str:
-        """Return the value of `key`, or the default if it is not set."""
+        """Return the value of `key`, or the default if it is not set.
+
+        Args:
+            key: The key of the option; deprecated keys are recognised.
+            default_value: Returned if neither the key nor a deprecated one is set.
+        """
         text = self._text(key)
         return default_value if text is None else text
 
@@ -122,6 +127,10 @@ class Configuration(WithoutJava):
 
         A duration is written as `200 ms` or `5 min`; a number without a unit is milliseconds.
 
+        Args:
+            key: The key of an option such as `10 s`; a number alone is in ms.
+            default_value: Returned if the option is not set.
+
         Raises:
             ValueError: the value is not a duration.
         """
@@ -166,7 +175,11 @@ class Configuration(WithoutJava):
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """Return the items of a list value: `a;b`, or a YAML list (`[a, b]`, or lines that begin with `- `)."""
+        """Return the items of a list value: `a;b`, or a YAML list (`[a, b]`, or lines that begin with `- `).
+
+        Args:
+            value: The text.
+        """
         if not value:
             return []
         text = value.strip()

@@ -63,7 +63,11 @@ class ExecutionConfig(WithoutJava):
         return self._configuration.get_string("pipeline.closure-cleaner-level", "RECURSIVE") != "NONE"
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Set the interval of periodic watermarks in milliseconds; 0 disables them."""
+        """Set the interval of periodic watermarks in milliseconds; 0 disables them.
+
+        Args:
+            interval: The interval in ms, by default 200.
+        """
         return self._set_millis(_WATERMARK_INTERVAL, interval)
 
     def get_auto_watermark_interval(self) -> int:
@@ -116,7 +120,11 @@ class ExecutionConfig(WithoutJava):
         return self._millis(_CANCELLATION_INTERVAL, 30_000)
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Set the interval of attempts to interrupt a task that does not stop, in milliseconds."""
+        """Set the interval of attempts to interrupt a task that does not stop, in milliseconds.
+
+        Args:
+            interval: The interval in ms, by default 30,000.
+        """
         return self._set_millis(_CANCELLATION_INTERVAL, interval)
 
     def get_task_cancellation_timeout(self) -> int:
@@ -127,7 +135,11 @@ class ExecutionConfig(WithoutJava):
         return self._millis(_CANCELLATION_TIMEOUT, 180_000)
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Set the time in milliseconds after which a task that does not stop is a fatal error; 0 means never."""
+        """Set the time in milliseconds after which a task that does not stop is a fatal error; 0 means never.
+
+        Args:
+            timeout: The time in ms, by default 180,000.
+        """
         return self._set_millis(_CANCELLATION_TIMEOUT, timeout)
 
     def enable_force_avro(self) -> ExecutionConfig:

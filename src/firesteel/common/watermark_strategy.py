@@ -92,11 +92,21 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Handle a record; may emit a watermark."""
+        """Handle a record; may emit a watermark.
+
+        Args:
+            event: The record.
+            event_timestamp: Its timestamp in ms since the epoch.
+            output: Emits watermarks, and marks the stream as idle or active.
+        """
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit a watermark if appropriate; called every `pipeline.auto-watermark-interval`."""
+        """Emit a watermark if appropriate; called every `pipeline.auto-watermark-interval`.
+
+        Args:
+            output: Emits watermarks, and marks the stream as idle or active.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,9 @@ class WatermarkStrategy(WithoutJava):
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
         """Return a strategy whose watermarks lag behind the largest timestamp by a fixed duration.
 
+        Args:
+            max_out_of_orderness: How much later than the latest record a record may come without being late.
+
         Example:
             >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
         """
@@ -186,6 +199,9 @@ class WatermarkStrategy(WithoutJava):
         """Return the strategy with an idle timeout.
 
         A subtask without records for that time does not hold back watermarks.
+
+        Args:
+            idle_timeout: The time without records after which a source or partition no longer holds back the watermark.
 
         Raises:
             ValueError: the timeout is not greater than zero.

@@ -51,7 +51,11 @@ class CheckpointConfig(WithoutJava):
         return CheckpointingMode[self._configuration.get_string(_PREFIX + "mode", "EXACTLY_ONCE")]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Set the checkpointing mode."""
+        """Set the checkpointing mode.
+
+        Args:
+            checkpointing_mode: EXACTLY_ONCE or AT_LEAST_ONCE.
+        """
         self._configuration.set_string(_PREFIX + "mode", checkpointing_mode.name)
         return self
 
@@ -60,7 +64,14 @@ class CheckpointConfig(WithoutJava):
         return self._millis("interval", 0) or -1
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        """Set the checkpoint interval in milliseconds, at least 10."""
+        """Set the checkpoint interval in milliseconds, at least 10.
+
+        Args:
+            checkpoint_interval: The interval in ms.
+
+        Raises:
+            ValueError: It is less than 10.
+        """
         return self._set_millis("interval", checkpoint_interval, least=10)
 
     def get_checkpoint_timeout(self) -> int:
@@ -68,7 +79,14 @@ class CheckpointConfig(WithoutJava):
         return self._millis("timeout", 600_000)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        """Set the time in milliseconds after which a checkpoint is aborted, at least 10."""
+        """Set the time in milliseconds after which a checkpoint is aborted, at least 10.
+
+        Args:
+            checkpoint_timeout: The time in ms, by default 600,000.
+
+        Raises:
+            ValueError: It is less than 10.
+        """
         return self._set_millis("timeout", checkpoint_timeout, least=10)
 
     def get_min_pause_between_checkpoints(self) -> int:
@@ -76,7 +94,14 @@ class CheckpointConfig(WithoutJava):
         return self._millis("min-pause", 0)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
-        """Set the minimum pause in milliseconds between the end of a checkpoint and the next one."""
+        """Set the minimum pause in milliseconds between the end of a checkpoint and the next one.
+
+        Args:
+            min_pause_between_checkpoints: The pause in ms, by default 0.
+
+        Raises:
+            ValueError: It is negative.
+        """
         return self._set_millis("min-pause", min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
@@ -121,7 +146,11 @@ class CheckpointConfig(WithoutJava):
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Set whether the last checkpoint is retained when the job is cancelled."""
+        """Set whether the last checkpoint is retained when the job is cancelled.
+
+        Args:
+            retention_mode: RETAIN_ON_CANCELLATION, DELETE_ON_CANCELLATION or NO_EXTERNALIZED_CHECKPOINTS.
+        """
         self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", retention_mode.name)
         return self
 

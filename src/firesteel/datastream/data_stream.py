@@ -130,6 +130,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
         """Return a stream of all elements of this stream and the given ones.
 
+        Args:
+            streams: Streams of elements of the same type.
+
         Raises:
             InvalidProgramError: the streams have different types.
 
@@ -160,6 +163,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
         Flink: `DataStream.join` (Java only).
 
+        Args:
+            other_stream: The stream whose elements become the second argument of the join function.
+
         Example:
             >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[1])
             >>> pair = Types.TUPLE([Types.STRING(), Types.LONG()])
@@ -178,6 +184,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         """Co-group two streams: collect the elements of both that have the same key and window into two lists.
 
         Flink: `DataStream.coGroup` (Java only).
+
+        Args:
+            other_stream: The stream whose elements become the second list.
 
         Example:
             >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[1])
@@ -201,6 +210,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
     def connect(self, ds: Any) -> Any:
         """Connect this stream with a second one, which may be a broadcast stream, as the inputs of one operator.
+
+        Args:
+            ds: A stream of elements of any type, or the result of `broadcast` with state descriptors.
 
         Example:
             >>> class Text(CoMapFunction):
@@ -233,7 +245,12 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
     ) -> DataStream[T] | BroadcastStream[T]:
-        """Send every element to every subtask; with state descriptors, return a `BroadcastStream` to connect to."""
+        """Send every element to every subtask; with state descriptors, return a `BroadcastStream` to connect to.
+
+        Args:
+            broadcast_state_descriptor: The first map state of the broadcast; None returns a plain stream.
+            other_broadcast_state_descriptors: More map states.
+        """
         stream = self._new_stream(self._partition(BROADCAST))
         if broadcast_state_descriptor is None:
             return stream
@@ -281,6 +298,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
         """Assign the elements of the whole stream to windows, in a single subtask.
+
+        Args:
+            window_assigner: Assigns each element to its windows, for example `TumblingEventTimeWindows`.
 
         Example:
             >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
@@ -408,6 +428,9 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
         """Join two keyed streams: pair elements with the same key whose event times lie within an interval.
 
         Flink: `KeyedStream.intervalJoin` (Java only). Both streams need keys of the same type.
+
+        Args:
+            other_stream: A stream with keys of the same type.
 
         Example:
             >>> class Delay(ProcessJoinFunction):

@@ -22,7 +22,11 @@ class Function(ABC):  # noqa: B024 - the kinds of functions have the abstract me
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027 - may be overridden
-        """Set up the function; called once per attempt of a subtask, before its first element."""
+        """Set up the function; called once per attempt of a subtask, before its first element.
+
+        Args:
+            runtime_context: Gives access to state, metrics and the index of the subtask.
+        """
 
     def close(self) -> None:  # noqa: B027 - may be overridden
         """Release resources; called once at the end of an attempt, even after a failure."""

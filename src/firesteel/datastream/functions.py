@@ -110,7 +110,11 @@ class FlatMapFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def flat_map(self, value: IN) -> Iterable[OUT] | None:
-        """Return the results for an element."""
+        """Return the results for an element.
+
+        Args:
+            value: The element; results are returned as an iterable, or None for none.
+        """
 
 
 class FilterFunction(Function, Generic[IN]):
@@ -189,11 +193,20 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
 
     @abstractmethod
     def get_result(self, accumulator: ACC) -> OUT:
-        """Return the result computed from an accumulator."""
+        """Return the result computed from an accumulator.
+
+        Args:
+            accumulator: The accumulator, which must not be changed.
+        """
 
     @abstractmethod
     def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
-        """Return both accumulators merged into one."""
+        """Return both accumulators merged into one.
+
+        Args:
+            acc_a: An accumulator, which may be changed and returned.
+            acc_b: The accumulator to merge into it.
+        """
 
 
 class KeySelector(Function, Generic[IN, KEY_OUT]):
@@ -211,7 +224,11 @@ class KeySelector(Function, Generic[IN, KEY_OUT]):
 
     @abstractmethod
     def get_key(self, value: IN) -> KEY_OUT:
-        """Return the key of an element."""
+        """Return the key of an element.
+
+        Args:
+            value: The element. Equal elements must have equal keys, also in other processes.
+        """
 
 
 class NullByteKeySelector(KeySelector[Any, int]):
@@ -292,11 +309,19 @@ class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def flat_map1(self, value: IN1) -> Iterable[OUT] | None:
-        """Return the results for an element of the first input."""
+        """Return the results for an element of the first input.
+
+        Args:
+            value: The element; results are returned as an iterable, or None for none.
+        """
 
     @abstractmethod
     def flat_map2(self, value: IN2) -> Iterable[OUT] | None:
-        """Return the results for an element of the second input."""
+        """Return the results for an element of the second input.
+
+        Args:
+            value: The element; results are returned as an iterable, or None for none.
+        """
 
 
 class _ProcessContext(ABC):
@@ -533,7 +558,11 @@ class SinkFunction(WithoutJava, Function, Generic[IN]):
         self._sink_func = _python_callable(sink_func, "SinkFunction")
 
     def invoke(self, value: IN) -> None:
-        """Write one element."""
+        """Write one element.
+
+        Args:
+            value: The element; after a failure it may be written again.
+        """
         if self._sink_func is None:
             raise NotImplementedError(f"{type(self).__name__} must override invoke(), or pass a function")
         self._sink_func(value)

@@ -40,25 +40,45 @@ class KeyedStateStore(ABC):
 
     @abstractmethod
     def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
-        """Return the value state of a descriptor."""
+        """Return the value state of a descriptor.
+
+        Args:
+            state_descriptor: Name and type of the state; the name is unique within the operator.
+        """
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """Return the list state of a descriptor."""
+        """Return the list state of a descriptor.
+
+        Args:
+            state_descriptor: Name and element type of the state.
+        """
 
     @abstractmethod
     def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
-        """Return the map state of a descriptor."""
+        """Return the map state of a descriptor.
+
+        Args:
+            state_descriptor: Name, key type and value type of the state.
+        """
 
     @abstractmethod
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
-        """Return the reducing state of a descriptor."""
+        """Return the reducing state of a descriptor.
+
+        Args:
+            state_descriptor: Name, type and reduce function of the state.
+        """
 
     @abstractmethod
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor[IN, ACC, OUT]
     ) -> AggregatingState[IN, OUT]:
-        """Return the aggregating state of a descriptor."""
+        """Return the aggregating state of a descriptor.
+
+        Args:
+            state_descriptor: Name, accumulator type and aggregate function of the state.
+        """
 
 
 class RuntimeContext(KeyedStateStore):

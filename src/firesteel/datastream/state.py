@@ -51,7 +51,11 @@ class OperatorStateStore(ABC):
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-        """Return the broadcast state of a descriptor."""
+        """Return the broadcast state of a descriptor.
+
+        Args:
+            state_descriptor: The descriptor that was passed to `broadcast`.
+        """
 
 
 class State(ABC):
@@ -101,7 +105,11 @@ class ValueState(State, Generic[T]):
 
     @abstractmethod
     def update(self, value: T) -> None:
-        """Set the value; None removes it."""
+        """Set the value; None removes it.
+
+        Args:
+            value: A value of the state's type, or None.
+        """
 
 
 class AppendingState(State, Generic[IN, OUT]):
@@ -119,7 +127,11 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def add(self, value: IN) -> None:
-        """Add an element."""
+        """Add an element.
+
+        Args:
+            value: An element of the state's type.
+        """
 
 
 class MergingState(AppendingState[IN, OUT]):
@@ -198,11 +210,19 @@ class ListState(MergingState[T, Iterable[T]]):
 
     @abstractmethod
     def update(self, values: list[T]) -> None:
-        """Replace all elements."""
+        """Replace all elements.
+
+        Args:
+            values: The new elements; an empty list clears the state.
+        """
 
     @abstractmethod
     def add_all(self, values: list[T]) -> None:
-        """Add several elements."""
+        """Add several elements.
+
+        Args:
+            values: The elements to append, in order.
+        """
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.get() or ())
@@ -232,7 +252,12 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Set the value of a key."""
+        """Set the value of a key.
+
+        Args:
+            key: A key of the descriptor's key type.
+            value: A value of the descriptor's value type.
+        """
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
@@ -339,7 +364,12 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Set the value of a key."""
+        """Set the value of a key.
+
+        Args:
+            key: The key, which must be hashable.
+            value: The value.
+        """
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
@@ -401,6 +431,9 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
         """Set the time to live of the values.
+
+        Args:
+            ttl_config: How long values live, and which access prolongs their life.
 
         Example:
             >>> from firesteel.common import Time, Types

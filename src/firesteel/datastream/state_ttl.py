@@ -147,7 +147,11 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Time) -> Builder:
-        """Return a builder for this time to live."""
+        """Return a builder for this time to live.
+
+        Args:
+            ttl: The time to live, greater than 0.
+        """
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> UpdateType:

@@ -105,6 +105,9 @@ class StreamExecutionEnvironment(WithoutJava):
 
         An option that is set already is replaced.
 
+        Args:
+            configuration: The options by key, as in `config.yaml`.
+
         Example:
             >>> env.configure(Configuration.from_dict({"parallelism.default": "4", "pipeline.name": "orders"}))
             >>> env.get_parallelism()
@@ -123,7 +126,11 @@ class StreamExecutionEnvironment(WithoutJava):
         return configured if configured > 0 else self.get_default_local_parallelism()
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        """Set the default maximum parallelism (number of key groups) of operators."""
+        """Set the default maximum parallelism (number of key groups) of operators.
+
+        Args:
+            max_parallelism: From 1 to 32768; it cannot change between a savepoint and the job that is restored from it.
+        """
         self._config.set_max_parallelism(max_parallelism)
         return self
 
@@ -147,6 +154,9 @@ class StreamExecutionEnvironment(WithoutJava):
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
         """Set the execution mode of the job: STREAMING, BATCH or AUTOMATIC.
+
+        Args:
+            execution_mode: AUTOMATIC chooses BATCH if all sources are bounded.
 
         Example:
             >>> _ = env.set_runtime_mode(RuntimeExecutionMode.BATCH)
@@ -198,7 +208,11 @@ class StreamExecutionEnvironment(WithoutJava):
         return self._configuration.get_boolean(key, True)
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
-        """Register the resources of a slot sharing group."""
+        """Register the resources of a slot sharing group.
+
+        Args:
+            slot_sharing_group: The group with its resources; operators name it in `slot_sharing_group`.
+        """
         require(slot_sharing_group, SlotSharingGroup, "register_slot_sharing_group()")
         self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
         return self
@@ -258,7 +272,11 @@ class StreamExecutionEnvironment(WithoutJava):
         return self._configuration.get_boolean("state.changelog.enabled", False)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
-        """Set the directory of savepoints that are triggered without one."""
+        """Set the directory of savepoints that are triggered without one.
+
+        Args:
+            directory: A path or URI of any supported scheme.
+        """
         self._configuration.set_string("execution.checkpointing.savepoint-dir", directory)
         return self
 
@@ -269,7 +287,11 @@ class StreamExecutionEnvironment(WithoutJava):
     # --- files that the program needs --------------------------------------------------------------------------------
 
     def add_python_file(self, file_path: str) -> None:
-        """Make a Python file, package or zip archive importable on the workers."""
+        """Make a Python file, package or zip archive importable on the workers.
+
+        Args:
+            file_path: A `.py` file, a package's directory, or a zip archive.
+        """
         self._append(python_dependencies.FILES, file_path, ",")
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
@@ -292,7 +314,11 @@ class StreamExecutionEnvironment(WithoutJava):
         self._append(python_dependencies.ARCHIVES, archive_path + ("" if target_dir is None else f"#{target_dir}"), ",")
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Set the Python interpreter that runs the functions."""
+        """Set the Python interpreter that runs the functions.
+
+        Args:
+            python_exec: The path of an interpreter.
+        """
         self._configuration.set_string("python.executable", python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
@@ -520,6 +546,9 @@ class StreamExecutionEnvironment(WithoutJava):
     def execute_async(self, job_name: str = "Flink Streaming Job") -> JobClient:
         """Submit the program and return a client of the job without waiting for its end.
 
+        Args:
+            job_name: The name shown by the dashboard and the command line; by default `pipeline.name`.
+
         Raises:
             InvalidProgramError: the program cannot be translated into a job.
         """
@@ -539,6 +568,9 @@ class StreamExecutionEnvironment(WithoutJava):
 
     def get_stream_graph(self, job_name: str | None = None) -> StreamGraph:
         """Return the graph of the program so far; the program is left unchanged.
+
+        Args:
+            job_name: The name of the job in the graph.
 
         Raises:
             InvalidProgramError: the program cannot be translated into a job.

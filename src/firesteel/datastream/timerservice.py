@@ -48,8 +48,16 @@ class TimerService(ABC):
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Delete a processing-time timer of the current key; does nothing if there is none."""
+        """Delete a processing-time timer of the current key; does nothing if there is none.
+
+        Args:
+            timestamp: The time of the timer, in ms since the epoch.
+        """
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Delete an event-time timer of the current key; does nothing if there is none."""
+        """Delete an event-time timer of the current key; does nothing if there is none.
+
+        Args:
+            timestamp: The time of the timer, in ms since the epoch.
+        """

@@ -145,7 +145,12 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
-        """Remove the state and the timers of a window that is removed."""
+        """Remove the state and the timers of a window that is removed.
+
+        Args:
+            window: The window.
+            ctx: Gives access to the trigger's state and timers.
+        """
 
 
 class _TimeTrigger(Trigger[Any, W]):
@@ -271,7 +276,11 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
 
     @staticmethod
     def of(interval: Time) -> ContinuousEventTimeTrigger:
-        """Return a trigger with this interval."""
+        """Return a trigger with this interval.
+
+        Args:
+            interval: The interval between two firings of a window, in event time.
+        """
         return ContinuousEventTimeTrigger(interval.to_milliseconds())
 
     def on_element(
@@ -328,7 +337,11 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
 
     @staticmethod
     def of(interval: Time) -> ContinuousProcessingTimeTrigger:
-        """Return a trigger with this interval."""
+        """Return a trigger with this interval.
+
+        Args:
+            interval: The interval between two firings of a window, in processing time.
+        """
         return ContinuousProcessingTimeTrigger(interval.to_milliseconds())
 
     def on_element(

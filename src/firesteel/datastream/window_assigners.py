@@ -358,12 +358,20 @@ class EventTimeSessionWindows(_GapAssigner, _EventTimeAssigner):
 
     @staticmethod
     def with_gap(size: Time) -> EventTimeSessionWindows:
-        """Return an assigner of session windows that end after a gap of this length."""
+        """Return an assigner of session windows that end after a gap of this length.
+
+        Args:
+            size: The gap, greater than 0.
+        """
         return EventTimeSessionWindows(size.to_milliseconds())
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows:
-        """Return an assigner of session windows whose gap depends on the element."""
+        """Return an assigner of session windows whose gap depends on the element.
+
+        Args:
+            extractor: Returns the gap of an element in ms.
+        """
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -407,7 +415,11 @@ class DynamicEventTimeSessionWindows(_DynamicGapAssigner, _EventTimeAssigner):
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows:
-        """Return an assigner of session windows whose gap depends on the element."""
+        """Return an assigner of session windows whose gap depends on the element.
+
+        Args:
+            extractor: Returns the gap of an element in ms.
+        """
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -421,12 +433,20 @@ class ProcessingTimeSessionWindows(_GapAssigner, _ProcessingTimeAssigner):
 
     @staticmethod
     def with_gap(size: Time) -> ProcessingTimeSessionWindows:
-        """Return an assigner of session windows that end after a gap of this length."""
+        """Return an assigner of session windows that end after a gap of this length.
+
+        Args:
+            size: The gap, greater than 0.
+        """
         return ProcessingTimeSessionWindows(size.to_milliseconds())
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """Return an assigner of session windows whose gap depends on the element."""
+        """Return an assigner of session windows whose gap depends on the element.
+
+        Args:
+            extractor: Returns the gap of an element in ms.
+        """
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
@@ -442,7 +462,11 @@ class DynamicProcessingTimeSessionWindows(_DynamicGapAssigner, _ProcessingTimeAs
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """Return an assigner of session windows whose gap depends on the element."""
+        """Return an assigner of session windows whose gap depends on the element.
+
+        Args:
+            extractor: Returns the gap of an element in ms.
+        """
         return DynamicProcessingTimeSessionWindows(extractor)
 
 

@@ -38,12 +38,19 @@ class StatementSet:
         self._inserts: list[PlannedInsert] = []
 
     def add(self, table_pipeline: TablePipeline) -> StatementSet:
-        """Add a query with its table."""
+        """Add a query with its table.
+
+        Args:
+            table_pipeline: The result of `Table.insert_into`.
+        """
         self._inserts.append(table_pipeline._insert)
         return self
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         """Add an INSERT.
+
+        Args:
+            stmt: An INSERT INTO or INSERT OVERWRITE statement.
 
         Raises:
             ValidationException: it is another statement.

@@ -116,7 +116,11 @@ class Table(ColumnOperations):
         return self._new(queries.Select(self._query, (Star(),), where=node_of(predicate)))
 
     def where(self, predicate: Any) -> Table:
-        """Return the rows for which a condition is TRUE; the same as `filter`."""
+        """Return the rows for which a condition is TRUE; the same as `filter`.
+
+        Args:
+            predicate: A condition as an expression or as SQL text.
+        """
         return self.filter(predicate)
 
     def distinct(self) -> Table:
@@ -181,7 +185,11 @@ class Table(ColumnOperations):
     # --- groups and windows ------------------------------------------------------------------------------------------
 
     def group_by(self, *fields: Expression[Any]) -> GroupedTable:
-        """Group the rows by columns; without columns all rows are one group."""
+        """Group the rows by columns; without columns all rows are one group.
+
+        Args:
+            fields: Columns, expressions, or a window's alias.
+        """
         return GroupedTable(self._query, self._t_env, tuple(map(node_of, fields)))
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
@@ -236,15 +244,30 @@ class Table(ColumnOperations):
         return self._join(right, "INNER", join_predicate)
 
     def left_outer_join(self, right: Table, join_predicate: Any = None) -> Table:
-        """Join two tables and keep left rows without a match, padded with NULL."""
+        """Join two tables and keep left rows without a match, padded with NULL.
+
+        Args:
+            right: The other table; no column may have the name of one of this table's.
+            join_predicate: The condition over the columns of both.
+        """
         return self._join(right, "LEFT", join_predicate)
 
     def right_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """Join two tables and keep right rows without a match, padded with NULL."""
+        """Join two tables and keep right rows without a match, padded with NULL.
+
+        Args:
+            right: The other table; no column may have the name of one of this table's.
+            join_predicate: The condition over the columns of both.
+        """
         return self._join(right, "RIGHT", join_predicate)
 
     def full_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """Join two tables and keep rows of both sides without a match, padded with NULL."""
+        """Join two tables and keep rows of both sides without a match, padded with NULL.
+
+        Args:
+            right: The other table; no column may have the name of one of this table's.
+            join_predicate: The condition over the columns of both.
+        """
         return self._join(right, "FULL", join_predicate)
 
     def _join(self, right: Table, kind: str, condition: Any) -> Table:
@@ -281,7 +304,11 @@ class Table(ColumnOperations):
         return self._new(queries.Select(queries.Join(self._query, function, kind, condition), (Star(),)))
 
     def minus(self, right: Table) -> Table:
-        """Return the distinct rows that the other table does not contain."""
+        """Return the distinct rows that the other table does not contain.
+
+        Args:
+            right: A table with columns of the same types; their names may differ.
+        """
         return self._set_operation("EXCEPT", False, right)
 
     def minus_all(self, right: Table) -> Table:
@@ -289,15 +316,27 @@ class Table(ColumnOperations):
         return self._set_operation("EXCEPT", True, right)
 
     def union(self, right: Table) -> Table:
-        """Return the distinct rows of both tables."""
+        """Return the distinct rows of both tables.
+
+        Args:
+            right: A table with columns of the same types; their names may differ.
+        """
         return self._set_operation("UNION", False, right)
 
     def union_all(self, right: Table) -> Table:
-        """Return the rows of both tables, including duplicates."""
+        """Return the rows of both tables, including duplicates.
+
+        Args:
+            right: A table with columns of the same types; their names may differ.
+        """
         return self._set_operation("UNION", True, right)
 
     def intersect(self, right: Table) -> Table:
-        """Return the distinct rows that both tables contain."""
+        """Return the distinct rows that both tables contain.
+
+        Args:
+            right: A table with columns of the same types; their names may differ.
+        """
         return self._set_operation("INTERSECT", False, right)
 
     def intersect_all(self, right: Table) -> Table:

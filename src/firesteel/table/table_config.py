@@ -50,7 +50,12 @@ class TableConfig:
         return self._configuration.get_string(key, default_value)
 
     def set(self, key: str, value: str) -> TableConfig:
-        """Set an option and return this object."""
+        """Set an option and return this object.
+
+        Args:
+            key: The key of an option, such as `table.exec.state.ttl`.
+            value: The value as text.
+        """
         self._configuration.set_string(key, value)
         return self
 
@@ -84,7 +89,11 @@ class TableConfig:
         return _zone(self.get_local_timezone())
 
     def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
-        """Set the time to live of query state after its last write (`table.exec.state.ttl`)."""
+        """Set the time to live of query state after its last write (`table.exec.state.ttl`).
+
+        Args:
+            duration: The time, with ms precision; 0 means that state does not expire.
+        """
         self._configuration.set_string(_RETENTION, f"{int(duration.total_seconds() * 1000)} ms")
 
     def get_idle_state_retention(self) -> datetime.timedelta:

@@ -197,6 +197,9 @@ class FileSourceBuilder(Generic[T]):
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder[T]:
         """Make the source unbounded: it looks for new files at the given interval.
 
+        Args:
+            discovery_interval: The interval, greater than 0.
+
         Raises:
             ValueError: the interval is not greater than 0.
         """

@@ -150,15 +150,26 @@ class KafkaSinkBuilder(Generic[T]):
         return KafkaSink(settings)
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder[T]:
-        """Set the bootstrap servers: `host:port`, separated by commas."""
+        """Set the bootstrap servers: `host:port`, separated by commas.
+
+        Args:
+            bootstrap_servers: For example `broker1:9092,broker2:9092`.
+        """
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder[T]:
-        """Set the delivery guarantee."""
+        """Set the delivery guarantee.
+
+        Args:
+            delivery_guarantee: By default NONE. EXACTLY_ONCE needs checkpoints and a prefix of transactional ids.
+        """
         return self._change(guarantee=delivery_guarantee)
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder[T]:
         """Set the prefix of transactional ids, which must be unique per sink; the number of the writer follows.
+
+        Args:
+            transactional_id_prefix: Another job with the same prefix would fence this one.
 
         Raises:
             ValueError: the prefix is empty or longer than 64,000 bytes.
@@ -169,11 +180,21 @@ class KafkaSinkBuilder(Generic[T]):
         return self._change(transactional_id_prefix=transactional_id_prefix)
 
     def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema[R]) -> KafkaSinkBuilder[R]:
-        """Set the serialization schema of records."""
+        """Set the serialization schema of records.
+
+        Args:
+            record_serializer: Made by `KafkaRecordSerializationSchema.builder()`.
+        """
         return cast("KafkaSinkBuilder[R]", self._change(serializer=record_serializer))
 
     def set_property(self, key: str, value: str) -> KafkaSinkBuilder[T]:
-        """Set a property of the Java client."""
+        """Set a property of the Java client.
+
+        Args:
+            key: For example `acks` or `compression.type`; properties that librdkafka does not know are named in a
+                warning.
+            value: The value as text.
+        """
         return self._change(properties={**self._settings.properties, str(key): str(value)})
 
     def _change(self, **settings: Any) -> KafkaSinkBuilder[T]:

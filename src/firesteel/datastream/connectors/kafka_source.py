@@ -124,6 +124,10 @@ class KafkaOffsetsInitializer:
 
         Other partitions start at the committed offsets of the group, or by the reset strategy if there are none.
 
+        Args:
+            offsets: The offset of the first record to read, or after the last one, by partition.
+            offset_reset_strategy: Used for partitions that have neither.
+
         Raises:
             ValueError: an offset is negative.
         """
@@ -270,15 +274,26 @@ class KafkaSourceBuilder(Generic[T]):
         return KafkaSource(settings)
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder[T]:
-        """Set the bootstrap servers: `host:port`, separated by commas."""
+        """Set the bootstrap servers: `host:port`, separated by commas.
+
+        Args:
+            bootstrap_servers: For example `broker1:9092,broker2:9092`.
+        """
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder[T]:
-        """Set the consumer group to which offsets are committed."""
+        """Set the consumer group to which offsets are committed.
+
+        Args:
+            group_id: The property `group.id`. Without it, offsets are not committed.
+        """
         return self.set_property(GROUP_ID, group_id)
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder[T]:
         """Read the given topics.
+
+        Args:
+            topics: Names of topics, or lists of names.
 
         Raises:
             InvalidProgramError: topics, a pattern or partitions are set already.
@@ -288,6 +303,9 @@ class KafkaSourceBuilder(Generic[T]):
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder[T]:
         """Read all topics whose full names match a regular expression, including topics created later.
+
+        Args:
+            topic_pattern: A regular expression in Python's syntax.
 
         Raises:
             InvalidProgramError: topics, a pattern or partitions are set already.
@@ -301,6 +319,9 @@ class KafkaSourceBuilder(Generic[T]):
 
     def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder[T]:
         """Read individual partitions.
+
+        Args:
+            partitions: Topics and partition numbers.
 
         Raises:
             InvalidProgramError: topics, a pattern or partitions are set already.
@@ -321,31 +342,61 @@ class KafkaSourceBuilder(Generic[T]):
         """Set the starting offsets of a job without a checkpoint.
 
         Partitions found later are read from their beginning.
+
+        Args:
+            starting_offsets_initializer: By default the earliest offsets.
         """
         return self._change(starting_offsets=starting_offsets_initializer)
 
     def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
-        """Stop reading each partition at the given offsets, without ending the source."""
+        """Stop reading each partition at the given offsets, without ending the source.
+
+        Args:
+            stopping_offsets_initializer: The offsets, exclusive.
+        """
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=False)
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
-        """Make the source bounded: it ends when each partition is read up to the given offsets."""
+        """Make the source bounded: it ends when each partition is read up to the given offsets.
+
+        Args:
+            stopping_offsets_initializer: The offsets, exclusive; `latest()` means the ends of the partitions when the
+                job starts.
+        """
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=True)
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema[R]) -> KafkaSourceBuilder[R]:
-        """Set the deserialization schema of the values of records."""
+        """Set the deserialization schema of the values of records.
+
+        Args:
+            deserialization_schema: Converts the bytes of a value to an element; it skips the record if it returns None.
+        """
         return cast("KafkaSourceBuilder[R]", self._change(deserializer=deserialization_schema))
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder[T]:
-        """Set the prefix of client ids; the number of the subtask follows."""
+        """Set the prefix of client ids; the number of the subtask follows.
+
+        Args:
+            prefix: The property `client.id.prefix`.
+        """
         return self.set_property(CLIENT_ID_PREFIX, prefix)
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder[T]:
-        """Set a property of the Java client or of the source."""
+        """Set a property of the Java client or of the source.
+
+        Args:
+            key: For example `partition.discovery.interval.ms` or `max.poll.records`; properties that librdkafka does
+                not know are named in a warning.
+            value: The value as text.
+        """
         return self.set_properties({key: value})
 
     def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder[T]:
-        """Set several properties."""
+        """Set several properties.
+
+        Args:
+            props: Values by property, as for `set_property`.
+        """
         texts = {str(key): str(value) for key, value in props.items()}
         return self._change(properties={**self._settings.properties, **texts})
 
