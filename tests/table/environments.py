@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from firesteel.table import EnvironmentSettings, TableEnvironment
 
+MINI_BATCH = {
+    "table.exec.mini-batch.enabled": "true",
+    "table.exec.mini-batch.allow-latency": "5 s",
+    "table.exec.mini-batch.size": "1000",
+}
 
-def environment(mode="streaming", parallelism=1):
+
+def environment(mode="streaming", parallelism=1, **options):
     """Return an environment without tables; the mode is `streaming` or `batch`."""
     settings = EnvironmentSettings.in_batch_mode() if mode == "batch" else EnvironmentSettings.in_streaming_mode()
     t_env = TableEnvironment.create(settings)
-    t_env.get_config().set("parallelism.default", str(parallelism))
+    for key, value in {"parallelism.default": str(parallelism), **options}.items():
+        t_env.get_config().set(key, value)
     return t_env

@@ -74,8 +74,8 @@ def random_query(choose):
     return query
 
 
-def environment_with(mode, tables):
-    t_env = environment(mode, parallelism=2)
+def environment_with(mode, tables, options=None):
+    t_env = environment(mode, parallelism=2, **(options or {}))
     for name, rows in tables.items():
         types = (DataTypes.INT(), DataTypes.INT(), DataTypes.STRING())
         fields = [DataTypes.FIELD(column, kind) for column, kind in zip(COLUMNS[name], types, strict=True)]

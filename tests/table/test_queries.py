@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from firesteel.table.errors import TableException, ValidationException
-from tests.table.environments import environment
+from tests.table.environments import MINI_BATCH, environment
 
 ORDERS = """1,alice,book,2,10.50,2024-01-01 10:00:01
 2,bob,pen,10,1.25,2024-01-01 10:00:04
@@ -28,8 +28,8 @@ def orders(tmp_path_factory):
     return path
 
 
-def environment_with(orders, mode, parallelism=1):
-    t_env = environment(mode, parallelism)
+def environment_with(orders, mode, parallelism=1, **options):
+    t_env = environment(mode, parallelism, **options)
     t_env.execute_sql(f"""CREATE TABLE orders (id INT, customer STRING, item STRING, qty INT, price DECIMAL(10, 2),
         ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
         WITH ('connector' = 'filesystem', 'path' = '{orders}', 'format' = 'csv')""")
@@ -194,20 +194,13 @@ def test_results_of_batches(orders, name):
     assert sorted(rows, key=repr) == sorted(expected, key=repr)
 
 
-MINI_BATCH = {f"table.exec.mini-batch.{key}": value for key, value in
-              {"enabled": "true", "allow-latency": "5 s", "size": "1000"}.items()}  # fmt: skip
-
-
 @pytest.mark.parametrize("options", [{}, MINI_BATCH], ids=["rows", "mini-batches"])
 def test_a_stream_with_its_changes_applied_is_the_batch(orders, options):
     for sql, expected in BATCH.values():
         if "ORDER BY" in sql or "COUNT(*), SUM" in sql:  # a stream sorts by time only, and no input has no output
             continue
         left = []
-        t_env = environment_with(orders, "streaming", 2)
-        for key, value in options.items():
-            t_env.get_config().set(key, value)
-        for kind, *row in changes(t_env, sql):
+        for kind, *row in changes(environment_with(orders, "streaming", 2, **options), sql):
             left.append(tuple(row)) if kind in ("+I", "+U") else left.remove(tuple(row))
         if "window_start" not in sql:  # the batch has late rows, too
             assert sorted(left, key=repr) == sorted(expected, key=repr), sql
