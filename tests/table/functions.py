@@ -4,6 +4,7 @@ from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.table.udf import udf
 
 double = udf(lambda x: 2 * x, result_type="BIGINT")
+negated = udf(lambda x: -x, result_type="STRING")
 
 
 class Numbers(Source):

@@ -35,6 +35,24 @@ def test_describe_shows_keys_extras_and_watermarks(t_env):
     ]
 
 
+def test_alter_function_replaces_a_function_of_a_catalog(t_env):
+    t_env.execute_sql("CREATE FUNCTION f AS 'tests.table.functions.double' LANGUAGE PYTHON")
+    t_env.execute_sql("ALTER FUNCTION f AS 'tests.table.functions.negated' LANGUAGE PYTHON")
+    assert str(t_env.sql_query("SELECT f(2)").get_schema().get_field_data_types()[0]).startswith("VarChar")
+    with pytest.raises(ValidationException, match=r"Function default_database\.g does not exist in Catalog"):
+        t_env.execute_sql("ALTER FUNCTION g AS 'tests.table.functions.double' LANGUAGE PYTHON")
+    t_env.execute_sql("ALTER FUNCTION IF EXISTS g AS 'tests.table.functions.double' LANGUAGE PYTHON")
+    with pytest.raises(ValidationException, match="Alter temporary system function is not supported"):
+        t_env.execute_sql("ALTER TEMPORARY SYSTEM FUNCTION f AS 'tests.table.functions.double' LANGUAGE PYTHON")
+
+
+@pytest.mark.parametrize("what", ["MODELS", "PROCEDURES", "MATERIALIZED TABLES"])
+def test_a_database_has_no_other_objects(t_env, what):
+    assert rows_of(t_env.execute_sql(f"SHOW {what} LIKE 'a%'")) == []
+    with pytest.raises(ValidationException, match="Database nodb does not exist"):
+        t_env.execute_sql(f"SHOW {what} FROM nodb")
+
+
 def test_alter_table_adds_at_positions_and_drops(t_env):
     create(t_env)
     t_env.execute_sql("ALTER TABLE t ADD (extra DOUBLE AFTER id, zero INT FIRST)")

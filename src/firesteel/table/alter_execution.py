@@ -10,6 +10,7 @@ from firesteel.table.alter_schema import added, dropped, modified, renamed_colum
 from firesteel.table.catalog_objects import (
     CatalogBaseTable,
     CatalogDatabase,
+    CatalogFunction,
     CatalogPartition,
     CatalogPartitionSpec,
     ObjectPath,
@@ -92,6 +93,14 @@ class AlterExecutor:
         catalog.alter_database(database, CatalogDatabase(properties, before.get_description()), False)
         return ok()
 
+    def _function(self, statement: s.AlterFunction) -> TableResult:
+        if statement.is_temporary:
+            kind = "system" if statement.is_system else "catalog"
+            raise ValidationException(f"Alter temporary {kind} function is not supported")
+        function = CatalogFunction(statement.class_name, statement.language)
+        self._catalogs.functions.alter_stored(statement.path, function, statement.if_exists)
+        return ok()
+
     def _catalog(self, statement: s.AlterCatalog) -> TableResult:
         options, comment = self._catalogs.describe_catalog(statement.name)
         if statement.action == "SET":
@@ -149,5 +158,6 @@ AlterExecutor.rules = {
     s.AlterTable: AlterExecutor._table,
     s.AlterView: AlterExecutor._view,
     s.AlterDatabase: AlterExecutor._database,
+    s.AlterFunction: AlterExecutor._function,
     s.AlterCatalog: AlterExecutor._catalog,
 }

@@ -88,6 +88,13 @@ class FunctionCatalog:
         catalog = self._catalogs.catalog(qualified[0])
         catalog.create_function(ObjectPath(*qualified[1:]), function, ignore_if_exists)
 
+    def alter_stored(self, path: Path, function: CatalogFunction, ignore_if_not_exists: bool) -> None:
+        """Replace a function of a catalog."""
+        _check_language(function)
+        qualified = self._catalogs.qualify(path)
+        catalog = self._catalogs.catalog(qualified[0])
+        catalog.alter_function(ObjectPath(*qualified[1:]), function, ignore_if_not_exists)
+
     def drop_system(self, name: str) -> bool:
         """Remove a temporary system function and return whether it existed."""
         return self._system.pop(name.lower(), None) is not None

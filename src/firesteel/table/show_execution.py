@@ -97,6 +97,19 @@ class ShowExecutor:
     def _jars(self, statement: s.Show) -> TableResult:
         return texts("jars", [], PrintStyle.WIDE)
 
+    def _models(self, statement: s.Show) -> TableResult:
+        catalog, database = self._catalogs.qualify_database(statement.path)
+        return _listed("model name", self._catalogs.catalog(catalog).list_models(database), statement)
+
+    def _procedures(self, statement: s.Show) -> TableResult:
+        catalog, database = self._catalogs.qualify_database(statement.path)
+        return _listed("procedure name", self._catalogs.catalog(catalog).list_procedures(database), statement)
+
+    def _materialized_tables(self, statement: s.Show) -> TableResult:
+        catalog, database = self._catalogs.qualify_database(statement.path)
+        found = self._catalogs.catalog(catalog).list_materialized_tables(database)
+        return _listed("materialized table", found, statement)
+
     def _partitions(self, statement: s.Show) -> TableResult:
         path = self._catalogs.qualify(statement.path)
         table = self._catalogs.get(statement.path)
@@ -270,6 +283,9 @@ _SHOWS: dict[str, Callable[[ShowExecutor, s.Show], TableResult]] = {
     "USER FUNCTIONS": ShowExecutor._user_functions,
     "MODULES": ShowExecutor._used_modules,
     "FULL MODULES": ShowExecutor._all_modules,
+    "MODELS": ShowExecutor._models,
+    "PROCEDURES": ShowExecutor._procedures,
+    "MATERIALIZED TABLES": ShowExecutor._materialized_tables,
     "PARTITIONS": ShowExecutor._partitions,
     "JARS": ShowExecutor._jars,
     "CREATE TABLE": ShowExecutor._create_table,

@@ -127,6 +127,18 @@ class CreateFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class AlterFunction:
+    """ALTER [TEMPORARY [SYSTEM]] FUNCTION name AS 'module.attribute' LANGUAGE PYTHON."""
+
+    path: Path
+    class_name: str
+    language: str
+    is_temporary: bool
+    is_system: bool
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Drop:
     """DROP of a TABLE, VIEW, CATALOG, DATABASE or FUNCTION."""
 
@@ -195,7 +207,8 @@ class Show:
 
     Attributes:
         what: CATALOGS, CURRENT CATALOG, DATABASES, CURRENT DATABASE, TABLES, VIEWS, COLUMNS, FUNCTIONS, USER FUNCTIONS,
-            MODULES, FULL MODULES, PARTITIONS, JARS, JOBS, CREATE TABLE, CREATE VIEW or CREATE CATALOG.
+            MODULES, FULL MODULES, MODELS, PROCEDURES, MATERIALIZED TABLES, PARTITIONS, JARS, JOBS, CREATE TABLE,
+            CREATE VIEW or CREATE CATALOG.
         path: The object concerned (`SHOW TABLES FROM db`, `SHOW CREATE TABLE t`); empty for the current one.
         pattern: The pattern of LIKE or ILIKE; `negated` for NOT LIKE, `ignore_case` for ILIKE.
     """

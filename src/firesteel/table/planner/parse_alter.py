@@ -58,6 +58,8 @@ class AlterParser(QueryParser):
         """Take an ALTER statement."""
         self.expect("ALTER")
         kind = self.accept_any("TABLE", "VIEW", "DATABASE", "CATALOG")
+        if kind is None and self.at_any("TEMPORARY", "FUNCTION"):
+            return self._alter_function()
         if kind == "TABLE":
             return self._alter_table()
         if kind == "VIEW":
@@ -68,7 +70,28 @@ class AlterParser(QueryParser):
             return s.AlterDatabase(path, self.options())
         if kind == "CATALOG":
             return self._alter_catalog()
-        self.fail("TABLE", "VIEW", "DATABASE", "CATALOG")
+        self.fail("TABLE", "VIEW", "DATABASE", "CATALOG", "FUNCTION")
+
+    def _alter_function(self) -> s.AlterFunction:
+        is_temporary = self.accept("TEMPORARY")
+        is_system = is_temporary and self.accept("SYSTEM")
+        self.expect("FUNCTION")
+        exists, path = self.accept("IF", "EXISTS"), self.path()
+        class_name, language = self.function_body()
+        return s.AlterFunction(path, class_name, language, is_temporary, is_system, exists)
+
+    def function_body(self) -> tuple[str, str]:
+        """Take `AS 'module.attribute' LANGUAGE PYTHON`, and return both."""
+        self.expect("AS")
+        class_name = self.string()
+        language = self.next().text.upper() if self.accept("LANGUAGE") else "JAVA"
+        if self.accept("USING"):
+            self.comma_list(self._resource)
+        return class_name, language
+
+    def _resource(self) -> str:
+        self.accept_any("JAR", "FILE", "ARCHIVE")
+        return self.string()
 
     def _alter_view(self) -> s.AlterView:
         path = self.path()

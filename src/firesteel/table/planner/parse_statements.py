@@ -144,18 +144,8 @@ class StatementParser(AlterParser):
 
     def _create_function(self, is_temporary: bool, is_system: bool) -> s.CreateFunction:
         exists, path = self._if_not_exists(), self.path()
-        self.expect("AS")
-        class_name = self.string()
-        language = "JAVA"
-        if self.accept("LANGUAGE"):
-            language = self.next().text.upper()
-        if self.accept("USING"):
-            self.comma_list(self._jar)
+        class_name, language = self.function_body()
         return s.CreateFunction(path, class_name, language, is_temporary, is_system, exists)
-
-    def _jar(self) -> str:
-        self.accept_any("JAR", "FILE", "ARCHIVE")
-        return self.string()
 
     def _drop(self) -> s.Drop:
         self.expect("DROP")
@@ -320,6 +310,9 @@ _SHOWN = (
     "USER FUNCTIONS",
     "MODULES",
     "FULL MODULES",
+    "MODELS",
+    "PROCEDURES",
+    "MATERIALIZED TABLES",
     "PARTITIONS",
     "JARS",
     "JOBS",
