@@ -12,6 +12,7 @@ from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import progress_reporter
 from firesteel.client.remote_job_client import RemoteJobClient
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
+from firesteel.client.staged_data import StagedData
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.datastream.closeable_iterator import CloseableIterator
@@ -55,15 +56,21 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
         raise InvalidOptionError(f"option {TARGET!r} is {target!r}; allowed: {', '.join(_TARGETS)}")
     job_graph = stream_graph.get_job_graph()
     job_graph.configuration = {**options, **job_graph.configuration}
-    if target == "remote":
-        cluster = RestClusterClient(options.get(ADDRESS, DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
-        return RemoteJobClient(cluster, job_graph)
-    return _embedded(job_graph, serves_rest=target == "application")
+    staged = StagedData(job_graph)
+    staged.write()
+    try:
+        if target == "remote":
+            cluster = RestClusterClient(options.get(ADDRESS, DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
+            return RemoteJobClient(cluster, job_graph, staged)
+        return _embedded(job_graph, staged, serves_rest=target == "application")
+    except BaseException:
+        staged.remove()
+        raise
 
 
-def _embedded(job_graph: JobGraph, serves_rest: bool) -> EmbeddedJobClient:
+def _embedded(job_graph: JobGraph, staged: StagedData, serves_rest: bool) -> EmbeddedJobClient:
     leave_log_to_the_program()
-    client = EmbeddedJobClient(job_graph, serves_rest)
+    client = EmbeddedJobClient(job_graph, serves_rest, staged)
     if not _running:
         # Registered now rather than at import, so that it runs before the handler that stops the JVM.
         atexit.unregister(_close_all)

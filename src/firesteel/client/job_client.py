@@ -11,6 +11,7 @@ from typing import Any
 from firesteel.client.collected import elements_of
 from firesteel.client.errors import JobCanceledError, JobFailedError
 from firesteel.client.progress import progress_reporter
+from firesteel.client.staged_data import StagedData
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -30,6 +31,7 @@ class EmbeddedJobClient(JobClient):
     Args:
         job_graph: The job, which the constructor submits.
         serves_rest: Whether the cluster has a REST API.
+        staged: Data that is removed when the job has ended.
 
     Example:
         >>> _ = env.from_collection([1, 2, 3], Types.INT()).add_sink(SinkFunction(lambda number: None))
@@ -39,8 +41,9 @@ class EmbeddedJobClient(JobClient):
         True
     """
 
-    def __init__(self, job_graph: JobGraph, serves_rest: bool = False) -> None:
+    def __init__(self, job_graph: JobGraph, serves_rest: bool = False, staged: StagedData | None = None) -> None:
         self._job_id = job_graph.job_id
+        self._staged = staged
         self._cluster = MiniCluster(job_graph, serves_rest)
         try:
             address = self._cluster.start()
@@ -52,6 +55,8 @@ class EmbeddedJobClient(JobClient):
         self._result: Future[JobResult] = self._cluster.ask(
             lambda dispatcher: dispatcher.request_job_result(self._job_id)
         )
+        if staged:
+            self._result.add_done_callback(lambda _: staged.remove_in_background())
 
     def get_job_id(self) -> JobID:
         """Return the id of the job."""
@@ -146,6 +151,8 @@ class EmbeddedJobClient(JobClient):
     def close(self) -> None:
         """Close the cluster, which ends the job."""
         self._cluster.close()
+        if self._staged:
+            self._staged.remove()
 
 
 def _execution_result(result: JobResult) -> JobExecutionResult:

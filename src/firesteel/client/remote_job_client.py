@@ -12,6 +12,7 @@ from firesteel.client.collected import elements_of
 from firesteel.client.errors import JobCanceledError, JobFailedError
 from firesteel.client.progress import progress_reporter
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.client.staged_data import StagedData
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -31,18 +32,28 @@ class RemoteJobClient(JobClient):
     Args:
         cluster: The cluster.
         job_graph: The job, which the constructor submits.
+        staged: Data that is removed after the job has ended.
 
     Raises:
         ClusterClientError: the cluster rejected the job, or its results cannot be trusted.
     """
 
-    def __init__(self, cluster: RestClusterClient, job_graph: JobGraph) -> None:
+    def __init__(self, cluster: RestClusterClient, job_graph: JobGraph, staged: StagedData | None = None) -> None:
         if collect_ids_of(job_graph):
             cluster.check_results_can_be_trusted()
         self._cluster = cluster
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
+        self._staged = staged
         cluster.submit(job_graph)
+        if staged:
+            staged.remove_after(self._has_ended)
+
+    def _has_ended(self) -> bool:
+        """Return whether the job has ended, False if the cluster does not answer."""
+        with contextlib.suppress(ClusterClientError):
+            return self._cluster.execution_result(self._job_id) is not None
+        return False
 
     def _ask(self, question: Callable[[], Any]) -> CompletableFuture:
         return CompletableFuture(self._threads.submit(question))
@@ -85,7 +96,12 @@ class RemoteJobClient(JobClient):
     def _result(self) -> JobExecutionResult:
         while (result := self._cluster.execution_result(self._job_id)) is None:
             time.sleep(_POLL_S)
+        self._remove_staged()
         return _execution_result(result)
+
+    def _remove_staged(self) -> None:
+        if self._staged:
+            self._staged.remove()
 
     def collected(self, collect_id: str) -> Iterator[Any]:
         """Return an iterator over the elements of a collecting sink as they arrive.
@@ -117,6 +133,7 @@ class RemoteJobClient(JobClient):
             self._cluster.cancel(self._job_id)
         while self._cluster.execution_result(self._job_id) is None:
             time.sleep(_POLL_S)
+        self._remove_staged()
 
     def wait(self) -> JobExecutionResult:
         """Wait until the job ends; an interrupt leaves it running.

@@ -131,7 +131,7 @@ class DdlExecutor:
                 f"Unable to create catalog '{statement.name}'. Could not find any factory for identifier '{kind}' that "
                 f"implements 'CatalogFactory'.\n\nAvailable factory identifiers are:\n\n{known}"
             )
-        catalog = make(statement.name, options)
+        catalog = make(statement.name, options, self._catalogs.config.get_configuration().to_dict())
         self._catalogs.register_catalog(statement.name, catalog, options, statement.comment)
         return ok()
 
@@ -228,11 +228,33 @@ def _in_order(columns: tuple[ColumnDefinition, ...], names: tuple[str, ...]) -> 
     return tuple(by_name[name] for name in names)
 
 
-_CATALOGS: dict[str, Callable[[str, dict[str, str]], Catalog]] = {
-    "generic_in_memory": lambda name, options: GenericInMemoryCatalog(name, options.get("default-database", "default")),
-    "iceberg": lambda name, options: iceberg_module("iceberg_catalog").IcebergCatalog.of_options(name, options),
-    "jdbc": JdbcCatalog.of_options,
+def _in_memory(name: str, options: dict[str, str], configuration: dict[str, str]) -> Catalog:
+    return GenericInMemoryCatalog(name, options.get("default-database", "default"))
+
+
+def _iceberg(name: str, options: dict[str, str], configuration: dict[str, str]) -> Catalog:
+    catalog: Catalog = iceberg_module("iceberg_catalog").IcebergCatalog.of_options(name, options)
+    return catalog
+
+
+def _jdbc(name: str, options: dict[str, str], configuration: dict[str, str]) -> Catalog:
+    return JdbcCatalog.of_options(name, options)
+
+
+def _spark(name: str, options: dict[str, str], configuration: dict[str, str]) -> Catalog:
+    from firesteel.table.spark_catalog import SparkCatalog  # late import: PySpark is slow
+
+    return SparkCatalog.of_options(name, options, configuration)
+
+
+_CATALOGS: dict[str, Callable[[str, dict[str, str], dict[str, str]], Catalog]] = {
+    "generic_in_memory": _in_memory,
+    "iceberg": _iceberg,
+    "jdbc": _jdbc,
+    "spark": _spark,
 }
+"""The factories of catalogs by type; they get the name, the options and the configuration of the environment."""
+
 _DROPS: dict[str, Callable[[DdlExecutor, s.Drop], None]] = {
     "TABLE": DdlExecutor._drop_table,
     "VIEW": DdlExecutor._drop_table,

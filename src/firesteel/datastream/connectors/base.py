@@ -91,6 +91,9 @@ class Source(WithoutJava, Generic[T_out]):
     Their ends are then discovered at the interval until all are reached. In BATCH mode they are read at once.
     """
 
+    staging: Any = None
+    """Of a table of Spark: the data to write before the job starts, see `firesteel.client.staged_data`."""
+
     def __init__(self, source: Any = None) -> None:
         if source is not None:
             raise NotImplementedError(f"Java sources are not supported, found {source!r}; derive from Source in Python")

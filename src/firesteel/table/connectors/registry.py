@@ -18,6 +18,7 @@ _CONNECTORS = {
     "kafka": "kafka",
     "print": "print_sink",
     "python": "python",
+    "spark": "spark",
     "upsert-kafka": "upsert_kafka",
 }
 """The module of each connector. It has `source(table, context)`, `sink(table, request, context)` or both."""
