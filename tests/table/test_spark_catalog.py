@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from firesteel.common.run_directory import run_directory
 from firesteel.entrypoint.spark_session import shared_gateway
-from firesteel.table import Schema
+from firesteel.table import DataTypes, ExplainDetail
 from firesteel.table.connectors import spark as connector
-from firesteel.table.errors import CatalogException, TableException, ValidationException
+from firesteel.table.errors import CatalogException, ValidationException
 from tests.table.conftest import rows_of
 from tests.table.environments import environment
 
@@ -53,7 +53,7 @@ def spark(tmp_path_factory):
     session.sql("INSERT INTO shop.items VALUES ('pen', 'red'), ('cup', NULL)")
     session.sql("CREATE TABLE shop.nothing (`a b` INT, `c.d` STRING) USING json")
     session.sql("CREATE VIEW shop.totals AS SELECT item, SUM(amount) AS total FROM shop.orders GROUP BY item")
-    session.sql("CREATE VIEW shop.spans AS SELECT INTERVAL '1' DAY AS span, 1 AS one")
+    session.sql("CREATE VIEW shop.spans AS SELECT INTERVAL '1' DAY AS span, 1 AS n")
     session.range(3).createOrReplaceTempView("of_the_program")
     yield session
     session.sql("DROP DATABASE shop CASCADE")
@@ -105,8 +105,11 @@ def test_databases_tables_and_columns_are_shown(spark):
         "WITH (\n  'connector' = 'spark',\n  'table' = 'spark_catalog.shop.orders'\n)\n"
     )
     assert t_env.get_catalog("s").get_database("shop").get_comment() == "All sales"
-    types = [str(kind) for kind in t_env.from_path("types").get_schema().get_field_data_types()]
-    assert types[13:15] == ["TIMESTAMP_LTZ(6)", "TIMESTAMP(6)"]
+    types = t_env.from_path("types").get_schema().get_field_data_types()
+    assert types[9:15] == [
+        DataTypes.STRING(), DataTypes.STRING(), DataTypes.BYTES(), DataTypes.DATE(),
+        DataTypes.TIMESTAMP_LTZ(6), DataTypes.TIMESTAMP(6),
+    ]  # fmt: skip
 
 
 def test_only_the_columns_and_partitions_of_a_query_are_staged_and_removed_after_it(spark, monkeypatch):
@@ -134,20 +137,20 @@ def test_only_the_columns_and_partitions_of_a_query_are_staged_and_removed_after
 
 def test_explain_stages_nothing(spark, monkeypatch):
     monkeypatch.setattr(connector.Staging, "write", lambda staging: pytest.fail("staged"))
-    text = with_catalog().explain_sql("SELECT id FROM orders", "JSON_EXECUTION_PLAN")
-    assert "TableSourceScan" in text
+    text = with_catalog().explain_sql("SELECT id FROM orders", ExplainDetail.JSON_EXECUTION_PLAN)
+    assert "Physical Execution Plan" in text
 
 
 @pytest.mark.parametrize("mode", ["batch", "streaming"])
 def test_tables_of_both_engines_are_joined(spark, mode, tmp_path):
     t_env = with_catalog(mode)
     t_env.create_temporary_view("pages", t_env.from_elements([("pen", 5), ("hat", 6)], ["item", "page"]))
-    sql = "SELECT o.id, i.color, p.page FROM orders o JOIN pages p ON o.item = p.item LEFT JOIN items i ON o.item = i.item"
-    rows = query(t_env, sql)
-    if mode == "batch":
-        assert rows == [(1, "red", 5), (3, "red", 5), (4, None, 6)]
-    else:
-        assert {(1, "red", 5), (3, "red", 5), (4, None, 6)} <= set(rows)
+    sql = (
+        "SELECT o.id, i.color, p.page FROM orders o JOIN pages p ON o.item = p.item "
+        "LEFT JOIN items i ON o.item = i.item"
+    )
+    rows = sorted(map(tuple, t_env.sql_query(sql).to_spark(spark).collect()))
+    assert rows == [(1, "red", 5), (3, "red", 5), (4, None, 6)]
     t_env.execute_sql(
         "CREATE TEMPORARY TABLE out (item STRING, total DOUBLE) WITH ('connector' = 'filesystem', 'format' = 'csv', "
         f"'path' = '{tmp_path}/out')"
@@ -173,8 +176,8 @@ def test_rows_that_spark_adds_later_are_read_by_the_next_query(spark):
 def test_a_table_like_one_of_spark_adds_a_watermark(spark):
     t_env = with_catalog("streaming")
     t_env.execute_sql(
-        "CREATE TEMPORARY TABLE timed (at AS CAST(`day` AS TIMESTAMP(3)), WATERMARK FOR at AS at) LIKE orders "
-        "(EXCLUDING PARTITIONS)"
+        "CREATE TEMPORARY TABLE timed (at AS CAST(`day` AS TIMESTAMP(3)), WATERMARK FOR at AS at - INTERVAL '9' DAY) "
+        "LIKE orders (EXCLUDING PARTITIONS)"
     )
     sql = (
         "SELECT window_start, SUM(amount) FROM TUMBLE(TABLE timed, DESCRIPTOR(at), INTERVAL '1' DAY) "
@@ -193,10 +196,12 @@ def test_staged_files_are_in_the_configured_directory(spark, tmp_path, monkeypat
     assert list((tmp_path / "tmp" / f"firesteel-spark-{os.getuid()}").iterdir()) == []
 
 
-def test_options_of_spark_apply_to_the_catalog_or_are_refused(spark):
+def test_options_of_spark_apply_to_the_catalog_or_are_refused(spark, tmp_path):
+    (tmp_path / "moments.csv").write_text("2024-05-01 12:00:00")
+    spark.sql(f"CREATE TABLE shop.moments (at TIMESTAMP) USING csv LOCATION '{tmp_path}'")
     t_env = with_catalog(options=", 'spark.sql.session.timeZone' = 'Asia/Tokyo'")
-    (row,) = query(t_env, "SELECT `at` FROM types WHERE id = 3")
-    assert row == (AT.replace(tzinfo=None),) or row[0] is not None
+    assert query(t_env, "SELECT CAST(`at` AS STRING) FROM moments") == [("2024-05-01 03:00:00.000000",)]
+    spark.sql("DROP TABLE shop.moments")
     assert spark.conf.get("spark.sql.session.timeZone") != "Asia/Tokyo"
     with pytest.raises(ValidationException, match=r"'spark.sql.warehouse.dir' = '/x' can't be changed"):
         with_catalog(options=", 'spark.sql.warehouse.dir' = '/x'")
@@ -217,7 +222,7 @@ def test_invalid_options_and_names_are_refused(spark):
     with pytest.raises(ValidationException, match="nope"):
         t_env.execute_sql("SELECT * FROM nope")
     with pytest.raises(ValidationException, match="Column 'span' has Spark's type interval day"):
-        t_env.execute_sql("SELECT one FROM spans")
+        t_env.execute_sql("SELECT n FROM spans")
     with pytest.raises(CatalogException, match="Database nope does not exist"):
         t_env.get_catalog("s").list_tables("nope")
 
@@ -226,7 +231,7 @@ def test_invalid_options_and_names_are_refused(spark):
     "statement",
     [
         "CREATE TABLE t (i INT)",
-        "CREATE VIEW t AS SELECT 1 AS one",
+        "CREATE VIEW t AS SELECT 1 AS n",
         "DROP TABLE orders",
         "ALTER TABLE orders RENAME TO others",
         "ALTER TABLE orders ADD (x INT)",
@@ -236,7 +241,7 @@ def test_invalid_options_and_names_are_refused(spark):
     ],
 )
 def test_changes_are_refused(spark, statement):
-    with pytest.raises((CatalogException, ValidationException, TableException), match=r"can only be read.*to_spark\(\)"):
+    with pytest.raises(ValidationException, match=r"can only be read.*to_spark\(\)"):
         with_catalog().execute_sql(statement)
 
 
@@ -251,8 +256,6 @@ def test_declared_columns_must_be_those_of_spark(spark):
         with pytest.raises(ValidationException, match=message):
             t_env.execute_sql("SELECT * FROM t")
         t_env.execute_sql("DROP TEMPORARY TABLE t")
-    builder = Schema.new_builder().column("item", "STRING").build()
-    assert builder is not None
 
 
 def test_staging_is_not_part_of_the_job():

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from firesteel.client.execution import TARGET
 from firesteel.common.file_systems import scheme_of
+from firesteel.entrypoint.spark_options import MASTER, spark_master
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.errors import FiresteelError
 from firesteel.spark.executors import ON_DEMAND
@@ -140,7 +141,7 @@ class SparkTables:
         Raises:
             SparkTableError: executors on other hosts would write to their own disks.
         """
-        master = self.session().sparkContext.master
+        master = str(self.session().sparkContext.master)
         if path is None and not master.startswith("local"):
             raise SparkTableError(
                 f"The executors of Spark (master '{master}') can't write to the local disk of this process; set "
@@ -205,7 +206,7 @@ def _make_session(options: Mapping[str, str], configuration: Mapping[str, str]) 
             _try_set(made, key, value)
     for key, value in options.items():
         found = made.conf.get(key, None)
-        if found != value and not _try_set(made, key, value):
+        if not _is_in_effect(key, value, found) and not _try_set(made, key, value):
             raise SparkTableError(
                 f"Option '{key}' = '{value}' can't be changed in the Spark of this process, which has "
                 f"{'no value' if found is None else repr(found)}; set it where this Spark is started: in the "
@@ -230,6 +231,11 @@ def _session_of_process(options: Mapping[str, str], configuration: Mapping[str, 
             "none to read tables; create a SparkSession in the program first"
         )
     return SparkSession(context)
+
+
+def _is_in_effect(key: str, value: str, found: str | None) -> bool:
+    """Return whether a running Spark has the value of an option, maybe in the form in which it was started."""
+    return found in (value, f"file:{value}") or (key == MASTER and found == spark_master({MASTER: value}))
 
 
 def _try_set(session: SparkSession, key: str, value: str) -> bool:
@@ -280,9 +286,7 @@ def _is_partition(partition: str, keys: Sequence[str], types: Mapping[str, str])
 def partition_texts(partition: str) -> dict[str, str | None]:
     """Return the values of a partition `key=value/key=value` as Hive and Spark write it, None for NULL."""
     pairs = (part.partition("=") for part in partition.split("/"))
-    return {
-        unquote(key): None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value) for key, _, value in pairs
-    }
+    return {unquote(key): None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value) for key, _, value in pairs}
 
 
 def _literal(text: str | None) -> str:

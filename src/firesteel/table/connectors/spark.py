@@ -15,13 +15,14 @@ from typing import Any, NoReturn
 from firesteel.client.spark_tables import SparkTableError, SparkTables, partition_texts
 from firesteel.columns import types as t
 from firesteel.columns.batch import Kind
+from firesteel.columns.type_text import type_text
 from firesteel.common.durability import PRIVATE_DIRECTORY
 from firesteel.common.file_systems import Files, join
 from firesteel.common.remote_path import remove_tree
 from firesteel.common.run_directory import run_directory
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.file_source import FileSource, FileSourceSettings
-from firesteel.table.connectors.base import INSERT_ONLY, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.table.connectors.file_tables import ColumnsFileFormat, TableFiles
 from firesteel.table.connectors.formats.base import Columns, make_format
 from firesteel.table.connectors.formats.text_values import reader_of
@@ -85,7 +86,7 @@ class SparkTable:
             if column.kind == "PHYSICAL" and _bare(sql_type(stored[column.name], column.name)) != _bare(column.type):
                 raise ValidationException(
                     f"Column '{column.name}' is {stored[column.name].simpleString()} in {self._name} of Spark, but "
-                    f"{column.type} in the table"
+                    f"{type_text(column.type)} in the table"
                 )
 
     def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
