@@ -151,7 +151,7 @@ class EmbeddedJobClient(JobClient):
     def close(self) -> None:
         """Close the cluster, which ends the job."""
         self._cluster.close()
-        if self._staged:
+        if self._staged is not None:
             self._staged.remove()
 
 

@@ -100,7 +100,7 @@ class RemoteJobClient(JobClient):
         return _execution_result(result)
 
     def _remove_staged(self) -> None:
-        if self._staged:
+        if self._staged is not None:
             self._staged.remove()
 
     def collected(self, collect_id: str) -> Iterator[Any]:

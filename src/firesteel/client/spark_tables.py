@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ ROWS_PER_FILE = 1_000_000
 """Maximum number of rows per staged file. A file is a split, so a large Spark partition must become several files."""
 
 _ROW_GROUP_BYTES = 16 << 20
-"""Spark buffers a row group per task, and a local Spark of firesteel has many more tasks than cores."""
+"""Spark buffers a row group per task."""
 
 _MOST_PARTITIONS = 1000
 """Maximum number of partitions in a filter, as Spark analyzes the filter as one expression."""
@@ -170,9 +171,13 @@ class SparkTables:
         condition = None if wanted is None else self._partition_filter(name, wanted, keys)
         if condition is not None:
             frame = frame.where(condition)
+        frame = frame.select(*map(_quoted, columns))
+        context, cores = session.sparkContext, os.cpu_count() or 1
+        if context.master.startswith("local") and context.defaultParallelism > cores:
+            # firesteel's local Spark has many threads per core, and each task of Parquet needs memory for a row group.
+            frame = frame.coalesce(cores)
         writer = (
-            frame.select(*map(_quoted, columns))
-            .write.mode("overwrite")
+            frame.write.mode("overwrite")
             .option("compression", "snappy")
             .option("maxRecordsPerFile", ROWS_PER_FILE)
             .option("parquet.block.size", _ROW_GROUP_BYTES)

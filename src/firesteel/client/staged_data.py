@@ -42,7 +42,7 @@ class StagedData:
             raise
 
     def remove(self) -> None:
-        """Remove the data; further calls have no effect."""
+        """Remove the data; further calls only wait until that is done."""
         with self._lock:
             _pending.pop(self, None)
             while self._staged:
