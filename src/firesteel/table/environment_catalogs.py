@@ -38,7 +38,7 @@ class CatalogMethods:
 
         Args:
             catalog_name: The name of the new catalog.
-            catalog_descriptor: Its type and options; the types are `generic_in_memory`, `iceberg` and `jdbc`.
+            catalog_descriptor: Its type and options; the types are `generic_in_memory`, `iceberg`, `jdbc` and `spark`.
         """
         options = tuple(catalog_descriptor.configuration.to_dict().items())
         self._executor.execute(s.CreateCatalog(catalog_name, options, catalog_descriptor.comment))
