@@ -173,7 +173,7 @@ class SparkTables:
             frame = frame.where(condition)
         frame = frame.select(*map(_quoted, columns))
         context, cores = session.sparkContext, os.cpu_count() or 1
-        if context.master.startswith("local") and context.defaultParallelism > cores:
+        if str(context.master).startswith("local") and context.defaultParallelism > cores:
             # firesteel's local Spark has many threads per core, and each task of Parquet needs memory for a row group.
             frame = frame.coalesce(cores)
         writer = (
