@@ -137,12 +137,9 @@ def test_only_the_columns_and_partitions_of_a_query_are_staged_and_removed_after
     monkeypatch.setattr(connector.Staging, "write", write)
     t_env = with_catalog()
     assert query(t_env, "SELECT id FROM orders WHERE `day` >= DATE '2024-05-02'") == [(3,), (4,)]
-    assert query(t_env, "SELECT id FROM orders WHERE region = 'a/b'") == [(1,), (3,)]
-    assert query(t_env, "SELECT id FROM orders WHERE region IS NULL") == [(4,)]
+    assert query(t_env, "SELECT id FROM orders WHERE region = 'a/b' OR region IS NULL") == [(1,), (3,), (4,)]
     assert query(t_env, "SELECT id FROM orders WHERE region = 'nowhere'") == []
-    assert query(t_env, "SELECT COUNT(*) FROM orders") == [(4,)]
-    expected = [(["id", "day"], 2), (["id", "region"], 2), (["id", "region"], 1)]
-    assert staged == [*expected, (["id", "region"], 0), (["id"], 4)]
+    assert staged == [(["id", "day"], 2), (["id", "region"], 3), (["id", "region"], 0)]
     assert is_nothing_staged()
 
 
