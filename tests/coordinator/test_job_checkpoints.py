@@ -128,6 +128,22 @@ def test_a_checkpoint_is_decided_when_all_regions_have_prepared_and_each_commits
     assert kept == ["b", "y"]
 
 
+def test_a_region_commits_what_was_decided_although_it_has_prepared_its_next_part(job: JobCheckpoints) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    left.batch("a")
+    left.prepare()
+    right.batch("x")
+    right.prepare()  # This decides the checkpoint, while the next batch of the other region is running.
+    left.batch("b")
+    left.prepare()
+    assert newest(job) == ["a", "x"]
+    assert left.committed == ["a"]
+    right.prepare()
+    left.checkpoints.settle()
+    assert newest(job) == ["b", "x"]
+    assert left.committed == ["a", "b"]
+
+
 def test_other_regions_take_checkpoints_while_one_restarts(job: JobCheckpoints) -> None:
     left, right = Region(job, 0), Region(job, 1)
     for region, text in ((left, "a"), (right, "x")):

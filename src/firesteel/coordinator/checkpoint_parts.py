@@ -56,12 +56,14 @@ class Part:
         covers: The requests that it satisfies.
         begun_s: Start time of its batch (monotonic clock).
         written: Number of bytes of keyed state written since the last checkpoint.
+        committables: Number of durable committables of the run until then.
     """
 
     state: RegionState
     covers: frozenset[Request]
     begun_s: float
     written: Sizes
+    committables: int
 
 
 @dataclass(eq=False, slots=True)
@@ -74,7 +76,7 @@ class Member:
         tell: Called for each checkpoint and savepoint taken.
         run: Number of the run; 0 before it has begun.
         part: The part prepared since the last decision.
-        decided: Its decided state that it has not settled yet.
+        decided: Its decided part that it has not settled yet.
     """
 
     region: int
@@ -82,7 +84,7 @@ class Member:
     tell: Callable[[CheckpointStats], None]
     run: int = 0
     part: Part | None = None
-    decided: RegionState | None = None
+    decided: Part | None = None
 
 
 class RunIsOverError(FiresteelError):

@@ -74,7 +74,7 @@ class Checkpoints:
         self._janitor = ThreadPoolExecutor(1, thread_name_prefix="store-janitor")
         self._kept: dict[int, Chains] = {}
         self._pending: list[Committable] = []
-        self._prepared = 0
+        self._committed = 0
         self._written: dict[str, dict[int, int]] = {}
         self._has_leftovers = True
         self._is_alone = False
@@ -185,16 +185,15 @@ class Checkpoints:
         self._files.keep(chains)
         self._kept[self.batch_id] = chains
         written, self._written = self._written, {}
-        part = Part(state, covers, begun_s, written)
+        part = Part(state, covers, begun_s, written, self._committed + len(self._pending))
         self._has_leftovers |= self.uploads.is_busy or self.uploads.needs_another
         missing = set() if self._store is None else {p for c in chains.values() for p in self._files.unstored(c)}
-        waiting = WaitingPart(part, len(self._pending), missing)
+        waiting = WaitingPart(part, missing)
         self._prepare_if(self.uploads.begin(waiting, enumerator.has_ended))
 
     def _prepare_if(self, waiting: WaitingPart | None) -> None:
         """Prepare a part whose files are in the store, if there is one."""
         if waiting is not None:
-            self._prepared = waiting.committables
             self._job.prepare(self._member, waiting.part)
 
     def to_store(self, is_checkpoint: bool) -> Mapping[tuple[int, int], tuple[str, ...]]:
@@ -221,10 +220,12 @@ class Checkpoints:
         decided = self._job.decide(self._member)
         if decided is None:
             return
-        committed, self._pending = self._pending[: self._prepared], self._pending[self._prepared :]
-        self.uploads.decided(self._prepared)
+        # A later part may be prepared already; it is not decided yet.
+        count, self._committed = decided.committables - self._committed, decided.committables
+        committed, self._pending = self._pending[:count], self._pending[count:]
+        self.uploads.decided()
         self._commit(committed)
-        self._drop_subsumed(decided.batch_id)
+        self._drop_subsumed(decided.state.batch_id)
         self._job.settled(self._member)
 
     def _drop_subsumed(self, batch_id: int) -> None:

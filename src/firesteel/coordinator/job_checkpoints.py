@@ -225,8 +225,8 @@ class JobCheckpoints:
             member.part = replace(part, covers=covers)
             self._wake_all()
 
-    def decide(self, member: Member) -> RegionState | None:
-        """Decide the next checkpoint if all parts are prepared; return the state that a region must settle, or None.
+    def decide(self, member: Member) -> Part | None:
+        """Decide the next checkpoint if all parts are prepared; return the part that a region must settle, or None.
 
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint.
@@ -252,7 +252,7 @@ class JobCheckpoints:
         self._write(metadata, owner)
         written: dict[str, Mapping[int, int]] = {}
         for number, part in parts.items():
-            self._members[number].part, self._members[number].decided = None, part.state
+            self._members[number].part, self._members[number].decided = None, part
             self._settled.discard(number)
             written |= part.written
         self._kept.append(metadata)

@@ -60,13 +60,11 @@ class WaitingPart:
 
     Attributes:
         part: The part.
-        committables: Number of pending committables that it covers.
         missing: The files that are not stored yet.
         begun_s: Start time of the uploads (monotonic clock), set when they begin.
     """
 
     part: Part
-    committables: int
     missing: set[str]
     begun_s: float = 0.0
 
@@ -161,8 +159,6 @@ class PartUploads:
         if self._failed > self._limits.tolerable_failures:
             raise CheckpointFailedError(reason, self._failed, self._limits.tolerable_failures)
 
-    def decided(self, committables: int) -> None:
-        """Note that a checkpoint was decided that covered some of the pending committables."""
+    def decided(self) -> None:
+        """Note that a checkpoint was decided."""
         self._failed, self._decided_s = 0, time.monotonic()
-        if self._waiting is not None:
-            self._waiting.committables -= committables
