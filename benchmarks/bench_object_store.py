@@ -128,7 +128,8 @@ def restore(bucket: Bucket, local: Path, megabytes: int = 1024, files: int = 8) 
         chain.append(VersionFile(path, write_state_file(local / path, frames), {}))
     uploads, begun = StateUploads(local, store), time.monotonic()
     uploads.send(file.path for file in chain)
-    uploads.sent_of([file.path for file in chain], waits=True)
+    paths = [file.path for file in chain]
+    uploads.sent_of(paths, waits_for=paths)
     up_s = time.monotonic() - begun
     seconds: dict[str, list[float]] = {"firesteel": [], "fsspec": []}
     for number in range(ROUNDS):

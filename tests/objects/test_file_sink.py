@@ -208,6 +208,26 @@ def test_the_remainder_of_a_part_is_kept_for_the_last_checkpoint_only(writers: W
     assert (writers.shown(), writers.left()) == ([6], [])
 
 
+def test_the_remainder_is_kept_for_each_retained_checkpoint_although_others_were_subsumed(writers: Writers):
+    option = "execution.checkpointing."
+    writers.bucket.options |= {f"{option}num-retained": "2", f"{option}max-concurrent-checkpoints": "2"}
+    writer, states, pending = writers.writer(), [], []
+    for number in range(8):
+        writer.write("small", None)
+        writer.flush(False)
+        pending += writer.prepare_commit()
+        if number % 2 == 1:  # It subsumes the one before.
+            writers.commit(pending)
+            states.append(writer.snapshot_state())
+            pending.clear()
+    assert len(writers.left()) == 3
+    shutil.rmtree(writers.directory)
+    second = writers.writer(states[-2])
+    second.flush(True)
+    writers.commit(second.prepare_commit())
+    assert writers.shown() == [6]
+
+
 # --- jobs ------------------------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -111,6 +113,39 @@ def test_a_killed_slot_resumes_from_its_disk_and_a_lost_disk_from_a_checkpoint_o
     assert sum(path.endswith("/_metadata") for path in puts) >= 2
     assert bucket.names("checkpoints") == []
     assert bucket.uploads() == []
+
+
+def test_checkpoints_begin_while_earlier_ones_are_uploaded_and_output_is_exactly_once(bucket: Bucket, tmp_path: Path):
+    """The files of the first checkpoint arrive after those of a later one are sent; then a disk is lost."""
+    expected = put_lines(bucket)
+    is_pending = threading.Event()
+
+    def hold_first(method: str, path: str, query: str) -> None:
+        found = re.search(r"/versions-\d+/\d+/\d+/(\d+)-", path)
+        if method == "PUT" and found is not None:
+            if found[1] != "0":
+                is_pending.set()
+            is_pending.wait()
+
+    def split(line):
+        time.sleep(0.0005)
+        for word in line.split():
+            if word == "last2" and not (tmp_path / "lost").exists():
+                (tmp_path / "lost").touch()
+                for versions in tmp_path.glob("firesteel-jobs-*/*/versions-*"):
+                    shutil.rmtree(versions)
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield word, 1
+
+    options = {"io.tmp.dirs": str(tmp_path), "execution.checkpointing.max-concurrent-checkpoints": "3"}
+    env = environment(bucket, **options)
+    word_count(env, bucket, split)
+    with bucket.server.failing(hold_first):
+        env.execute("word count")
+    check_counts(bucket, expected)
+    assert is_pending.is_set()
+    assert (tmp_path / "lost").exists()
+    assert (bucket.names("checkpoints"), bucket.uploads()) == ([], [])
 
 
 def checkpoints_of(bucket: Bucket) -> list[tuple[Any, CheckpointMetadata]]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +59,7 @@ class Run:
 
     def batch(self, batch_id: int, is_checkpoint: bool = False, waits: bool = False, full: bool = False) -> None:
         """Each slot writes a file, and sends what it is to send."""
-        to_store, reports = self.checkpoints.to_store(is_checkpoint), []
+        to_store, unstored, reports = self.checkpoints.to_store(), self.checkpoints.unstored(), []
         for slot, store in enumerate(self.stores):
             parent = self.chains.get(slot, ())
             kind = "delta" if parent and not full else "full"
@@ -64,7 +67,8 @@ class Run:
             (self.directory / path).parent.mkdir(parents=True, exist_ok=True)
             file = VersionFile(path, write_state_file(self.directory / path, [pickle.dumps(("v", None, batch_id))]), {})
             self.chains[slot] = (file,) if kind == "full" else (*parent, file)
-            sent = store.send(0, self.chains[slot], parent, to_store.get((0, slot), ()), is_checkpoint, waits)
+            earlier = to_store.get((0, slot), ()), unstored.get((0, slot), ())
+            sent = store.send(0, self.chains[slot], parent, *earlier, is_checkpoint, waits)
             stored = NOTHING_STORED if is_checkpoint and not waits else sent
             reports.append(StageReport(0, slot, [], [], None, self.chains[slot], 1, stored))
         self.checkpoints.batch_ended(batch_id, reports)
@@ -124,6 +128,78 @@ def test_files_stay_as_long_as_a_retained_checkpoint_needs_them(bucket: Bucket, 
     assert bucket.names("job") == []
 
 
+@contextmanager
+def holding(bucket: Bucket, *names: str) -> Iterator[Callable[[str], None]]:
+    """Let uploads of files wait until a call of the returned function, or the end."""
+    gates = {name: threading.Event() for name in names}
+
+    def wait(method: str, path: str, query: str) -> None:
+        for name, gate in gates.items():
+            if method == "PUT" and path.endswith(name):
+                gate.wait()
+
+    with bucket.server.failing(wait):
+        try:
+            yield lambda name: gates[name].set()
+        finally:
+            for gate in gates.values():
+                gate.set()
+
+
+def test_pending_checkpoints_share_files_and_complete_in_order(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path, **{"max-concurrent-checkpoints": "2"})
+    with holding(bucket, "/0/0/0-1.full", "/0/0/1-1.delta") as let_pass:
+        run.batch(0, is_checkpoint=True)
+        assert run.checkpoints.uploads.may_begin
+        run.batch(1, is_checkpoint=True)
+        run.batch(2)
+        assert (run.taken, run.checkpoints.uploads.may_begin) == ([], False)
+        let_pass("/0/0/0-1.full")
+        while not run.taken:
+            run.batch(run.checkpoints.batch_id + 1)
+        assert [state.batch_id for state in run.job.states_of(0)] == [0]
+        assert run.checkpoints.uploads.is_busy
+        let_pass("/0/0/1-1.delta")
+        while len(run.taken) < 2:
+            run.batch(run.checkpoints.batch_id + 1)
+    assert [state.batch_id for state in run.job.states_of(0)] == [1]
+    assert bucket.names("job") == files("0-1.full", "1-1.delta", "chk-2/_metadata", "versions-1/claim")
+    assert len(sent(bucket)) == 4 + 1, "each file is uploaded once"
+    run.end()
+
+
+def test_a_checkpoint_that_is_overtaken_is_subsumed_and_leaves_no_files(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path, **{"max-concurrent-checkpoints": "2"})
+    with holding(bucket, "/0/0/0-1.full") as let_pass:
+        run.batch(0, is_checkpoint=True)
+        run.batch(1, is_checkpoint=True, full=True)
+        while not run.taken:
+            run.batch(run.checkpoints.batch_id + 1)
+        assert [state.batch_id for state in run.job.states_of(0)] == [1]
+        assert not run.checkpoints.uploads.is_busy
+        let_pass("/0/0/0-1.full")
+        while "job/versions-1/0/0/0-1.full" not in bucket.names("job"):
+            pass
+    last = run.checkpoints.batch_id + 1
+    run.batch(last, is_checkpoint=True, waits=True, full=True)
+    run.checkpoints._janitor.submit(lambda: None).result()
+    assert bucket.names("job") == files(f"{last}-1.full", "chk-2/_metadata", "versions-1/claim")
+    run.end()
+
+
+def test_a_file_that_a_batch_merges_is_sent_for_a_pending_checkpoint(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path)
+    store, chains = run.stores[0], []
+    for batch_id in range(3):
+        path = f"versions-1/0/0/{batch_id}-1.full"
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        chains.append((VersionFile(path, write_state_file(tmp_path / path, [b"x"]), {}),))
+    first, second, third = ((chain[0].path,) for chain in chains)
+    assert store.send(0, chains[1], chains[0], (), first, True, True).paths == {*second}, "nothing waits for the first"
+    assert store.send(0, chains[2], chains[1], second, (), True, True).paths == {*second, *third}
+    run.end()
+
+
 def test_another_host_resumes_and_removes_leftovers_of_the_first(bucket: Bucket, tmp_path: Path):
     first = Run(bucket, tmp_path / "first")
     first.batch(0, is_checkpoint=True, waits=True)
@@ -159,9 +235,10 @@ def test_a_missing_file_is_downloaded_and_named_if_the_store_lacks_it(bucket: Bu
 
 def test_the_configured_number_of_checkpoints_may_fail(bucket: Bucket, tmp_path: Path):
     run = Run(bucket, tmp_path, **{"tolerable-failed-checkpoints": "1"})
-    failed = Stored(failure="can't write s3://x: no space")
-    for slot, store in enumerate(run.stores):
-        store.send = lambda *args, slot=slot: failed if slot else NOTHING_STORED  # type: ignore[method-assign]
+    run.stores[0].send = lambda *args: NOTHING_STORED  # type: ignore[method-assign]
+    run.stores[1].send = lambda stage, chain, *args: Stored(  # type: ignore[method-assign]
+        failures=tuple((file.path, "can't write s3://x: no space") for file in chain)
+    )
     run.batch(0, is_checkpoint=True, waits=True)
     assert (run.taken, run.checkpoints.uploads.is_busy, run.checkpoints.uploads.needs_another) == ([], False, True)
     with pytest.raises(CheckpointFailedError, match=r"2 checkpoints failed in a row, .*tolerable.* is 1; .*no space"):

@@ -52,7 +52,7 @@ class Checkpoints:
     Attributes:
         run: Number of the run, set when it begins.
         batch_id: The last completed batch; -1 if there is none.
-        uploads: Holds back a part until its files are in the remote store.
+        uploads: Holds back parts until their files are in the remote store.
         next_time: Time (ms) at which the region has work to do even without input, or None.
     """
 
@@ -186,29 +186,25 @@ class Checkpoints:
         self._kept[self.batch_id] = chains
         written, self._written = self._written, {}
         part = Part(state, covers, begun_s, written, self._committed + len(self._pending))
-        self._has_leftovers |= self.uploads.is_busy or self.uploads.needs_another
+        self._has_leftovers |= self.uploads.take_abandoned()
         missing = set() if self._store is None else {p for c in chains.values() for p in self._files.unstored(c)}
-        waiting = WaitingPart(part, missing)
-        self._prepare_if(self.uploads.begin(waiting, enumerator.has_ended))
+        has_waited = bool(covers) or enumerator.has_ended
+        self._prepare_if(self.uploads.begin(WaitingPart(part, missing), has_waited, enumerator.has_ended))
 
     def _prepare_if(self, waiting: WaitingPart | None) -> None:
         """Prepare a part whose files are in the store, if there is one."""
         if waiting is not None:
             self._job.prepare(self._member, waiting.part)
 
-    def to_store(self, is_checkpoint: bool) -> Mapping[tuple[int, int], tuple[str, ...]]:
-        """Return the files of each slot that the next batch starts or continues to upload.
+    def to_store(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
+        """Return the files of each slot that pending checkpoints wait for."""
+        return self.uploads.missing()
 
-        Args:
-            is_checkpoint: Whether a checkpoint follows the batch; it replaces one that is being uploaded.
-        """
+    def unstored(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
+        """Return the files of each slot's present version that are not in the remote store."""
         if self._store is None:
             return {}
-        if is_checkpoint:
-            return {
-                slot: files for slot, chain in self._files.present.items() if (files := self._files.unstored(chain))
-            }
-        return self.uploads.missing()
+        return {slot: files for slot, chain in self._files.present.items() if (files := self._files.unstored(chain))}
 
     def settle(self) -> None:
         """Commit a decided checkpoint, if there is one, and remove files that no checkpoint needs any more.

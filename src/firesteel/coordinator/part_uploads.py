@@ -15,6 +15,7 @@ from firesteel.task.state_transfer import Stored
 
 __all__ = ["CheckpointFailedError", "PartUploads", "WaitingPart"]
 
+MAX_CONCURRENT = "execution.checkpointing.max-concurrent-checkpoints"
 TIMEOUT = "execution.checkpointing.timeout"
 MIN_PAUSE = "execution.checkpointing.min-pause"
 TOLERABLE_FAILURES = "execution.checkpointing.tolerable-failed-checkpoints"
@@ -35,11 +36,13 @@ class _Limits:
     """The limits of checkpoints.
 
     Attributes:
+        max_concurrent: Maximum number of checkpoints whose files are being uploaded when another one begins.
         timeout_s: Timeout in seconds for the uploads of a checkpoint.
         min_pause_s: Minimum pause between checkpoints in seconds.
         tolerable_failures: Number of consecutive failures that the job tolerates.
     """
 
+    max_concurrent: int
     timeout_s: float
     min_pause_s: float
     tolerable_failures: int
@@ -48,6 +51,7 @@ class _Limits:
     def of(configuration: Mapping[str, str]) -> _Limits:
         """Return the limits from the options of a job."""
         return _Limits(
+            int(configuration.get(MAX_CONCURRENT, "1")),
             Duration.parse(configuration.get(TIMEOUT, "10 min")).to_millis() / 1000,
             Duration.parse(configuration.get(MIN_PAUSE, "0 ms")).to_millis() / 1000,
             int(configuration.get(TOLERABLE_FAILURES, "0")),
@@ -70,12 +74,16 @@ class WaitingPart:
 
 
 class PartUploads:
-    """The uploads of a region, which hold back its part of a checkpoint until all files are in the remote store.
+    """The uploads of a region, which hold back its parts of checkpoints until all files are in the remote store.
 
     Slots send the files and report those that have arrived with each batch. With a local directory parts never wait.
 
+    As in Flink's `CheckpointCoordinator`, a complete checkpoint subsumes the older ones that still wait. They have not
+    failed, and their committables are part of it. A failed upload fails the oldest checkpoint that waits for the file;
+    for the others the file is uploaded again.
+
     Args:
-        job_graph: The job; its options limit the duration and the failures of checkpoints.
+        job_graph: The job; its options limit the number, duration and failures of checkpoints.
 
     Attributes:
         needs_another: Whether the last checkpoint failed.
@@ -84,76 +92,100 @@ class PartUploads:
     def __init__(self, job_graph: JobGraph) -> None:
         self._job_id = job_graph.job_id
         self._limits = _Limits.of(job_graph.configuration)
-        self._waiting: WaitingPart | None = None
-        self._last: Sequence[Stored] = ()
+        self._waiting: list[WaitingPart] = []
+        self._failures: dict[str, str] = {}
+        self._unclaimed: set[str] = set()
         self._failed = 0
         self._decided_s = float("-inf")
+        self._has_abandoned = False
         self.needs_another = False
 
     @property
     def is_busy(self) -> bool:
-        """Whether files of a checkpoint are being uploaded."""
-        return self._waiting is not None
+        """Whether files of checkpoints are being uploaded."""
+        return bool(self._waiting)
 
     @property
     def pause_left_s(self) -> float:
-        """The rest of the minimum pause between checkpoints in seconds; not positive if it has passed."""
-        return self._decided_s + self._limits.min_pause_s - time.monotonic()
+        """The rest of the minimum pause between checkpoints in seconds; not positive if it has passed.
+
+        Checkpoints also begin no more often than that (Flink: `CheckpointCoordinatorConfiguration`).
+        """
+        last_s = max([self._decided_s, *(waiting.begun_s for waiting in self._waiting)])
+        return last_s + self._limits.min_pause_s - time.monotonic()
 
     @property
     def may_begin(self) -> bool:
         """Whether a due checkpoint may begin."""
-        return self._waiting is None and self.pause_left_s <= 0
+        return len(self._waiting) < self._limits.max_concurrent and self.pause_left_s <= 0
 
     def missing(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
         """Return the files of each slot that are not stored yet."""
-        if self._waiting is None:
-            return {}
-        chains, missing = self._waiting.part.state.chains, self._waiting.missing
-        found = {slot: tuple(file.path for file in chain if file.path in missing) for slot, chain in chains.items()}
-        return {slot: files for slot, files in found.items() if files}
+        found: dict[tuple[int, int], dict[str, None]] = {}
+        for waiting in self._waiting:
+            for slot, chain in waiting.part.state.chains.items():
+                names = (file.path for file in chain if file.path in waiting.missing)
+                found.setdefault(slot, {}).update(dict.fromkeys(names))
+        return {slot: tuple(files) for slot, files in found.items() if files}
 
-    def begin(self, waiting: WaitingPart, is_last: bool) -> WaitingPart | None:
-        """Wait for the files of a part, which replaces another waiting part; return it if they are all stored.
+    def begin(self, waiting: WaitingPart, has_waited: bool, is_last: bool) -> WaitingPart | None:
+        """Wait for the files of a part; return it if they are all stored.
+
+        Args:
+            waiting: The part.
+            has_waited: Whether its batch has waited for the uploads, so that a missing file could not be stored.
+            is_last: Whether it belongs to the last checkpoint of the job.
 
         Raises:
-            CheckpointFailedError: files of the last checkpoint of the job could not be stored.
+            CheckpointFailedError: no more checkpoints may fail, or files of the last one could not be stored.
         """
         waiting.begun_s = time.monotonic()
-        self._waiting, self.needs_another = waiting, False
-        done = self._check(self._last)
+        self._waiting.append(waiting)
+        self.needs_another = False
+        if has_waited and waiting.missing:
+            failed = waiting.missing & self._failures.keys()
+            unknown = f"{len(waiting.missing)} files could not be stored"
+            self._decline(waiting, self._failures[min(failed)] if failed else unknown)
+        done = self._proceed()
         if done is None and is_last:
             raise CheckpointFailedError("files of the last checkpoint could not be stored", 1, 0)
         return done
 
     def take(self, reports: Sequence[Stored]) -> WaitingPart | None:
-        """Process the uploads reported with a batch; return the waiting part if its files are complete.
+        """Process the uploads reported with a batch; return the newest part whose files are complete.
 
         Raises:
             CheckpointFailedError: an upload failed or timed out, and no more checkpoints may fail.
         """
-        self._last = reports
-        return self._check(reports)
+        self._failures = {path: reason for report in reports for path, reason in report.failures}
+        self._unclaimed = set(self._failures)
+        for waiting in self._waiting:
+            waiting.missing.difference_update(*(report.paths for report in reports))
+        return self._proceed()
 
-    def _check(self, reports: Sequence[Stored]) -> WaitingPart | None:
-        waiting = self._waiting
-        if waiting is None:
-            return None
-        for report in reports:
-            waiting.missing -= report.paths
-        failure = next((report.failure for report in reports if report.failure), "")
-        if not waiting.missing:
-            self._waiting = None
-            return waiting
-        if failure or time.monotonic() - waiting.begun_s > self._limits.timeout_s:
-            self._decline(
-                failure or f"{len(waiting.missing)} files were not uploaded within {self._limits.timeout_s:g} s"
-            )
-        return None
+    def _proceed(self) -> WaitingPart | None:
+        """Return the newest complete part, which subsumes the older ones; fail parts whose files can't be stored."""
+        done = next((waiting for waiting in reversed(self._waiting) if not waiting.missing), None)
+        if done is not None:
+            count = self._waiting.index(done) + 1
+            self._has_abandoned |= any(waiting.missing for waiting in self._waiting[:count])
+            del self._waiting[:count]
+            self._failed = 0
+        for waiting in list(self._waiting):
+            failed = waiting.missing & self._unclaimed
+            self._unclaimed -= failed
+            if failed:
+                self._decline(waiting, self._failures[min(failed)])
+            elif time.monotonic() - waiting.begun_s > self._limits.timeout_s:
+                late = f"{len(waiting.missing)} files were not uploaded within {self._limits.timeout_s:g} s"
+                self._decline(waiting, late)
+        return done
 
-    def _decline(self, reason: str) -> None:
+    def _decline(self, waiting: WaitingPart, reason: str) -> None:
         """Abandon a checkpoint; its committables are committed with the next one."""
-        self._waiting, self.needs_another = None, True
+        self.needs_another |= waiting is self._waiting[-1]
+        self._waiting.remove(waiting)
+        self._has_abandoned = True
         self._failed += 1
         logger.warning("a checkpoint of job %s failed: %s", self._job_id, reason)
         if self._failed > self._limits.tolerable_failures:
@@ -162,3 +194,8 @@ class PartUploads:
     def decided(self) -> None:
         """Note that a checkpoint was decided."""
         self._failed, self._decided_s = 0, time.monotonic()
+
+    def take_abandoned(self) -> bool:
+        """Return whether checkpoints were abandoned since the last call, files of which may be stored nevertheless."""
+        found, self._has_abandoned = self._has_abandoned, False
+        return found

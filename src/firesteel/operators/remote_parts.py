@@ -32,6 +32,7 @@ from firesteel.operators.remote_part import NUMBER_GAP, Progress, RemotePart
 MIN_PART_SIZE = "s3.upload.min.part.size"
 MAX_CONCURRENT = "s3.upload.max.concurrent.uploads"
 NUM_RETAINED = "execution.checkpointing.num-retained"
+MAX_CHECKPOINTS = "execution.checkpointing.max-concurrent-checkpoints"
 _CONCURRENT = 4
 
 
@@ -64,7 +65,9 @@ class RemoteParts:
         self._discarded: list[str] = []
         self._removable: list[str] = []
         self._forgotten: list[str] = []
-        self._retained = int(configuration.get(NUM_RETAINED, "1"))
+        # Between two retained checkpoints there may be some that were pending at once and subsumed.
+        apart = int(configuration.get(MAX_CHECKPOINTS, "1"))
+        self._retained = (int(configuration.get(NUM_RETAINED, "1")) - 1) * apart + 1
         # Uploads of earlier writers only: later uploads may belong to a writer that is still needed.
         began_before = self.uploads.below(writer.base) if self.has_uploads and writer.began > (1, 0, 1) else []
         self._earlier = tuple((path, upload) for path, upload in began_before if f"-{writer.uid}-" in path)

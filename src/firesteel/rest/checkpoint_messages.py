@@ -196,7 +196,7 @@ def checkpoint_config(job: ArchivedExecutionGraph) -> Body:
         "interval": millis("interval", _NO_INTERVAL),
         "timeout": millis("timeout", 600_000),
         "min_pause": millis("min-pause", 0),
-        "max_concurrent": 1,
+        "max_concurrent": int(options.get(f"{_PREFIX}max-concurrent-checkpoints", "1")),
         "externalization": {
             "enabled": retention != "NO_EXTERNALIZED_CHECKPOINTS",
             "delete_on_cancellation": retention != "RETAIN_ON_CANCELLATION",

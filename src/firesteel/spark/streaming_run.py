@@ -120,11 +120,12 @@ class StreamingRun(Run):
         is_due = self._schedule.is_due(self._begun_s, self._enumerator.expected_s)
         is_free = self._checkpoints.uploads.may_begin
         is_last = bool(asked) or self._enumerator.has_ended
-        is_checkpoint = is_last or (is_free and (is_due or self._job.wants_part_of(self._member)))
+        is_checkpoint = is_last or (is_free and (is_due or self._is_wanted))
         plan = replace(
             plan,
             is_checkpoint=is_checkpoint,
-            to_store=self._checkpoints.to_store(is_checkpoint),
+            to_store=self._checkpoints.to_store(),
+            unstored=self._checkpoints.unstored() if is_checkpoint else {},
             waits_for_store=is_last,
             in_full=any(request.full for request in asked),
             is_savepoint=any(request.is_savepoint for request in asked),
@@ -205,7 +206,7 @@ class StreamingRun(Run):
         plan = self._enumerator.plan(now)
         due = self._checkpoints.next_time
         checkpoint_in_s = self._checkpoint_in_s()
-        is_wanted = checkpoint_in_s <= 0 or self._job.wants_part_of(self._member)
+        is_wanted = checkpoint_in_s <= 0 or self._is_wanted
         self._is_idle = not (plan.ranges or plan.ended or is_wanted or (due is not None and due <= now))
         if not self._is_idle or self._checkpoints.uploads.is_busy:
             return plan, 0.0
@@ -213,6 +214,11 @@ class StreamingRun(Run):
         if due is not None:
             wait_s = min(wait_s, (due - now) / 1000)
         return None, max(wait_s, 0.001)
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether a request or another region waits for a part, and none is being uploaded."""
+        return not self._checkpoints.uploads.is_busy and self._job.wants_part_of(self._member)
 
     def _checkpoint_in_s(self) -> float:
         """Return the time in seconds until the next checkpoint is due, infinite if nothing was processed."""

@@ -84,8 +84,10 @@ class BatchPlan:
         is_checkpoint: Whether a checkpoint follows the batch, so that sinks prepare their commits.
         in_full: Whether all keyed state is written after the batch, and not only its changes.
         is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish their files.
-        to_store: (stage, slot) -> files of earlier batches to upload to the remote store for a checkpoint.
-        waits_for_store: Whether the batch waits for these uploads.
+        to_store: (stage, slot) -> files of earlier batches to upload to the remote store for pending checkpoints.
+        unstored: (stage, slot) -> files of the version before the batch that are not in the remote store; a checkpoint
+            after the batch needs those that it does not merge.
+        waits_for_store: Whether the batch waits for the uploads for this checkpoint.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
@@ -94,6 +96,7 @@ class BatchPlan:
     in_full: bool = False
     is_savepoint: bool = False
     to_store: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
+    unstored: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
     waits_for_store: bool = False
 
 
@@ -395,8 +398,8 @@ class SlotTasks:
     def _store_for_checkpoint(self, stage: int, chain: Chain, parent: Chain, batch: BatchPlan) -> Stored:
         if self._store is None:
             return NOTHING_STORED
-        wanted = batch.to_store.get((stage, self._slot), ())
-        return self._store.send(stage, chain, parent, wanted, batch.is_checkpoint, batch.waits_for_store)
+        wanted, unstored = (files.get((stage, self._slot), ()) for files in (batch.to_store, batch.unstored))
+        return self._store.send(stage, chain, parent, wanted, unstored, batch.is_checkpoint, batch.waits_for_store)
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """Return the reports of a stage's subtasks."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +26,10 @@ _AT_ONCE = 8
 
 
 class Stored(NamedTuple):
-    """The files that are in the store, and the reason why another upload failed; empty if none failed."""
+    """The files that are in the store, and those whose upload failed, each with the reason."""
 
     paths: frozenset[str] = frozenset()
-    failure: str = ""
+    failures: tuple[tuple[str, str], ...] = ()
 
 
 NOTHING_STORED = Stored()
@@ -58,27 +58,27 @@ class StateUploads:
     def _send(self, path: str) -> None:
         self._store.remote.upload(self._directory / path, f"{self._store}/{path}")
 
-    def sent_of(self, paths: Iterable[str], waits: bool) -> Stored:
+    def sent_of(self, paths: Iterable[str], waits_for: Collection[str] = ()) -> Stored:
         """Return which of some files this process has uploaded by now.
 
         A failed upload is retried the next time the file is requested.
 
         Args:
             paths: The files.
-            waits: Whether to wait for uploads in progress.
+            waits_for: Those for whose upload to wait.
         """
-        sent, failure = set(), ""
+        sent, failures = set(), []
         for path in paths:
             upload = self._uploads.get(path)
-            if upload is not None and (waits or upload.done()):
+            if upload is not None and (path in waits_for or upload.done()):
                 try:
                     upload.result()
                 except Exception as error:
                     del self._uploads[path]
-                    failure = str(error)
+                    failures.append((path, str(error)))
                 else:
                     sent.add(path)
-        return Stored(frozenset(sent), failure)
+        return Stored(frozenset(sent), tuple(failures))
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget uploaded files; uploads in progress continue."""

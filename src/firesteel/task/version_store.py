@@ -191,7 +191,14 @@ class VersionStore:
         return (*kept, VersionFile(str(path.relative_to(self._directory)), size, sizes))
 
     def send(
-        self, stage: int, chain: Chain, parent: Chain, wanted: Sequence[str], is_checkpoint: bool, waits: bool
+        self,
+        stage: int,
+        chain: Chain,
+        parent: Chain,
+        wanted: Sequence[str],
+        unstored: Sequence[str],
+        is_checkpoint: bool,
+        waits: bool,
     ) -> Stored:
         """Upload files that checkpoints need to the remote store; return those that are stored by now.
 
@@ -199,18 +206,20 @@ class VersionStore:
             stage: The stage.
             chain: The version after the batch.
             parent: The version before the batch.
-            wanted: Files of earlier batches that a checkpoint needs.
+            wanted: Files of earlier batches that pending checkpoints need.
+            unstored: Files of the version before the batch that are not stored yet.
             is_checkpoint: Whether a checkpoint follows the batch; it needs the new file but no merged files.
-            waits: Whether to wait until all uploads are complete.
+            waits: Whether to wait until the uploads for this checkpoint are complete.
         """
         if self._uploads is None:
             return NOTHING_STORED
         present, before = {file.path for file in chain}, {file.path for file in parent}
-        needed = present & {*wanted, *(present - before)} if is_checkpoint else set(wanted)
+        new = present & {*unstored, *(present - before)} if is_checkpoint else set()
+        needed = new.union(wanted)
         self._uploads.send(sorted(needed))
         self._uploads.forget(self._sent.get(stage, set()) - present - needed)
         self._sent[stage] = needed | (self._sent.get(stage, set()) & present)
-        stored = self._uploads.sent_of(needed, waits)
+        stored = self._uploads.sent_of(needed, new if waits else ())
         self._remove_superseded(stage, present, before | needed, is_checkpoint)
         return stored
 

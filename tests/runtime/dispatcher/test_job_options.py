@@ -17,6 +17,7 @@ from tests.runtime.simulated import Cluster
         ("execution.buffer-timeout.interval", "soon"),
         ("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELATION"),
         ("execution.checkpointing.interval", "10 sek"),
+        ("execution.checkpointing.max-concurrent-checkpoints", "0"),
         ("execution.checkpointing.num-retained", "three"),
         ("execution.checkpointing.num-retained", "0"),
         ("execution.sorted-inputs.memory", "a lot"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.remote_path import AnyPath, RemotePath
-from firesteel.coordinator.checkpoint_parts import Member
+from firesteel.coordinator.checkpoint_parts import Member, Request
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -315,20 +315,29 @@ class Leader:
         cluster.deployments.append(self.deployment)
         spark = SimulatedSpark(cluster, self.deployment, plan, cluster.directory)
         while not enumerator.has_ended:
-            nothing_came = cluster.chance.random() < 0.15
+            nothing_came = cluster.chance.random() < cluster.idle
             planned = enumerator.plan_nothing() if nothing_came else enumerator.plan(0)
             is_last = enumerator.has_ended
-            is_checkpoint = is_last or (cluster.chance.random() < 0.6 and checkpoints.uploads.may_begin)
+            if cluster.manual and cluster.chance.random() < cluster.manual:
+                job.ask(Request(lambda _: None))
+            asked = job.asked_of(member)
+            waits = is_last or bool(asked)
+            is_checkpoint = waits or (cluster.chance.random() < 0.6 and checkpoints.uploads.may_begin)
             at = checkpoints.next_batch()
             cluster.log(f"leader {self.number} begins {at}")
-            to_store = checkpoints.to_store(is_checkpoint)
-            planned = replace(planned, is_checkpoint=is_checkpoint, to_store=to_store, waits_for_store=is_last)
+            planned = replace(
+                planned,
+                is_checkpoint=is_checkpoint,
+                to_store=checkpoints.to_store(),
+                unstored=checkpoints.unstored() if is_checkpoint else {},
+                waits_for_store=waits,
+            )
             reports = spark.run_batch(at, planned, checkpoints.parents, lambda: False)
             checkpoints.batch_ended(at.batch_id, reports)
             enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
             self.process.step()
             if is_checkpoint:
-                checkpoints.prepare(enumerator, 0.0)
+                checkpoints.prepare(enumerator, 0.0, asked)
             if member.part is not None:
                 checkpoints.settle()
                 cluster.log(f"leader {self.number} has completed a checkpoint after {at}")
@@ -360,6 +369,8 @@ class Cluster:
         store: The directory of the job's checkpoints: the same, or one in an object store.
         hosts: The number of hosts; each has a disk of its own if checkpoints are in an object store.
         is_finished: Whether the result of the job is in the store of job results.
+        idle: The share of batches for which there is no input.
+        manual: The share of batches during which somebody asks for a checkpoint.
     """
 
     scheduler: Scheduler
@@ -370,6 +381,8 @@ class Cluster:
     store: AnyPath
     hosts: int = 1
     is_finished: bool = False
+    idle: float = 0.15
+    manual: float = 0.0
     leaders: list[Leader] = field(default_factory=list)
     deployments: list[Deployment] = field(default_factory=list)
     story: list[str] = field(default_factory=list)

@@ -112,9 +112,9 @@ def _decides_anywhere(self: JobCheckpoints, metadata: CheckpointMetadata, owner:
 _prepare = Checkpoints.prepare
 
 
-def _commits_first(self: Checkpoints, enumerator: Any, begun_s: float) -> Any:
+def _commits_first(self: Checkpoints, *rest: Any) -> Any:
     self._commit(self._pending)
-    return _prepare(self, enumerator, begun_s)
+    return _prepare(self, *rest)
 
 
 def _release_at_once(self: version_files.VersionFiles, paths: Iterable[str]) -> None:
@@ -134,9 +134,39 @@ def _forgets_where_it_was(self: IdleSlots, stage: int, slot: int, try_number: in
 _begin = PartUploads.begin
 
 
-def _does_not_wait(self: PartUploads, waiting: WaitingPart, is_last: bool) -> WaitingPart | None:
+def _does_not_wait(self: PartUploads, waiting: WaitingPart, *rest: bool) -> WaitingPart | None:
     """A checkpoint is decided although files of it are still being uploaded."""
-    return _begin(self, replace(waiting, missing=set()), is_last)
+    return _begin(self, replace(waiting, missing=set()), *rest)
+
+
+def _overtakes(self: PartUploads) -> WaitingPart | None:
+    """A checkpoint is decided whenever its files are stored, even if a newer one was decided before."""
+    for waiting in [waiting for waiting in reversed(self._waiting) if not waiting.missing]:
+        self._waiting.remove(waiting)
+        return waiting
+    return _proceed(self)
+
+
+_proceed = PartUploads._proceed
+
+
+def _commits_all(self: Checkpoints) -> None:
+    """The first checkpoint to complete commits what belongs to later ones, too."""
+    part = self._member.part
+    if part is not None:
+        self._member.part = replace(part, committables=self._committed + len(self._pending))
+    _settle(self)
+
+
+_settle = Checkpoints.settle
+
+
+def _forgets_pending(self: Checkpoints, batch_id: int) -> None:
+    """A decision releases the files of all checkpoints but the retained ones, even of those that are pending."""
+    _drop_subsumed(self, max(self._kept, default=batch_id))
+
+
+_drop_subsumed = Checkpoints._drop_subsumed
 
 
 _released = version_files.VersionFiles._release
@@ -178,6 +208,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("files that a checkpoint needs are kept", version_files.VersionFiles, "_release", _release_at_once),
     Mutation("a checkpoint waits for its uploads", PartUploads, "begin", _does_not_wait),
     Mutation("objects that a checkpoint needs are kept", version_files.VersionFiles, "_release", _removes_from_store),
+    Mutation("files of pending checkpoints are kept", Checkpoints, "_drop_subsumed", _forgets_pending),
+    Mutation("a checkpoint commits nothing of later ones", Checkpoints, "settle", _commits_all),
+    Mutation("a checkpoint subsumes older pending ones", PartUploads, "_proceed", _overtakes),
     Mutation("no leader decides after the end of a job", JobCheckpoints, "_write", _decides_after_the_end),
     Mutation("no run continues from a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
     Mutation("a skipped slot keeps its position", IdleSlots, "report", _forgets_where_it_was),

@@ -18,11 +18,12 @@ _SCHEME = "simulated://"
 
 @dataclass(frozen=True)
 class StoreFaults:
-    """How likely is what, per request."""
+    """How likely is what, per request; `slow_upload` is the share of uploads that take as long as several batches."""
 
     refuse: float = 0.0
     lose_answer: float = 0.0
     delay: float = 0.0
+    slow_upload: float = 0.0
 
 
 class ObjectStore:
@@ -91,6 +92,9 @@ class ObjectStore:
 
     def put_file(self, source: str, path: str) -> None:
         data = Path(source).read_bytes()
+        process = self._scheduler.current
+        if process is not None and self.faults.slow_upload and self._chance.random() < self.faults.slow_upload:
+            self._scheduler.pause(process, self._chance.choice([200, 600, 1500]))
         self._request(lambda: self._put(path, data))
 
     def get_file(self, path: str, target: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from unittest import mock
 
 from firesteel.common.remote_path import AnyPath
-from firesteel.coordinator.part_uploads import TIMEOUT, TOLERABLE_FAILURES
+from firesteel.coordinator.part_uploads import MAX_CONCURRENT, TIMEOUT, TOLERABLE_FAILURES
 from firesteel.coordinator.stored_checkpoints import NUM_RETAINED
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.operators.committables import SinkCommittables
@@ -114,12 +114,20 @@ class _Run:
         """Keep checkpoints in an object store, and give hosts disks of their own."""
         cluster = self._cluster
         faults = StoreFaults(chance.choice([0.0, 0.05]), chance.choice([0.0, 0.05]), chance.choice([0.0, 0.05]))
+        # Further choices have a generator of their own, which leaves other seeds as they were.
+        further = random.Random(self._seed + 7)
+        concurrent = further.choice([1, 2, 4])
+        if concurrent > 1:  # Uploads take as long as several batches, of which there are more.
+            faults = replace(faults, slow_upload=further.choice([0.2, 0.5]))
+            self._cluster.idle = 0.6
+            self._cluster.manual = further.choice([0.0, 0.1])
         self._objects = ObjectStore(self._scheduler, chance, faults)
         cluster.store = self._objects.path(JOB_ID)
         cluster.hosts = chance.choice([1, 2])
         cluster.faults = replace(cluster.faults, lose_host=chance.choice([0.0, 0.001]))
         self._retained = chance.choice([1, 3])
         options = {
+            MAX_CONCURRENT: str(concurrent),
             NUM_RETAINED: str(self._retained),
             TOLERABLE_FAILURES: str(chance.choice([0, 5])),
             TIMEOUT: f"{chance.choice([100, 5000])} s",

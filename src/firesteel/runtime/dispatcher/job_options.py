@@ -69,6 +69,7 @@ _CHECKS: Mapping[str, Check] = {
         "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"
     ),
     "execution.checkpointing.interval": _duration,
+    "execution.checkpointing.max-concurrent-checkpoints": _at_least(1),
     "execution.checkpointing.min-pause": _duration,
     "execution.checkpointing.num-retained": _at_least(1),
     "execution.checkpointing.timeout": _duration,
