@@ -15,21 +15,18 @@ def check_always(cluster: Cluster) -> None:
 
 def _slots_have_one_job(cluster: Cluster) -> None:
     for host in cluster.task_executors:
-        if not host.is_up:
+        if not host.is_up or not host.runner.live:
             continue
-        owners = {status.allocation_id: status.job_id for status in host.task_executor._table.report().slots}
+        owners = {slot.allocation_id: slot.job_id for slot in host.task_executor._table._slots.values()}
+        users: dict[str, str] = {}
         for task in host.runner.live.values():
-            owner = owners.get(task.tdd.allocation_id, task.tdd.job_id)
-            if owner != task.tdd.job_id:
-                cluster.violated(
-                    f"a slot of {host.name} is given to {owner} while a task of {task.tdd.job_id} runs in it"
-                )
-        for index, slot in host.task_executor._table._slots.items():
-            jobs = {
-                task.tdd.job_id for task in host.runner.live.values() if task.tdd.allocation_id == slot.allocation_id
-            }
-            if len(jobs) > 1:
-                cluster.violated(f"slot {index} of {host.name} belongs to {sorted(jobs)}")
+            allocation, job = task.tdd.allocation_id, task.tdd.job_id
+            owner = owners.get(allocation, job)
+            if owner != job:
+                cluster.violated(f"a slot of {host.name} is given to {owner} while a task of {job} runs in it")
+            user = users.setdefault(allocation, job)
+            if user != job and allocation in owners:
+                cluster.violated(f"slot {allocation} of {host.name} belongs to {sorted((user, job))}")
     _job_masters_agree(cluster)
 
 
