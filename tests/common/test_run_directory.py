@@ -7,6 +7,7 @@ import pytest
 
 from firesteel.common import run_directory as module
 from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError, read_token, run_directory, write_token
+from firesteel.common.temporary_directories import private_directory
 
 
 @pytest.fixture
@@ -60,3 +61,15 @@ def test_only_this_user_can_read_a_token(temporary: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
         assert read_token(8081) == token
     assert read_token(8082) is None
+
+
+def test_a_private_directory_is_in_the_run_directory_or_where_the_option_says(temporary: Path) -> None:
+    assert private_directory("jobs", {}) == run_directory() / "jobs"
+    (temporary / "disk").mkdir(0o777)
+    configuration = {"io.tmp.dirs": f"{temporary / 'disk'},/other"}
+    found = private_directory("jobs", configuration)
+    assert found == temporary / "disk" / f"firesteel-jobs-{os.getuid()}"
+    assert found.stat().st_mode & 0o777 == 0o700
+    found.chmod(0o777)
+    with pytest.raises(UnsafeDirectoryError, match=r"its mode is 777; .* name another one in the option io\.tmp\.dirs"):
+        private_directory("jobs", configuration)

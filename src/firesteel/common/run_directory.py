@@ -16,12 +16,12 @@ RUN_DIRECTORY = "FIRESTEEL_RUN_DIR"
 
 
 class UnsafeDirectoryError(FiresteelError):
-    """Other users could have written to the run directory; the arguments are its path and the reason."""
+    """Other users could have written to a directory; the arguments are its path, the reason and what names another."""
 
     def __str__(self) -> str:
         return (
             f"directory {self.args[0]} cannot be trusted: {self.args[1]}; expected a directory owned by this user that "
-            f"nobody else can write to: remove it, or name another one in {RUN_DIRECTORY}"
+            f"nobody else can write to: remove it, or name another one in {self.args[2]}"
         )
 
 
@@ -37,7 +37,7 @@ def run_directory() -> Path:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     reason = reason_for_distrust(directory)
     if reason is not None:
-        raise UnsafeDirectoryError(directory, reason)
+        raise UnsafeDirectoryError(directory, reason, RUN_DIRECTORY)
     return directory
 
 

@@ -15,6 +15,7 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
+from firesteel.common.temporary_directories import temporary_directory
 from firesteel.operators.functions import pairs
 from firesteel.operators.operator import MAX_WATERMARK, TaskInfo, Timestamps
 from firesteel.operators.spill import (
@@ -22,7 +23,6 @@ from firesteel.operators.spill import (
     SizeEstimate,
     SpilledList,
     SpillFile,
-    directory_of,
     memory_of,
 )
 
@@ -83,7 +83,7 @@ class SortedInput:
 
     def __init__(self, task: TaskInfo) -> None:
         self._memory = memory_of(task)
-        self._directory = directory_of(task)
+        self._directory = temporary_directory(task.configuration)
         self._groups: defaultdict[Any, list[_Element]] = defaultdict(list)
         self._estimate = SizeEstimate()
         self._levels: list[_Runs | None] = []

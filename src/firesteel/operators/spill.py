@@ -19,7 +19,6 @@ from firesteel.operators.buffers import pickled
 from firesteel.operators.operator import TaskInfo, Timestamps
 
 MEMORY = "execution.sorted-inputs.memory"
-DIRECTORIES = "io.tmp.dirs"
 
 CHUNK_ELEMENTS = 1024
 """Maximum number of elements that are written and read at once."""
@@ -40,12 +39,6 @@ def memory_of(task: TaskInfo) -> int:
         return parse_bytes(task.configuration.get(MEMORY, "128 mb"))
     except ValueError as error:
         raise ValueError(f"option {MEMORY!r}: {error}") from None
-
-
-def directory_of(task: TaskInfo) -> str | None:
-    """Return the directory for spilled files, the first of `io.tmp.dirs`, or None for the system's default."""
-    configured = task.configuration.get(DIRECTORIES, "").replace(os.pathsep, ",").split(",")[0]
-    return configured or None
 
 
 class SpillFile:

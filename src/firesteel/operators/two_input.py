@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from firesteel.common.temporary_directories import temporary_directory
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
@@ -15,7 +16,7 @@ from firesteel.operators.functions import Collector, pairs
 from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
-from firesteel.operators.spill import SpilledList, directory_of, memory_of
+from firesteel.operators.spill import SpilledList, memory_of
 from firesteel.operators.state_backend import Delta
 
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
@@ -160,7 +161,7 @@ class BroadcastRunner(CoProcessRunner):
         calls = (self._broadcast.process_element, self._broadcast.process_broadcast_element)
         super().__init__(name, task, output, function, calls)
         self._waits = task.is_batch
-        self._kept = SpilledList(memory_of(task), directory_of(task))
+        self._kept = SpilledList(memory_of(task), temporary_directory(task.configuration))
         self._kept_watermark: int | None = None
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:

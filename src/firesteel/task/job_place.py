@@ -12,12 +12,11 @@ from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.file_systems import Files
 from firesteel.common.locked_directories import remove_if_unlocked
 from firesteel.common.remote_path import AnyPath, RemotePath
-from firesteel.common.run_directory import run_directory
+from firesteel.common.temporary_directories import private_directory
 
 __all__ = ["CHECKPOINT_DIRECTORY", "HeldDirectories", "JobPlace", "job_place", "remote_store"]
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
-_DIRECTORIES = "io.tmp.dirs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def job_place(configuration: Mapping[str, str], job_id: str) -> JobPlace:
     files = Files(configuration)
     store = files.path(files.resolve(configuration[CHECKPOINT_DIRECTORY])) / job_id
     if isinstance(store, RemotePath):
-        return JobPlace(_local_jobs(configuration) / job_id, store)
+        return JobPlace(private_directory("jobs", configuration) / job_id, store)
     return JobPlace(store, store)
 
 
@@ -84,11 +83,3 @@ class HeldDirectories:
         lock = self._locks.pop(work, None)
         if lock is not None:
             os.close(lock)
-
-
-def _local_jobs(configuration: Mapping[str, str]) -> Path:
-    """Return the parent of all job directories on this host, on the first of `io.tmp.dirs`."""
-    configured = configuration.get(_DIRECTORIES, "").replace(os.pathsep, ",").split(",")[0]
-    directory = Path(configured) / f"firesteel-jobs-{os.getuid()}" if configured else run_directory() / "jobs"
-    make_directory(directory, mode=PRIVATE_DIRECTORY)
-    return directory

@@ -6,7 +6,6 @@ Spark writes the columns that a query reads to Parquet files before the job star
 from __future__ import annotations
 
 import logging
-import os
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,10 +15,9 @@ from firesteel.client.spark_tables import SparkTableError, SparkTables, partitio
 from firesteel.columns import types as t
 from firesteel.columns.batch import Kind
 from firesteel.columns.type_text import type_text
-from firesteel.common.durability import PRIVATE_DIRECTORY
 from firesteel.common.file_systems import Files, join
 from firesteel.common.remote_path import remove_tree
-from firesteel.common.run_directory import run_directory
+from firesteel.common.temporary_directories import private_directory
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.file_source import FileSource, FileSourceSettings
 from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
@@ -33,7 +31,6 @@ from firesteel.table.spark_types import sql_type
 
 logger = logging.getLogger(__name__)
 
-_TEMPORARY = "io.tmp.dirs"
 _PREFIX = "spark."
 
 
@@ -182,15 +179,12 @@ def _nothing() -> None:
 
 
 def _staging_root(options: Options, configuration: Mapping[str, str]) -> str:
-    """Return the directory of staged files: `staging.path`, else a private one below the first of `io.tmp.dirs`."""
+    """Return the directory of staged files: `staging.path`, else a private one on the local disk."""
     path = options.values.get("staging.path")
     if path is not None:
         path = Files(configuration).resolve(path)
         return path if "://" in path else str(Path(path).absolute())
-    configured = configuration.get(_TEMPORARY, "").replace(os.pathsep, ",").split(",")[0]
-    directory = Path(configured).absolute() / f"firesteel-spark-{os.getuid()}" if configured else run_directory()
-    directory.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
-    return str(directory if configured else directory / "spark")
+    return str(private_directory("spark", configuration))
 
 
 def _bare(kind: t.DataType) -> t.DataType:
