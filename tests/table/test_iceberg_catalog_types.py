@@ -90,7 +90,7 @@ def test_a_refused_token_is_named(t_env, rest):
 
 @pytest.mark.spark
 def test_a_job_writes_a_table_of_a_rest_catalog(rest):
-    t_env = environment()
+    t_env = environment("batch")
     options = ", ".join(f"'{key}' = '{text}'" for key, text in rest.items())
     t_env.execute_sql(f"CREATE CATALOG lake WITH ('type' = 'iceberg', {options})")
     t_env.execute_sql("CREATE TABLE lake.`default`.t (id INT, name STRING)")

@@ -60,7 +60,7 @@ def test_invalid_options_of_a_catalog_are_named(t_env, options, message):
 )
 def test_columns_that_do_not_fit_are_named(tmp_path, columns, options, message):
     Lake(tmp_path)
-    t_env = environment()
+    t_env = environment("batch")
     t_env.execute_sql(f"CREATE TABLE t ({columns}) WITH ({with_text(tmp_path, **options)})")
     with pytest.raises(ValidationException, match=message):
         t_env.execute_sql("INSERT INTO t SELECT * FROM t" if columns != "v STRING" else "INSERT INTO t VALUES ('a')")
@@ -95,7 +95,7 @@ def test_a_missing_package_is_named(monkeypatch, t_env):
 
 @pytest.mark.spark
 def test_all_types_are_written_and_read(tmp_path):
-    t_env = environment()
+    t_env = environment("batch")
     columns = ", ".join(f"`{name}` {kind}" for name, kind in TYPES.items())
     t_env.execute_sql(f"CREATE TABLE t ({columns}) PARTITIONED BY (s, da) WITH ({with_text(tmp_path)})")
     t_env.execute_sql(f"INSERT INTO t VALUES ({VALUES})").wait()
@@ -117,7 +117,7 @@ def test_all_types_are_written_and_read(tmp_path):
 
 @pytest.mark.spark
 def test_rows_are_appended_and_partitions_overwritten(tmp_path):
-    t_env = environment(parallelism=2)
+    t_env = environment("batch", parallelism=2)
     t_env.execute_sql(f"CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p) WITH ({with_text(tmp_path)})")
     t_env.execute_sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')").wait()
     t_env.execute_sql("INSERT INTO t VALUES (3, 'b')").wait()
