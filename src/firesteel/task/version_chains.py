@@ -18,8 +18,8 @@ MAX_FILES = 200
 FAN_IN = 8
 """Number of deltas of similar size that are merged into one, so that chain length is logarithmic in the size."""
 
-_MERGED_BYTES = 64 << 20
-"""Maximum total size of deltas that are merged, as they pass through memory."""
+_MERGED_BYTES = 8 << 20
+"""Maximum total size of deltas that are merged, as they pass through memory; small entries take 20 times as much."""
 
 
 def is_full_due(parent: Chain) -> bool:
