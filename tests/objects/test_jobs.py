@@ -85,24 +85,29 @@ def check_counts(bucket: Bucket, expected: Counter[str]) -> None:
     }
 
 
-def test_a_killed_slot_resumes_from_its_disk_and_a_lost_disk_from_a_checkpoint_on_s3(bucket: Bucket, tmp_path: Path):
-    expected = put_lines(bucket)
+def dying_split(directory: Path, deaths: dict[str, str]):
+    """A function that splits lines and at certain words kills its slot once: `killed`, or `lost` with its disk."""
 
     def split(line):
         time.sleep(0.0005)
         for word in line.split():
-            if word == "last0" and not (tmp_path / "killed").exists():
-                (tmp_path / "killed").touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            if word == "last2" and not (tmp_path / "lost").exists():
-                (tmp_path / "lost").touch()
-                for versions in tmp_path.glob("firesteel-jobs-*/*/versions-*"):
-                    shutil.rmtree(versions)
+            death = deaths.get(word)
+            if death is not None and not (directory / death).exists():
+                (directory / death).touch()
+                if death == "lost":
+                    for versions in directory.glob("firesteel-jobs-*/*/versions-*"):
+                        shutil.rmtree(versions)
                 os.kill(os.getpid(), signal.SIGKILL)
             yield word, 1
 
+    return split
+
+
+def test_a_killed_slot_resumes_from_its_disk_and_a_lost_disk_from_a_checkpoint_on_s3(bucket: Bucket, tmp_path: Path):
+    expected = put_lines(bucket)
+
     env = environment(bucket, **{"io.tmp.dirs": str(tmp_path)})
-    word_count(env, bucket, split)
+    word_count(env, bucket, dying_split(tmp_path, {"last0": "killed", "last2": "lost"}))
     env.execute("word count")
     check_counts(bucket, expected)
     assert (tmp_path / "killed").exists()
@@ -127,19 +132,9 @@ def test_checkpoints_begin_while_earlier_ones_are_uploaded_and_output_is_exactly
                 is_pending.set()
             is_pending.wait()
 
-    def split(line):
-        time.sleep(0.0005)
-        for word in line.split():
-            if word == "last2" and not (tmp_path / "lost").exists():
-                (tmp_path / "lost").touch()
-                for versions in tmp_path.glob("firesteel-jobs-*/*/versions-*"):
-                    shutil.rmtree(versions)
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield word, 1
-
     options = {"io.tmp.dirs": str(tmp_path), "execution.checkpointing.max-concurrent-checkpoints": "3"}
     env = environment(bucket, **options)
-    word_count(env, bucket, split)
+    word_count(env, bucket, dying_split(tmp_path, {"last2": "lost"}))
     with bucket.server.failing(hold_first):
         env.execute("word count")
     check_counts(bucket, expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from firesteel.table.catalog_objects import (
     CatalogBaseTable,
     CatalogDatabase,
@@ -13,6 +15,7 @@ from firesteel.table.catalog_objects import (
     Procedure,
 )
 from firesteel.table.catalog_statistics import CatalogColumnStatistics, CatalogTableStatistics
+from firesteel.table.errors import ValidationException
 
 
 class Catalog:
@@ -314,3 +317,23 @@ class Catalog:
 
     def _unsupported(self, method: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} does not support {method}()")
+
+
+def check_catalog_options(
+    name: str, kind: str, options: Iterable[str], known: tuple[str, ...], prefixes: tuple[str, ...]
+) -> None:
+    """Raise a ValidationException if CREATE CATALOG has an option that its type does not know.
+
+    Args:
+        name: The name of the catalog.
+        kind: The type of the catalog.
+        options: The keys of the options.
+        known: The keys that the type knows.
+        prefixes: Beginnings of other keys that it knows.
+    """
+    unknown = sorted(key for key in options if key not in known and not key.startswith(prefixes))
+    if unknown:
+        raise ValidationException(
+            f"Unable to create catalog '{name}'. A catalog of type '{kind}' does not know {', '.join(unknown)}; its "
+            f"options are {', '.join(known)}, and those that begin with {', '.join(prefixes)}"
+        )

@@ -13,7 +13,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 
-from firesteel.table.catalog_base import Catalog
+from firesteel.table.catalog_base import Catalog, check_catalog_options
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
 from firesteel.table.connectors.base import Column, ResolvedTable
 from firesteel.table.connectors.iceberg_package import CATALOG_OPTIONS, CATALOG_PREFIXES, TABLE_PREFIXES
@@ -61,12 +61,7 @@ class IcebergCatalog(Catalog):
         Raises:
             ValidationException: an option is missing, unknown or does not fit.
         """
-        unknown = sorted(key for key in options if key not in _OPTIONS and not key.startswith(CATALOG_PREFIXES))
-        if unknown:
-            raise ValidationException(
-                f"Unable to create catalog '{name}'. A catalog of type 'iceberg' does not know {', '.join(unknown)}; "
-                f"its options are {', '.join(_OPTIONS)}, and those that begin with {', '.join(CATALOG_PREFIXES)}"
-            )
+        check_catalog_options(name, "iceberg", options, _OPTIONS, CATALOG_PREFIXES)
         try:
             return IcebergCatalog(name, options, options.get("default-database", "default"))
         except ValidationException as error:

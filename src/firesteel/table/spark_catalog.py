@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from firesteel.client.spark_tables import SparkTableError, SparkTables, quoted_name
-from firesteel.table.catalog_base import Catalog
+from firesteel.table.catalog_base import Catalog, check_catalog_options
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
 from firesteel.table.errors import (
     CatalogException,
@@ -59,12 +59,7 @@ class SparkCatalog(Catalog):
         Raises:
             ValidationException: an option is unknown or does not fit.
         """
-        unknown = sorted(key for key in options if key not in _OPTIONS and not key.startswith(_PREFIX))
-        if unknown:
-            raise ValidationException(
-                f"Unable to create catalog '{name}'. A catalog of type 'spark' does not know {', '.join(unknown)}; its "
-                f"options are {', '.join(_OPTIONS)}, and those that begin with {_PREFIX}"
-            )
+        check_catalog_options(name, "spark", options, _OPTIONS, (_PREFIX,))
         try:
             return SparkCatalog(name, options, configuration)
         except ValidationException as error:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from firesteel.columns import types as t
-from firesteel.columns.type_text import type_text
+from firesteel.columns.type_text import quoted, type_text
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
 from firesteel.table.errors import TableException
@@ -56,7 +56,7 @@ def to_spark(rows: Iterable[Row], row_type: t.RowType, spark_session: Any) -> An
         TableException: Spark has no type for a column.
     """
     types = row_type.field_types()
-    columns = ", ".join(f"{_quoted(name)} {_type(kind)}" for name, kind in zip(row_type.names, types, strict=True))
+    columns = ", ".join(f"{quoted(name)} {_type(kind)}" for name, kind in zip(row_type.names, types, strict=True))
     left = materialized(rows)
     arrays = [to_arrow([row[index] for row in left], kind) for index, kind in enumerate(types)]
     return spark_session.createDataFrame(pa.Table.from_arrays(arrays, names=list(row_type.names)), columns)
@@ -71,14 +71,10 @@ def _type(kind: t.DataType) -> str:
     if isinstance(kind, t.MapType):
         return f"MAP<{_type(kind.key_type)}, {_type(kind.value_type)}>"
     if isinstance(kind, t.RowType):
-        return f"STRUCT<{', '.join(f'{_quoted(field.name)}: {_type(field.data_type)}' for field in kind.fields)}>"
+        return f"STRUCT<{', '.join(f'{quoted(field.name)}: {_type(field.data_type)}' for field in kind.fields)}>"
     name = _NAMES.get(type(kind))
     if name is None:
         raise TableException(
             f"to_spark() does not support columns of type {type_text(kind)}; cast them, for example to STRING"
         )
     return name
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from firesteel.columns.batch import Kind
+from firesteel.table.errors import ValidationException
 
 INSERT_ONLY = frozenset({Kind.INSERT})
 UPSERT = frozenset({Kind.INSERT, Kind.UPDATE_AFTER, Kind.DELETE})
@@ -122,3 +123,13 @@ class SinkRequest:
     overwrite: bool = False
     static_partition: Mapping[str, Any] = field(default_factory=dict)
     is_bounded: bool = False
+
+
+def refuse_metadata(table: ResolvedTable, connector: str) -> None:
+    """Raise a ValidationException if a table of a connector without metadata declares a metadata column."""
+    for column in table.columns:
+        if column.kind == "METADATA":
+            raise ValidationException(
+                f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}' of table "
+                f"'{'.'.join(table.path)}'. The connector '{connector}' has no metadata columns."
+            )

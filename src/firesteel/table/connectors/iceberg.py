@@ -11,7 +11,14 @@ from typing import Any
 from firesteel.columns.batch import Kind
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.graph.partitioner import Partitioner
-from firesteel.table.connectors.base import INSERT_ONLY, UPSERT, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.table.connectors.base import (
+    INSERT_ONLY,
+    UPSERT,
+    ResolvedTable,
+    ScanRequest,
+    SinkRequest,
+    refuse_metadata,
+)
 from firesteel.table.connectors.iceberg_package import (
     CATALOG_OPTIONS,
     CATALOG_PREFIXES,
@@ -58,19 +65,11 @@ class _Iceberg:
         self._table = table
         self._options = Options(table.options, "iceberg")
         self._options.check(("catalog-name",), _OPTIONS, CATALOG_PREFIXES + TABLE_PREFIXES)
-        self._check_metadata()
+        refuse_metadata(table, "iceberg")
         self._address = self._address_of_options()
         self._stored = self._address.ensure(table)
         check_columns = iceberg_module("connectors.iceberg_types").check_columns
         check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
-
-    def _check_metadata(self) -> None:
-        for column in self._table.columns:
-            if column.kind == "METADATA":
-                raise ValidationException(
-                    f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}' of table "
-                    f"'{'.'.join(self._table.path)}'. The connector 'iceberg' has no metadata columns."
-                )
 
     def _address_of_options(self) -> Any:
         tables, options = iceberg_module("connectors.iceberg_tables"), self._options

@@ -20,7 +20,7 @@ from firesteel.common.remote_path import remove_tree
 from firesteel.common.temporary_directories import private_directory
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.file_source import FileSource, FileSourceSettings
-from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest, refuse_metadata
 from firesteel.table.connectors.file_tables import ColumnsFileFormat, TableFiles
 from firesteel.table.connectors.formats.base import Columns, make_format
 from firesteel.table.connectors.formats.text_values import reader_of
@@ -67,15 +67,11 @@ class SparkTable:
             raise ValidationException(str(error)) from error
         if found is None:
             raise ValidationException(f"Spark has no table or view {self._name}")
+        refuse_metadata(table, "spark")
         self._check_columns({field.name: field.dataType for field in found.schema.fields})
 
     def _check_columns(self, stored: Mapping[str, Any]) -> None:
         for column in self._table.columns:
-            if column.kind == "METADATA":
-                raise ValidationException(
-                    f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}' of table "
-                    f"'{'.'.join(self._table.path)}'. The connector 'spark' has no metadata columns."
-                )
             if column.kind == "PHYSICAL" and column.name not in stored:
                 raise ValidationException(
                     f"Column '{column.name}' is not in {self._name} of Spark, which has {', '.join(stored)}"
