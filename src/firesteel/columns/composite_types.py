@@ -281,9 +281,17 @@ class UserDefinedType(DataType):
         return None if obj is None else self.deserialize(self.sql_type().from_sql_type(obj))
 
     def serialize(self, obj: Any) -> Any:
-        """Convert a value of the program to one of `sql_type()`."""
+        """Convert a value of the program to one of `sql_type()`.
+
+        Args:
+            obj: A value of the program, never None.
+        """
         raise NotImplementedError("UDT must implement serialize().")
 
     def deserialize(self, datum: Any) -> Any:
-        """Convert a value of `sql_type()` to one of the program."""
+        """Convert a value of `sql_type()` to one of the program.
+
+        Args:
+            datum: A value of `sql_type()`, never None.
+        """
         raise NotImplementedError("UDT must implement deserialize().")

@@ -37,7 +37,11 @@ class DataType:
         return self.with_nullable(False)
 
     def with_nullable(self: T, nullable: bool) -> T:
-        """Return a copy of the type with this nullability."""
+        """Return the type with another nullability.
+
+        Args:
+            nullable: Whether values may be NULL.
+        """
         if self._nullable == nullable:
             return self
         result = copy.copy(self)
@@ -45,13 +49,21 @@ class DataType:
         return result
 
     def bridged_to(self: T, conversion_cls: str) -> T:
-        """Return the type with the Java class that represents its values; equality ignores it."""
+        """Return the type with a Java class for its values; it has no effect, also on equality.
+
+        Args:
+            conversion_cls: Name of a Java class.
+        """
         result = copy.copy(self)
         result._conversion_cls = conversion_cls
         return result
 
     def same_as(self, other: DataType) -> bool:
-        """Return whether both types are equal apart from their own nullability."""
+        """Return whether both types are equal apart from their own nullability.
+
+        Args:
+            other: A type, whose components must have the same nullability.
+        """
         return self.nullable() == other.nullable()
 
     def to_type_info(self) -> TypeInformation[Any]:
@@ -65,11 +77,19 @@ class DataType:
         return False
 
     def to_sql_type(self, obj: Any) -> Any:
-        """Return a Python value as PyFlink's internal form of it: numbers for times, tuples for rows."""
+        """Return PyFlink's internal form of a value: numbers for times, tuples for rows.
+
+        Args:
+            obj: A Python value of the type, or None.
+        """
         return obj
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return the Python value of a value in internal form."""
+        """Return the Python value of PyFlink's internal form.
+
+        Args:
+            obj: A result of `to_sql_type`, or None.
+        """
         return obj
 
     def _identity(self) -> tuple[Any, ...]:

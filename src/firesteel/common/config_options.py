@@ -36,7 +36,11 @@ class ConfigOptions:
 
     @staticmethod
     def key(key: str) -> ConfigOptions.OptionBuilder:
-        """Return a builder of an option with this key."""
+        """Return a builder of an option with this key.
+
+        Args:
+            key: Key of the option, such as `parallelism.default`.
+        """
         return ConfigOptions.OptionBuilder(key)
 
     class OptionBuilder:
@@ -77,7 +81,11 @@ class ConfigOptions:
             self._type = type_
 
         def default_value(self, value: T) -> ConfigOption[T]:
-            """Return the option with a default value."""
+            """Return the option with a default value.
+
+            Args:
+                value: Returned for configurations that do not set the option; not converted to the type.
+            """
             return ConfigOption(self._key, self._type, value)
 
         def no_default_value(self) -> ConfigOption[Any]:

@@ -32,6 +32,9 @@ class Configuration(WithoutJava):
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
         """Return a configuration with the options of a dict.
 
+        Args:
+            map: Values by option key; a value that is not a string is converted by `str`.
+
         Example:
             >>> Configuration.from_dict({"parallelism.default": "4"}).get_integer("parallelism.default", 1)
             4
@@ -52,12 +55,21 @@ class Configuration(WithoutJava):
         return default_value if text is None else text
 
     def set_string(self, key: str, value: str) -> Configuration:
-        """Set the value of `key`."""
+        """Set the value of an option.
+
+        Args:
+            key: Key of the option, such as `parallelism.default`; any key is accepted.
+            value: Replaces the present value; a value that is not a string is converted by `str`.
+        """
         self._values[key] = str(value)
         return self
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
-        """Return the boolean value of `key`, or the default if it is not set.
+        """Return the boolean value of an option.
+
+        Args:
+            key: Key of the option.
+            default_value: Returned if the option is not set.
 
         Raises:
             ValueError: the value is not a boolean.
@@ -70,12 +82,21 @@ class Configuration(WithoutJava):
         return text.strip().lower() in _TRUE
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        """Set the value of `key` to `true` or `false`."""
+        """Set an option to `true` or `false`.
+
+        Args:
+            key: Key of the option.
+            value: Replaces the present value; converted by `bool`.
+        """
         self._values[key] = bool(value)
         return self
 
     def get_integer(self, key: str, default_value: int) -> int:
-        """Return the integer value of `key`, or the default if it is not set.
+        """Return the integer value of an option.
+
+        Args:
+            key: Key of the option.
+            default_value: Returned if the option is not set.
 
         Raises:
             ValueError: the value is not an integer.
@@ -89,12 +110,21 @@ class Configuration(WithoutJava):
             raise ValueError(f"{key}: {text!r} is not an integer") from None
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        """Set the value of `key`."""
+        """Set the value of an option.
+
+        Args:
+            key: Key of the option.
+            value: Replaces the present value; converted by `int`, and not limited to 32 bits.
+        """
         self._values[key] = int(value)
         return self
 
     def get_float(self, key: str, default_value: float) -> float:
-        """Return the float value of `key`, or the default if it is not set.
+        """Return the float value of an option.
+
+        Args:
+            key: Key of the option.
+            default_value: Returned if the option is not set.
 
         Raises:
             ValueError: the value is not a number.
@@ -108,17 +138,35 @@ class Configuration(WithoutJava):
             raise ValueError(f"{key}: {text!r} is not a number") from None
 
     def set_float(self, key: str, value: float) -> Configuration:
-        """Set the value of `key`."""
+        """Set the value of an option.
+
+        Args:
+            key: Key of the option.
+            value: Replaces the present value; converted by `float`.
+        """
         self._values[key] = float(value)
         return self
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
-        """Return the bytes of `key`, or the default if it is not set."""
+        """Return the bytes that an option has as hexadecimal text.
+
+        Args:
+            key: Key of the option.
+            default_value: Returned if the option is not set.
+
+        Raises:
+            ValueError: the value is not hexadecimal text.
+        """
         text = self._text(key)
         return default_value if text is None else bytearray.fromhex(text)
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set the value of `key` to these bytes."""
+        """Set the value of an option, whose text is hexadecimal.
+
+        Args:
+            key: Key of the option.
+            value: Replaces the present value; the bytes are copied.
+        """
         self._values[key] = bytes(value)
         return self
 
@@ -147,11 +195,20 @@ class Configuration(WithoutJava):
         return set(self._values)
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Add all options to a dict; values keep their types."""
+        """Add all options to a dict; values keep their types.
+
+        Args:
+            target_dict: Changed in place: options replace its values of the same keys.
+        """
         target_dict.update(self._values)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
-        """Add all options of `other`, with `prefix` in front of their keys."""
+        """Add all options of another configuration.
+
+        Args:
+            other: Its values replace those of the same keys here.
+            prefix: Put in front of the keys of `other`; None adds nothing.
+        """
         self._values.update({(prefix or "") + key: value for key, value in other._values.items()})
         return self
 
@@ -162,7 +219,11 @@ class Configuration(WithoutJava):
         return copy
 
     def contains_key(self, key: str) -> bool:
-        """Return whether `key` is set."""
+        """Return whether an option is set.
+
+        Args:
+            key: Key of the option; defaults of options do not count.
+        """
         return key in self._values
 
     def to_dict(self) -> dict[str, str]:
@@ -170,7 +231,11 @@ class Configuration(WithoutJava):
         return {key: _as_text(value) for key, value in self._values.items()}
 
     def remove_config(self, key: str) -> bool:
-        """Remove `key` and return whether it was set."""
+        """Remove an option and return whether it was set.
+
+        Args:
+            key: Key of the option.
+        """
         return self._values.pop(key, None) is not None
 
     @staticmethod

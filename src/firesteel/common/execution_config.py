@@ -75,7 +75,14 @@ class ExecutionConfig(WithoutJava):
         return self._millis(_WATERMARK_INTERVAL, 200)
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Set the interval of latency markers in milliseconds; 0 disables them."""
+        """Store the interval of latency markers, which has no effect: sources emit none.
+
+        Args:
+            interval: Milliseconds, 0 or more.
+
+        Raises:
+            ValueError: `interval` is negative.
+        """
         return self._set_millis(_LATENCY_INTERVAL, interval)
 
     def get_latency_tracking_interval(self) -> int:
@@ -105,7 +112,10 @@ class ExecutionConfig(WithoutJava):
         return self._configuration.get_integer(_MAX_PARALLELISM, -1)
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
-        """Set the default maximum parallelism of operators, from 1 to 32768.
+        """Set the default maximum parallelism of operators, which is also their number of key groups.
+
+        Args:
+            max_parallelism: From 1 to 32768; state written with another value cannot be restored.
 
         Raises:
             ValueError: the number is out of range.
@@ -203,7 +213,12 @@ class ExecutionConfig(WithoutJava):
         return {key.strip(): value.strip() for key, _, value in pairs}
 
     def set_global_job_parameters(self, global_job_parameters_dict: dict[str, Any]) -> ExecutionConfig:
-        """Set the parameters that every operator can read."""
+        """Set parameters that belong to the job.
+
+        Args:
+            global_job_parameters_dict: Replaces all former parameters; keys and values are converted by `str`. Unlike
+                in Flink, `get_job_parameter` of functions does not return them, but options of the job.
+        """
         texts = {str(key): str(value) for key, value in global_job_parameters_dict.items()}
         self._configuration.set_string(_JOB_PARAMETERS, json.dumps(texts))
         return self
@@ -217,7 +232,11 @@ class ExecutionConfig(WithoutJava):
         return self._configuration.get_boolean("execution.checkpointing.snapshot-compression", False)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Set whether snapshots of keyed state are compressed."""
+        """Store the setting, which has no effect.
+
+        Args:
+            use_snapshot_compression: Returned by `is_use_snapshot_compression`.
+        """
         return self._set("execution.checkpointing.snapshot-compression", use_snapshot_compression)
 
     def __eq__(self, other: object) -> bool:

@@ -33,7 +33,14 @@ class JobExecutionResult:
         return self._net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """Return the final value of an accumulator, or None if there is no such accumulator."""
+        """Return the final value of an accumulator.
+
+        Args:
+            accumulator_name: Name of an accumulator; functions in Python cannot add any.
+
+        Returns:
+            None if there is no such accumulator.
+        """
         return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:

@@ -26,11 +26,22 @@ class SerializationSchema(WithoutJava, Generic[T_in]):
     """
 
     def serialize(self, element: T_in) -> bytes:
-        """Return the bytes of a record."""
+        """Return the bytes of a record.
+
+        Args:
+            element: A record of the stream.
+        """
         raise NotImplementedError(f"{type(self).__name__}.serialize")
 
     def serialize_all(self, elements: Sequence[T_in]) -> list[bytes]:
-        """Return the bytes of several records; override it if that is faster than one call per record."""
+        """Return the bytes of several records; override it if that is faster than one call per record.
+
+        Args:
+            elements: Records of the stream in order.
+
+        Returns:
+            One `bytes` for each record.
+        """
         return [self.serialize(element) for element in elements]
 
 
@@ -48,13 +59,23 @@ class DeserializationSchema(WithoutJava, Generic[T_out]):
     """
 
     def deserialize(self, message: bytes) -> T_out | None:
-        """Return the record of a message; None skips the message."""
+        """Return the record of a message.
+
+        Args:
+            message: The bytes of one message.
+
+        Returns:
+            The record, or None to skip the message.
+        """
         raise NotImplementedError(f"{type(self).__name__}.deserialize")
 
     def deserialize_all(self, messages: list[bytes]) -> list[Any]:
         """Return the records of several messages: one for each, or None for a message to skip.
 
         Sources call it once per buffer of messages; override it if that is faster than one call per message.
+
+        Args:
+            messages: The messages of a buffer in order.
         """
         return [self.deserialize(message) for message in messages]
 
@@ -151,11 +172,23 @@ class Encoder:
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """Return an encoder that writes Java's text of each record on a line of its own."""
+        """Return an encoder that writes Java's text of each record, followed by a line feed.
+
+        Args:
+            charset_name: A charset that Python knows; a character that it does not have fails the job.
+
+        Raises:
+            LookupError: the charset is unknown.
+        """
         return Encoder(charset_name)
 
     def encode(self, element: Any, type_info: TypeInformation[Any] | None = None) -> bytes:
-        """Return the bytes of a record of a type, including the line terminator."""
+        """Return the bytes of a record, including the line terminator.
+
+        Args:
+            element: The record.
+            type_info: Its type, which determines how numbers and times are formatted; None uses Python's `str`.
+        """
         return (java_formatter(type_info)(element) + "\n").encode(self.charset_name)
 
 

@@ -29,11 +29,20 @@ class TypeSerializer(ABC, Generic[T]):
 
     @abstractmethod
     def serialize(self, element: T, stream: BytesIO) -> None:
-        """Write `element`."""
+        """Write an element to a stream.
+
+        Args:
+            element: The element.
+            stream: Written from its current position.
+        """
 
     @abstractmethod
     def deserialize(self, stream: BytesIO) -> T:
-        """Read one element."""
+        """Read one element.
+
+        Args:
+            stream: Read from its current position, and only as far as the element goes.
+        """
 
     def __repr__(self) -> str:
         return type(self).__name__

@@ -36,39 +36,64 @@ class Duration:
 
     @staticmethod
     def of_days(days: int) -> Duration:
-        """Return a duration of days of 24 hours."""
+        """Return a duration of days of 24 hours.
+
+        Args:
+            days: Any whole number, also a negative one.
+        """
         return Duration(days * _NANOS["d"])
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """Return a duration of hours."""
+        """Return a duration of hours.
+
+        Args:
+            hours: Any whole number, also a negative one.
+        """
         return Duration(hours * _NANOS["h"])
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """Return a duration of milliseconds."""
+        """Return a duration of milliseconds.
+
+        Args:
+            millis: Any whole number, also a negative one.
+        """
         return Duration(millis * _NANOS["ms"])
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """Return a duration of minutes."""
+        """Return a duration of minutes.
+
+        Args:
+            minutes: Any whole number, also a negative one.
+        """
         return Duration(minutes * _NANOS["min"])
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """Return a duration of nanoseconds."""
+        """Return a duration of nanoseconds.
+
+        Args:
+            nanos: Any whole number, also a negative one.
+        """
         return Duration(nanos)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """Return a duration of seconds."""
+        """Return a duration of seconds.
+
+        Args:
+            seconds: Any whole number, also a negative one.
+        """
         return Duration(seconds * _NANOS["s"])
 
     @staticmethod
     def parse(text: str) -> Duration:
-        """Return the duration of a configuration value such as `200 ms`, `10s` or `5 min`.
+        """Return the duration of a configuration value.
 
-        A number without a unit is milliseconds.
+        Args:
+            text: A whole number and a unit, such as `200 ms`, `10s` or `5 min`; without a unit, it is in milliseconds.
 
         Raises:
             ValueError: `text` is not a duration.
@@ -117,27 +142,47 @@ class Time:
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """Return a duration of seconds."""
+        """Return a duration of seconds.
+
+        Args:
+            seconds: Any whole number; windows and triggers check that it suits them.
+        """
         return Time(seconds * 1_000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """Return a duration of minutes."""
+        """Return a duration of minutes.
+
+        Args:
+            minutes: Any whole number; windows and triggers check that it suits them.
+        """
         return Time(minutes * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """Return a duration of hours."""
+        """Return a duration of hours.
+
+        Args:
+            hours: Any whole number; windows and triggers check that it suits them.
+        """
         return Time(hours * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
-        """Return a duration of days of 24 hours."""
+        """Return a duration of days of 24 hours.
+
+        Args:
+            days: Any whole number; windows and triggers check that it suits them.
+        """
         return Time(days * 86_400_000)
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """Return a duration of milliseconds."""
+        """Return a duration of milliseconds.
+
+        Args:
+            milliseconds: Any whole number; windows and triggers check that it suits them.
+        """
         return Time(milliseconds)
 
     def to_milliseconds(self) -> int:
@@ -176,7 +221,11 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
-        """Return the instant of a timestamp in milliseconds since the epoch."""
+        """Return the instant of a timestamp.
+
+        Args:
+            epoch_milli: Milliseconds since the epoch; negative before 1970.
+        """
         seconds, millis = divmod(epoch_milli, 1_000)
         return Instant(seconds, millis * 1_000_000)
 

@@ -37,11 +37,19 @@ class TypeInformation(WithoutJava, Generic[T]):
         return self._conversion
 
     def to_internal_type(self, obj: Any) -> Any:
-        """Return the internal form of a value."""
+        """Return the internal form of a value.
+
+        Args:
+            obj: A value of the type, or None.
+        """
         return obj
 
     def from_internal_type(self, obj: Any) -> Any:
-        """Return the value of an internal form."""
+        """Return the value of an internal form.
+
+        Args:
+            obj: A result of `to_internal_type`.
+        """
         return obj
 
     def _parts(self) -> tuple[Any, ...]:

@@ -95,17 +95,32 @@ class Types:
 
     @staticmethod
     def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation[Any]]) -> RowTypeInfo:
-        """Return the type of a `Row` with named fields."""
+        """Return the type of a `Row` with named fields.
+
+        Args:
+            field_names: One name for each type; an empty list gives the names `f0`, `f1`, ...
+            field_types: Types of the fields, in the same order.
+
+        Raises:
+            ValueError: the numbers of names and of types differ.
+        """
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation[Any]]) -> TupleTypeInfo:
-        """Return the type of a tuple."""
+        """Return the type of a tuple.
+
+        Args:
+            field_types: Types of the fields, in order.
+        """
         return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation[Any]) -> PrimitiveArrayTypeInfo:
         """Return the type of a Java array of primitives: `bytes` for `BYTE`, otherwise a list.
+
+        Args:
+            element_type: BOOLEAN, BYTE, CHAR, SHORT, INT, LONG, FLOAT or DOUBLE of `Types`.
 
         Raises:
             TypeError: `element_type` is not a primitive type.
@@ -116,6 +131,9 @@ class Types:
     def BASIC_ARRAY(element_type: TypeInformation[T]) -> BasicArrayTypeInfo[T]:
         """Return the type of a Java array of boxed scalars or strings: a list.
 
+        Args:
+            element_type: A scalar type of `Types`: a number, boolean, character, string or instant.
+
         Raises:
             TypeError: `element_type` is not a scalar type.
         """
@@ -123,17 +141,30 @@ class Types:
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation[T]) -> ObjectArrayTypeInfo[T]:
-        """Return the type of a Java array of any objects: a list."""
+        """Return the type of a Java array of any objects: a list.
+
+        Args:
+            element_type: Type of all elements; any type.
+        """
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> MapTypeInfo[K, V]:
-        """Return the type of a dict."""
+        """Return the type of a dict.
+
+        Args:
+            key_type_info: Type of all keys.
+            value_type_info: Type of all values.
+        """
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation[T]) -> ListTypeInfo[T]:
-        """Return the type of a list."""
+        """Return the type of a list.
+
+        Args:
+            element_type_info: Type of all elements.
+        """
         return ListTypeInfo(element_type_info)
 
 

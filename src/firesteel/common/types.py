@@ -88,17 +88,28 @@ class Row:
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Set the kind of change."""
+        """Set the kind of change.
+
+        Args:
+            row_kind: The kind; new rows are `RowKind.INSERT`.
+        """
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:
-        """Set the names of the fields, in order."""
+        """Set the names of the fields, in order.
+
+        Args:
+            field_names: One name for each value; the number is not checked, and the list is not copied.
+        """
         self._fields = field_names
 
     def get_fields_by_names(self, names: list[str]) -> list[Any]:
         """Return the values in the order of the given names.
 
         If the row has no names, or another number of fields, the values are returned in their own order.
+
+        Args:
+            names: Names of all fields, in any order.
 
         Raises:
             ValueError: a name is not a field.

@@ -70,7 +70,11 @@ class WatermarkOutput(ABC):
 
     @abstractmethod
     def emit_watermark(self, timestamp: int) -> None:
-        """Emit a watermark: no more records with timestamps up to `timestamp` (ms since the epoch) are expected."""
+        """Declare that no more records up to a time are expected.
+
+        Args:
+            timestamp: Milliseconds since the epoch; a time before the last watermark has no effect.
+        """
 
     @abstractmethod
     def mark_idle(self) -> None:

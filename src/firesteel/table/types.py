@@ -69,82 +69,171 @@ class DataTypes:
 
     @staticmethod
     def CHAR(length: int, nullable: bool = True) -> CharType:
-        """Return the type of strings of exactly `length` characters (1 to 2147483647)."""
+        """Return the type of strings of a fixed length.
+
+        Args:
+            length: Number of characters, 0 to 2147483647.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+
+        Raises:
+            ValueError: `length` is out of range.
+        """
         return CharType(length, nullable)
 
     @staticmethod
     def VARCHAR(length: int, nullable: bool = True) -> VarCharType:
-        """Return the type of strings of at most `length` characters (1 to 2147483647)."""
+        """Return the type of strings up to a length.
+
+        Args:
+            length: Maximum number of characters, 0 to 2147483647.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+
+        Raises:
+            ValueError: `length` is out of range.
+        """
         return VarCharType(length, nullable)
 
     @staticmethod
     def STRING(nullable: bool = True) -> VarCharType:
-        """Return the type of strings of any length."""
+        """Return the type of strings of any length: `VARCHAR(2147483647)`.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return VarCharType(MAX_LENGTH, nullable)
 
     @staticmethod
     def BOOLEAN(nullable: bool = True) -> BooleanType:
-        """Return the type of TRUE, FALSE and UNKNOWN."""
+        """Return the type of TRUE, FALSE and UNKNOWN.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return BooleanType(nullable)
 
     @staticmethod
     def BINARY(length: int, nullable: bool = True) -> BinaryType:
-        """Return the type of byte strings of exactly `length` bytes."""
+        """Return the type of byte strings of a fixed length.
+
+        Args:
+            length: Number of bytes, 0 to 2147483647.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+
+        Raises:
+            ValueError: `length` is out of range.
+        """
         return BinaryType(length, nullable)
 
     @staticmethod
     def VARBINARY(length: int, nullable: bool = True) -> VarBinaryType:
-        """Return the type of byte strings of at most `length` bytes."""
+        """Return the type of byte strings up to a length.
+
+        Args:
+            length: Maximum number of bytes, 0 to 2147483647.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+
+        Raises:
+            ValueError: `length` is out of range.
+        """
         return VarBinaryType(length, nullable)
 
     @staticmethod
     def BYTES(nullable: bool = True) -> VarBinaryType:
-        """Return the type of byte strings of any length."""
+        """Return the type of byte strings of any length: `VARBINARY(2147483647)`.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return VarBinaryType(MAX_LENGTH, nullable)
 
     @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DecimalType:
-        """Return the type of decimals with `precision` digits (1 to 38), `scale` of them after the decimal point."""
+        """Return the type of decimal numbers.
+
+        Args:
+            precision: Total number of digits, 1 to 38.
+            scale: Number of digits after the decimal point, 0 to `precision`.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+
+        Raises:
+            ValueError: `precision` or `scale` is out of range.
+        """
         return DecimalType(precision, scale, nullable)
 
     @staticmethod
     def TINYINT(nullable: bool = True) -> TinyIntType:
-        """Return the type of 8-bit integers."""
+        """Return the type of 8-bit integers.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return TinyIntType(nullable)
 
     @staticmethod
     def SMALLINT(nullable: bool = True) -> SmallIntType:
-        """Return the type of 16-bit integers."""
+        """Return the type of 16-bit integers.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return SmallIntType(nullable)
 
     @staticmethod
     def INT(nullable: bool = True) -> IntType:
-        """Return the type of 32-bit integers."""
+        """Return the type of 32-bit integers.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return IntType(nullable)
 
     @staticmethod
     def BIGINT(nullable: bool = True) -> BigIntType:
-        """Return the type of 64-bit integers."""
+        """Return the type of 64-bit integers.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return BigIntType(nullable)
 
     @staticmethod
     def FLOAT(nullable: bool = True) -> FloatType:
-        """Return the type of 32-bit floating point numbers."""
+        """Return the type of 32-bit floating point numbers.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return FloatType(nullable)
 
     @staticmethod
     def DOUBLE(nullable: bool = True) -> DoubleType:
-        """Return the type of 64-bit floating point numbers."""
+        """Return the type of 64-bit floating point numbers.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return DoubleType(nullable)
 
     @staticmethod
     def DATE(nullable: bool = True) -> DateType:
-        """Return the type of dates."""
+        """Return the type of dates.
+
+        Args:
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return DateType(nullable)
 
     @staticmethod
     def TIME(precision: int = 0, nullable: bool = True) -> TimeType:
-        """Return the type of times of day; `precision` is the number of fractional digits of the second (0 to 9)."""
+        """Return the type of times of day.
+
+        Args:
+            precision: Number of fractional digits of the second, 0 to 9.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+
+        Raises:
+            ValueError: `precision` is out of range.
+        """
         return TimeType(precision, nullable)
 
     @staticmethod
@@ -160,7 +249,15 @@ class DataTypes:
 
     @staticmethod
     def TIMESTAMP_WITH_LOCAL_TIME_ZONE(precision: int = 6, nullable: bool = True) -> LocalZonedTimestampType:
-        """Return the type of instants, shown in the session's time zone; the same as `TIMESTAMP_LTZ`."""
+        """Return the type of instants, shown in the session's time zone; the same as `TIMESTAMP_LTZ`.
+
+        Args:
+            precision: Number of fractional digits of the second, 0 to 9.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+
+        Raises:
+            ValueError: `precision` is out of range.
+        """
         return LocalZonedTimestampType(precision, nullable)
 
     @staticmethod
@@ -176,32 +273,63 @@ class DataTypes:
 
     @staticmethod
     def ARRAY(element_type: DataType, nullable: bool = True) -> ArrayType:
-        """Return the type of arrays."""
+        """Return the type of arrays.
+
+        Args:
+            element_type: Type of all elements.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return ArrayType(element_type, nullable)
 
     @staticmethod
     def LIST_VIEW(element_type: DataType) -> ListViewType:
-        """Return the type of a `ListView` in an accumulator."""
+        """Return the type of a `ListView` in an accumulator.
+
+        Args:
+            element_type: Type of all elements.
+        """
         return ListViewType(element_type)
 
     @staticmethod
     def MAP(key_type: DataType, value_type: DataType, nullable: bool = True) -> MapType:
-        """Return the type of maps."""
+        """Return the type of maps.
+
+        Args:
+            key_type: Type of all keys.
+            value_type: Type of all values.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return MapType(key_type, value_type, nullable)
 
     @staticmethod
     def MAP_VIEW(key_type: DataType, value_type: DataType) -> MapViewType:
-        """Return the type of a `MapView` in an accumulator."""
+        """Return the type of a `MapView` in an accumulator.
+
+        Args:
+            key_type: Type of all keys.
+            value_type: Type of all values.
+        """
         return MapViewType(key_type, value_type)
 
     @staticmethod
     def MULTISET(element_type: DataType, nullable: bool = True) -> MultisetType:
-        """Return the type of multisets."""
+        """Return the type of multisets.
+
+        Args:
+            element_type: Type of the elements, each of which has a number of occurrences.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         return MultisetType(element_type, nullable)
 
     @staticmethod
     def ROW(row_fields: list[RowField | DataType] = [], nullable: bool = True) -> RowType:  # noqa: B006
-        """Return the type of rows; fields given as types alone get the names `f0`, `f1`, ..."""
+        """Return the type of rows.
+
+        Args:
+            row_fields: Fields made by `DataTypes.FIELD`, or types alone, which get the names `f0`, `f1`, ... by
+                position.
+            nullable: Whether values may be NULL; False declares the type NOT NULL.
+        """
         fields = [
             field if isinstance(field, RowField) else RowField(f"f{index}", field)
             for index, field in enumerate(row_fields)
@@ -221,7 +349,11 @@ class DataTypes:
 
     @staticmethod
     def SECOND(precision: int = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION) -> Resolution:
-        """Return the resolution of seconds with `precision` fractional digits."""
+        """Return the resolution of seconds for an interval type.
+
+        Args:
+            precision: Number of fractional digits, 0 to 9; `INTERVAL` checks the range.
+        """
         return Resolution(_Unit.SECOND, precision)
 
     @staticmethod
@@ -236,7 +368,11 @@ class DataTypes:
 
     @staticmethod
     def DAY(precision: int = DayTimeIntervalType.DEFAULT_DAY_PRECISION) -> Resolution:
-        """Return the resolution of days with `precision` digits."""
+        """Return the resolution of days for an interval type.
+
+        Args:
+            precision: Number of digits of the days, 1 to 6; `INTERVAL` checks the range.
+        """
         return Resolution(_Unit.DAY, precision)
 
     @staticmethod
@@ -246,7 +382,11 @@ class DataTypes:
 
     @staticmethod
     def YEAR(precision: int = YearMonthIntervalType.DEFAULT_PRECISION) -> Resolution:
-        """Return the resolution of years with `precision` digits."""
+        """Return the resolution of years for an interval type.
+
+        Args:
+            precision: Number of digits of the years, 1 to 4; `INTERVAL` checks the range.
+        """
         return Resolution(_Unit.YEAR, precision)
 
     @staticmethod
