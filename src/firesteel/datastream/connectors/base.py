@@ -209,12 +209,21 @@ class SinkWriter(Generic[T_in]):
         raise NotImplementedError(f"{type(self).__name__} has no write(element, timestamp)")
 
     def write_all(self, elements: Sequence[T_in], timestamps: Sequence[int | None] | None) -> None:
-        """Write several elements; `timestamps` is None if no element has a timestamp."""
+        """Write several elements; override it if that is faster than one call per element.
+
+        Args:
+            elements: Elements in their order.
+            timestamps: Milliseconds since the epoch, one for each element; None if no element has a timestamp.
+        """
         for position, element in enumerate(elements):
             self.write(element, None if timestamps is None else timestamps[position])
 
     def flush(self, end_of_input: bool) -> None:
-        """Write buffered elements; this makes a sink without a committer at-least-once."""
+        """Write buffered elements, at the end of each batch; this makes a sink without a committer at-least-once.
+
+        Args:
+            end_of_input: Whether no more elements follow. In BATCH mode this is the only call.
+        """
 
     def prepare_commit(self) -> Sequence[Any]:
         """Return the committables of what was written since the last call, as picklable objects."""
@@ -225,7 +234,11 @@ class SinkWriter(Generic[T_in]):
         return None
 
     def restore_state(self, state: Any) -> None:
-        """Restore a state; called once per former state if the job was restarted with fewer subtasks."""
+        """Restore a state; called once per former state if the job was restarted with fewer subtasks.
+
+        Args:
+            state: A result of `snapshot_state`.
+        """
 
     def close(self) -> None:
         """Release resources; called even after a failure."""
@@ -277,13 +290,20 @@ class Committer:
     """
 
     def configure(self, configuration: Mapping[str, str]) -> None:
-        """Set the configuration of the job; called once, before any other method."""
+        """Set the configuration of the job; called once, before any other method.
+
+        Args:
+            configuration: Options of the job by key.
+        """
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
         """Raise an error if the requests cannot be committed, without changing anything.
 
         This is called before a checkpoint is completed. Requests of a completed checkpoint are retried until they
         succeed, so a request that can never succeed must be rejected here. Flink has no such step.
+
+        Args:
+            requests: Committables of all subtasks for one checkpoint.
         """
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
@@ -291,6 +311,9 @@ class Committer:
 
         Committing a request again must have no effect. An error fails the job, which retries the same requests after a
         restart.
+
+        Args:
+            requests: Committables of all subtasks.
         """
         raise NotImplementedError(f"{type(self).__name__} has no commit(requests)")
 
@@ -340,6 +363,9 @@ class Sink(WithoutJava, Generic[T_in]):
     def create_writer(self, context: WriterInitContext) -> SinkWriter[T_in]:
         """Return the writer of one subtask.
 
+        Args:
+            context: Ids, configuration and parallelism of the subtask.
+
         Raises:
             NotImplementedError: the class does not define it.
         """
@@ -365,7 +391,14 @@ class StreamTransformer(ABC):
 
     @abstractmethod
     def apply(self, ds: Any) -> Any:
-        """Return the transformed stream."""
+        """Return the transformed stream.
+
+        Args:
+            ds: The `DataStream` that is written to the sink.
+
+        Returns:
+            A `DataStream`; its elements are written instead.
+        """
 
 
 class SupportsPreprocessing(ABC):

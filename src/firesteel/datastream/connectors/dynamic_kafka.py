@@ -79,7 +79,17 @@ class KafkaStreamSubscriber:
         )
 
     def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
-        """Set the topics to read in a builder."""
+        """Set the topics to read.
+
+        Args:
+            builder: Changed in place.
+
+        Returns:
+            The same builder.
+
+        Raises:
+            NotImplementedError: the subscriber is neither a `KafkaStreamSetSubscriber` nor a `StreamPatternSubscriber`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no subscribe(builder)")
 
 
@@ -134,7 +144,14 @@ class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
 
     @staticmethod
     def value_only(deserialization_schema: DeserializationSchema[T]) -> KafkaRecordDeserializationSchema[T]:
-        """Return a schema that deserializes the values of records."""
+        """Return a schema that ignores keys, headers and timestamps of records.
+
+        Args:
+            deserialization_schema: Deserializes the values.
+
+        Raises:
+            NotImplementedError: it is not a `DeserializationSchema`.
+        """
         return KafkaRecordDeserializationSchema(deserialization_schema)
 
     def deserialize(self, message: bytes) -> T_out | None:
@@ -195,17 +212,35 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         self._properties: dict[str, str] = {}
 
     def set_stream_ids(self, stream_ids: set[str]) -> DynamicKafkaSourceBuilder[T]:
-        """Read the streams with the given names."""
+        """Select streams by their names.
+
+        Args:
+            stream_ids: Names of streams, which are topics of the cluster; at least one.
+
+        Raises:
+            InvalidProgramError: the streams are selected already.
+            ValueError: the set is empty.
+        """
         return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
 
     def set_stream_pattern(self, stream_pattern: str) -> DynamicKafkaSourceBuilder[T]:
-        """Read the streams whose full names match a regular expression."""
+        """Select streams by a regular expression, including streams created later.
+
+        Args:
+            stream_pattern: Must match the full name of a stream.
+
+        Raises:
+            InvalidProgramError: the streams are selected already.
+        """
         return self.set_kafka_stream_subscriber(StreamPatternSubscriber(stream_pattern))
 
     def set_kafka_stream_subscriber(
         self, kafka_stream_subscriber: KafkaStreamSubscriber
     ) -> DynamicKafkaSourceBuilder[T]:
-        """Set the subscriber that selects the streams to read.
+        """Select streams by a subscriber.
+
+        Args:
+            kafka_stream_subscriber: A `KafkaStreamSetSubscriber` or `StreamPatternSubscriber`.
 
         Raises:
             InvalidProgramError: a subscriber is set already.
@@ -216,7 +251,10 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         return self
 
     def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> DynamicKafkaSourceBuilder[T]:
-        """Set the metadata service.
+        """Set the cluster to read from.
+
+        Args:
+            kafka_metadata_service: A `SingleClusterTopicMetadataService`, whose properties include `bootstrap.servers`.
 
         Raises:
             TypeError: the service is not a `SingleClusterTopicMetadataService`.
@@ -232,42 +270,76 @@ class DynamicKafkaSourceBuilder(Generic[T]):
     def set_starting_offsets(
         self, starting_offsets_initializer: KafkaOffsetsInitializer
     ) -> DynamicKafkaSourceBuilder[T]:
-        """Set the offsets at which a job without a checkpoint starts reading."""
+        """Set where a job without a checkpoint starts reading.
+
+        Args:
+            starting_offsets_initializer: Offsets of each partition (default: the earliest ones).
+        """
         self._kafka.set_starting_offsets(starting_offsets_initializer)
         return self
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder[T]:
-        """Make the source bounded: it ends when each partition is read up to the given offsets."""
+        """Make the source bounded.
+
+        Args:
+            stopping_offsets_initializer: Offset of each partition at which reading ends; its record is not read.
+        """
         self._kafka.set_bounded(stopping_offsets_initializer)
         return self
 
     def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema[R]) -> DynamicKafkaSourceBuilder[R]:
-        """Set the deserialization schema of records."""
+        """Set the deserialization schema of records.
+
+        Args:
+            deserializer: A schema made by `KafkaRecordDeserializationSchema.value_only`.
+        """
         return self.set_value_only_deserializer(deserializer)
 
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema[R]
     ) -> DynamicKafkaSourceBuilder[R]:
-        """Set the deserialization schema of the values of records."""
+        """Set the deserialization schema of values; keys are ignored.
+
+        Args:
+            deserialization_schema: Determines the type of the elements; its None results are skipped.
+        """
         self._kafka.set_value_only_deserializer(deserialization_schema)
         return cast("DynamicKafkaSourceBuilder[R]", self)
 
     def set_group_id(self, group_id: str) -> DynamicKafkaSourceBuilder[T]:
-        """Set the consumer group to which offsets are committed."""
+        """Set the consumer group.
+
+        Args:
+            group_id: Checkpoints commit their offsets to it, for monitoring. Without it, none are committed.
+        """
         self._kafka.set_group_id(group_id)
         return self
 
     def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder[T]:
-        """Set the prefix of client ids."""
+        """Set the beginning of the ids by which brokers know the consumers.
+
+        Args:
+            prefix: The number of the subtask follows it.
+        """
         self._kafka.set_client_id_prefix(prefix)
         return self
 
     def set_property(self, key: str, value: str) -> DynamicKafkaSourceBuilder[T]:
-        """Set a property of the Java client or of the source."""
+        """Set a property of the source.
+
+        Args:
+            key: A property of the Java client, or of the source.
+            value: Replaces the present value, and that of the metadata service.
+        """
         return self.set_properties({key: value})
 
     def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder[T]:
-        """Set several properties; the discovery interval of streams sets that of partitions."""
+        """Set several properties of the source.
+
+        Args:
+            props: Properties of the Java client or of the source; the discovery interval of streams sets that of
+                partitions.
+        """
         self._properties.update(props)
         return self
 

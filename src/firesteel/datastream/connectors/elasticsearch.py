@@ -72,13 +72,23 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
-        """Set the emitter, which converts elements to actions."""
+        """Set the emitter, which is required.
+
+        Args:
+            emitter: Converts elements to actions.
+
+        Raises:
+            TypeError: `emitter` is not an `ElasticsearchEmitter`.
+        """
         if not isinstance(emitter, ElasticsearchEmitter):
             raise TypeError(f"ElasticsearchSink: emitter must be an ElasticsearchEmitter, found {emitter!r}")
         return self._change(emitter=emitter)
 
     def set_hosts(self, hosts: str | list[str]) -> ElasticsearchSinkBuilderBase:
-        """Set the addresses of the cluster, as `host:port` or `https://host:port`.
+        """Set the addresses of the cluster, which are required.
+
+        Args:
+            hosts: One or several of `host:port`, `http://host:port` and `https://host:port`.
 
         Raises:
             ValueError: there is no address, or an address is invalid.
@@ -89,7 +99,10 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._change(hosts=tuple(map(_address, addresses)))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> ElasticsearchSinkBuilderBase:
-        """Set the delivery guarantee: `AT_LEAST_ONCE` (the default), or `NONE`, which is treated the same.
+        """Set the delivery guarantee, which is at-least-once in any case.
+
+        Args:
+            delivery_guarantee: `AT_LEAST_ONCE`, or `NONE`, which is treated the same.
 
         Raises:
             ValueError: the guarantee is `EXACTLY_ONCE`.
@@ -102,16 +115,37 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_bulk_flush_max_actions(self, num_max_actions: int) -> ElasticsearchSinkBuilderBase:
-        """Set the maximum number of actions in a request (default 1000); -1 means no limit."""
+        """Set the maximum number of actions in a request.
+
+        Args:
+            num_max_actions: At least 1, or -1 for no limit (default 1000).
+
+        Raises:
+            ValueError: the number is out of range.
+        """
         return self._change(max_actions=_limit("num_max_actions", num_max_actions))
 
     def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> ElasticsearchSinkBuilderBase:
-        """Set the maximum size of a request in MiB (default -1); -1 means no limit."""
+        """Set the approximate maximum size of a request.
+
+        Args:
+            max_size_mb: MiB, at least 1, or -1 for no limit (the default).
+
+        Raises:
+            ValueError: the number is out of range.
+        """
         limit = _limit("max_size_mb", max_size_mb)
         return self._change(max_bytes=limit if limit < 0 else limit << 20)
 
     def set_bulk_flush_interval(self, interval_millis: int) -> ElasticsearchSinkBuilderBase:
-        """Do nothing: buffered documents are sent at the end of each batch."""
+        """Do nothing: buffered documents are sent at the end of each batch.
+
+        Args:
+            interval_millis: At least 1, or -1; only checked.
+
+        Raises:
+            ValueError: the number is out of range.
+        """
         _limit("interval_millis", interval_millis)
         return self
 
@@ -136,27 +170,51 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._change(backoff=(flush_backoff_type, delay_millis), max_retries=max_retries)
 
     def set_connection_username(self, username: str) -> ElasticsearchSinkBuilderBase:
-        """Set the user name of the connection."""
+        """Set the user name of the connection.
+
+        Args:
+            username: Sent with the password, by basic authentication.
+        """
         return self._change(user=(username, (self._settings.user or ("", ""))[1]))
 
     def set_connection_password(self, password: str) -> ElasticsearchSinkBuilderBase:
-        """Set the password of the connection."""
+        """Set the password of the connection.
+
+        Args:
+            password: Sent with the user name, by basic authentication.
+        """
         return self._change(user=((self._settings.user or ("", ""))[0], password))
 
     def set_connection_path_prefix(self, prefix: str) -> ElasticsearchSinkBuilderBase:
-        """Set the path prefix of all requests."""
+        """Set the path prefix of all requests.
+
+        Args:
+            prefix: A path such as `/search`, with or without slashes at its ends.
+        """
         return self._change(path_prefix=prefix.strip("/"))
 
     def set_connection_request_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """Do nothing: a writer never waits for a connection of its pool."""
+        """Do nothing: a writer never waits for a connection of its pool.
+
+        Args:
+            timeout: Milliseconds; ignored.
+        """
         return self
 
     def set_connection_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """Do nothing: `set_socket_timeout` covers connecting, too."""
+        """Do nothing: `set_socket_timeout` covers connecting, too.
+
+        Args:
+            timeout: Milliseconds; ignored.
+        """
         return self
 
     def set_socket_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """Set the timeout of a request in milliseconds."""
+        """Set the timeout of a request, including connecting.
+
+        Args:
+            timeout: Milliseconds (default 30,000); not checked.
+        """
         return self._change(timeout_s=timeout / 1000)
 
     def build(self) -> ElasticsearchSink:

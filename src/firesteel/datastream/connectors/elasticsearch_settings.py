@@ -65,18 +65,35 @@ class ElasticsearchEmitter:
 
     @staticmethod
     def static_index(index: str, key_field: str | None = None, doc_type: str | None = None) -> ElasticsearchEmitter:
-        """Return an emitter that writes all documents to one index."""
+        """Return an emitter that writes all documents to one index.
+
+        Args:
+            index: Name of the index; Elasticsearch may create it.
+            key_field: Name of the field with the document's id; None lets Elasticsearch generate ids, and a replay adds
+                duplicates.
+            doc_type: Type of the documents for Elasticsearch 6; None is `_doc`. Later versions ignore it.
+        """
         return ElasticsearchEmitter(index, False, key_field, doc_type)
 
     @staticmethod
     def dynamic_index(
         index_field: str, key_field: str | None = None, doc_type: str | None = None
     ) -> ElasticsearchEmitter:
-        """Return an emitter that writes each document to the index named in one of its fields."""
+        """Return an emitter that writes each document to the index named in one of its fields.
+
+        Args:
+            index_field: Name of the field that contains the name of the index; it stays part of the document.
+            key_field: Name of the field with the document's id; None lets Elasticsearch generate ids, and a replay adds
+                duplicates.
+            doc_type: Type of the documents for Elasticsearch 6; None is `_doc`. Later versions ignore it.
+        """
         return ElasticsearchEmitter(index_field, True, key_field, doc_type)
 
     def action(self, element: Any) -> Action:
         """Return the action for an element.
+
+        Args:
+            element: A dict, or a Row with field names; nested Rows become objects.
 
         Raises:
             TypeError: the element is neither a dict nor a named Row.

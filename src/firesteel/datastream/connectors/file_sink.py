@@ -134,12 +134,20 @@ class OutputFileConfig:
             self._suffix = ""
 
         def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Set the prefix."""
+            """Set the beginning of the names of part files.
+
+            Args:
+                prefix: Followed by `-`, an id of writer and subtask, `-` and a counter (default `part`).
+            """
             self._prefix = prefix
             return self
 
         def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Set the suffix, e.g. `.csv`."""
+            """Set the end of the names of part files.
+
+            Args:
+                suffix: Such as `.csv` (default: empty); it does not affect the format.
+            """
             self._suffix = suffix
             return self
 
@@ -177,19 +185,31 @@ class FileCompactStrategy:
             self._num_threads = 1
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Compact files when their total size in bytes reaches a threshold."""
+            """Compact the files of a bucket when their total size reaches a threshold.
+
+            Args:
+                size_threshold: Bytes; a negative number disables this condition (default -1).
+            """
             self._size_threshold = size_threshold
             return self
 
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Compact files after a number of checkpoints."""
+            """Compact the files of a bucket after a number of checkpoints since the first of them.
+
+            Args:
+                num_checkpoints_before_compaction: At least 1; 0 or less disables this condition (default -1).
+            """
             self._num_checkpoints = num_checkpoints_before_compaction
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """Store the setting, which has no effect: each subtask compacts its own files."""
+            """Store the setting, which has no effect: each subtask compacts its own files.
+
+            Args:
+                num_compact_threads: Any number; it is not checked.
+            """
             self._num_threads = num_compact_threads
             return self
 
@@ -223,7 +243,11 @@ class FileCompactor:
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """Return a compactor that concatenates files, separated by a delimiter."""
+        """Return a compactor that concatenates files, for formats that allow it, such as text.
+
+        Args:
+            file_delimiter: Bytes written between two files; None writes nothing.
+        """
         return FileCompactor("concat", file_delimiter)
 
     @staticmethod
@@ -272,19 +296,38 @@ class _Builder:
         return self
 
     def with_bucket_check_interval(self, interval: int) -> Self:
-        """Set the interval in milliseconds at which files are checked for rolling."""
+        """Store the setting, which has no effect: age and inactivity of files are checked at each checkpoint.
+
+        Args:
+            interval: Milliseconds.
+        """
         return self._with(bucket_check_interval_ms=interval)
 
     def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
-        """Set the bucket assigner."""
+        """Set how records are assigned to directories below the base path.
+
+        Args:
+            bucket_assigner: By default `BucketAssigner.date_time_bucket_assigner()`: one directory per hour.
+        """
         return self._with(bucket_assigner=bucket_assigner)
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
-        """Set the names of part files."""
+        """Set prefix and suffix of the names of part files.
+
+        Args:
+            output_file_config: By default, the prefix is `part` and the suffix is empty.
+        """
         return self._with(output_file_config=output_file_config)
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
-        """Set the rolling policy."""
+        """Set when part files are finished.
+
+        Args:
+            rolling_policy: For row formats by default 128 MiB, or 60 s since the first or since the last record.
+
+        Raises:
+            TypeError: the format is a bulk format, and the policy does not finish files at each checkpoint.
+        """
         if self._settings.writer_factory is not None and not isinstance(rolling_policy, OnCheckpointRollingPolicy):
             raise TypeError("Bulk formats roll at checkpoints only: use RollingPolicy.on_checkpoint_rolling_policy()")
         return self._with(rolling_policy=rolling_policy)
@@ -361,6 +404,10 @@ class FileSink(Sink[Any], SupportsPreprocessing):
             """Compact the finished files of each subtask into `compacted-<first file>` before they are published.
 
             As in Flink, the sink then needs a `uid()`.
+
+            Args:
+                strategy: The conditions; one of them suffices.
+                compactor: Whether to concatenate the files, or to leave them as they are.
             """
             return self._with(compaction=FileCompaction(strategy, compactor), compaction_was_disabled=False)
 
@@ -400,14 +447,24 @@ class StreamingFileSink(SinkFunction[Any], Sink[Any]):
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> StreamingFileSink.DefaultRowFormatBuilder:
-        """Return a builder of a sink that writes record by record."""
+        """Return a builder of a sink that writes record by record.
+
+        Args:
+            base_path: Directory, local or as a URI of a remote file system.
+            encoder: Encodes records.
+        """
         return StreamingFileSink.DefaultRowFormatBuilder(FileSinkSettings(base_path, encoder))
 
     @staticmethod
     def for_bulk_format(
         base_path: str, writer_factory: BulkWriterFactory
     ) -> StreamingFileSink.DefaultBulkFormatBuilder:
-        """Return a builder of a sink that writes batch by batch."""
+        """Return a builder of a sink that writes batch by batch.
+
+        Args:
+            base_path: Directory, local or as a URI of a remote file system.
+            writer_factory: Creates the writers of files.
+        """
         policy = OnCheckpointRollingPolicy()
         settings = FileSinkSettings(base_path, writer_factory=writer_factory, rolling_policy=policy)
         return StreamingFileSink.DefaultBulkFormatBuilder(settings)

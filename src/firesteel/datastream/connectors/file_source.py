@@ -38,7 +38,14 @@ class StreamFormat(Generic[T_out]):
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat[str]:
-        """Return a format in which a record is a line of text, without its line terminator."""
+        """Return a format in which a record is a line of text, without its line terminator.
+
+        Args:
+            charset_name: Name of a charset that Python knows.
+
+        Raises:
+            LookupError: the charset is unknown.
+        """
         return StreamFormat("text_line", charset_name)
 
 
@@ -214,12 +221,21 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder[T]:
-        """Set how files are divided into splits."""
+        """Set whether files are divided into several splits.
+
+        Args:
+            file_enumerator: One of the enumerators of `FileEnumeratorProvider`; by default large files are divided if
+                their format allows it.
+        """
         self._settings = replace(self._settings, file_enumerator=file_enumerator)
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder[T]:
-        """Set which subtask gets which split."""
+        """Store the split assigner, which has no effect: there is only one.
+
+        Args:
+            split_assigner: `FileSplitAssignerProvider.locality_aware_split_assigner()`.
+        """
         self._settings = replace(self._settings, split_assigner=split_assigner)
         return self
 

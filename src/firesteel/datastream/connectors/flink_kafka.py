@@ -45,7 +45,11 @@ class FlinkKafkaConsumerBase(SourceFunction[Any]):
         return self._start(KafkaOffsetsInitializer.latest())
 
     def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> Self:
-        """Start at the first record with this timestamp (ms since the epoch) or a later one."""
+        """Start at the first record of each partition that is not older than a time.
+
+        Args:
+            startup_offsets_timestamp: Milliseconds since the epoch.
+        """
         return self._start(KafkaOffsetsInitializer.timestamp(startup_offsets_timestamp))
 
     def set_start_from_group_offsets(self) -> Self:
@@ -53,7 +57,12 @@ class FlinkKafkaConsumerBase(SourceFunction[Any]):
         return self._start(None)
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> Self:
-        """Set whether the offsets of checkpoints are committed to the group (default True)."""
+        """Set whether checkpoints commit their offsets to the consumer group.
+
+        Args:
+            commit_on_checkpoints: True by default. The offsets are for monitoring: a restart uses those of the
+                checkpoint.
+        """
         self._properties[_COMMIT] = str(commit_on_checkpoints).lower()
         return self
 
@@ -127,17 +136,29 @@ class FlinkKafkaProducerBase(SinkFunction[Any]):
         self._guarantee = guarantee
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> Self:
-        """Set whether a checkpoint waits for in-flight records; False turns AT_LEAST_ONCE into NONE."""
+        """Set whether a checkpoint waits for records in flight.
+
+        Args:
+            flush_on_checkpoint: False turns AT_LEAST_ONCE into NONE; True does not undo that.
+        """
         if not flush_on_checkpoint and self._guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
             self._guarantee = DeliveryGuarantee.NONE
         return self
 
     def set_log_failures_only(self, log_failures_only: bool) -> Self:
-        """Do nothing: a failed write fails the attempt."""
+        """Do nothing: a failed write fails the attempt.
+
+        Args:
+            log_failures_only: Ignored.
+        """
         return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:
-        """Do nothing: timestamps are always written."""
+        """Do nothing: timestamps are always written.
+
+        Args:
+            write_timestamp_to_kafka: Ignored.
+        """
         return self
 
 

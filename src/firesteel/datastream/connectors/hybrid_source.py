@@ -37,7 +37,11 @@ class HybridSource(Source[T]):
 
     @staticmethod
     def builder(first_source: Source[T]) -> HybridSourceBuilder[T]:
-        """Return a builder that starts with this source."""
+        """Return a builder of a sequence of sources.
+
+        Args:
+            first_source: Read first; must be bounded if another source follows.
+        """
         return HybridSourceBuilder(first_source)
 
     def is_bounded(self) -> bool:
@@ -61,7 +65,10 @@ class HybridSourceBuilder(Generic[T]):
         self._sources = [first_source]
 
     def add_source(self, source: Source[T]) -> HybridSourceBuilder[T]:
-        """Add a source that is read after the previous ones have ended.
+        """Add a source.
+
+        Args:
+            source: Read after the previous ones have ended; only the last one may be unbounded.
 
         Raises:
             InvalidProgramError: the previous source is unbounded.

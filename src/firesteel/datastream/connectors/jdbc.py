@@ -81,22 +81,39 @@ class JdbcConnectionOptions:
             self._options = JdbcConnectionOptions("")
 
         def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Set the address: `jdbc:sqlite:<path>`, `jdbc:postgresql://<host>:<port>/<name>`, `jdbc:mysql://...`."""
+            """Set the address of the database, which also selects the Python driver.
+
+            Args:
+                url: `jdbc:sqlite:<path>`, `jdbc:postgresql://<host>:<port>/<name>`, `jdbc:mysql://...` or
+                    `jdbc:mariadb://...`.
+            """
             self._options = replace(self._options, db_url=url)
             return self
 
         def with_driver_name(self, driver_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Set the name of the JDBC driver, which is ignored: the address determines the driver."""
+            """Store the name of the JDBC driver, which has no effect: the address determines the driver.
+
+            Args:
+                driver_name: Class name of a JDBC driver; not checked.
+            """
             self._options = replace(self._options, driver_name=driver_name)
             return self
 
         def with_user_name(self, user_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Set the user name."""
+            """Set the user name.
+
+            Args:
+                user_name: Name of the database's user; SQLite ignores it. By default the driver chooses.
+            """
             self._options = replace(self._options, user_name=user_name)
             return self
 
         def with_password(self, password: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Set the password."""
+            """Set the password.
+
+            Args:
+                password: Not part of checkpoints; SQLite ignores it.
+            """
             self._options = replace(self._options, password=password)
             return self
 
@@ -159,17 +176,38 @@ class JdbcExecutionOptions:
             self._options = JdbcExecutionOptions()
 
         def with_batch_interval_ms(self, interval_ms: int) -> JdbcExecutionOptions.Builder:
-            """Store the setting, which has no effect: rows are written when a checkpoint completes."""
+            """Store the setting, which has no effect: rows are written when a checkpoint completes.
+
+            Args:
+                interval_ms: Milliseconds, 0 or more.
+
+            Raises:
+                ValueError: `interval_ms` is negative.
+            """
             self._options = replace(self._options, batch_interval_ms=_checked("interval_ms", interval_ms, 0))
             return self
 
         def with_batch_size(self, size: int) -> JdbcExecutionOptions.Builder:
-            """Set the number of rows passed to the driver at once."""
+            """Set the number of rows passed to the driver at once.
+
+            Args:
+                size: At least 1 (default 5000); all batches of a checkpoint are in one transaction.
+
+            Raises:
+                ValueError: `size` is less than 1.
+            """
             self._options = replace(self._options, batch_size=_checked("size", size, 1))
             return self
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
-            """Set the number of retries of a transaction after a transient error."""
+            """Set the number of retries of a transaction after a transient error.
+
+            Args:
+                max_retries: 0 or more (default 3); 0 fails the job at the first error.
+
+            Raises:
+                ValueError: `max_retries` is negative.
+            """
             self._options = replace(self._options, max_retries=_checked("max_retries", max_retries, 0))
             return self
 

@@ -50,7 +50,10 @@ class NumericBetweenParametersProvider:
         self._size = self._number = 0
 
     def of_batch_size(self, batch_size: int) -> NumericBetweenParametersProvider:
-        """Divide the range into splits of up to `batch_size` numbers.
+        """Divide the range into splits of a size.
+
+        Args:
+            batch_size: Maximum number of integers in a split, at least 1; sizes differ by at most 1.
 
         Raises:
             ValueError: `batch_size` is less than 1.
@@ -60,7 +63,10 @@ class NumericBetweenParametersProvider:
         return self
 
     def of_batch_num(self, batch_num: int) -> NumericBetweenParametersProvider:
-        """Divide the range into `batch_num` splits, but at most as many as there are numbers.
+        """Divide the range into a number of splits.
+
+        Args:
+            batch_num: Number of splits, at least 1; there are never more splits than integers.
 
         Raises:
             ValueError: `batch_num` is less than 1.

@@ -77,7 +77,12 @@ class JdbcSource(Source[Any]):
 
     @staticmethod
     def units(parameters: tuple[Any, ...]) -> int:
-        """Return the estimated number of rows of a split: the size of a range of numbers, otherwise 1000."""
+        """Return the estimated number of rows of a split.
+
+        Args:
+            parameters: Parameters of the split. Two integers are a range, of at most 1,000,000 rows; anything else
+                counts as 1000.
+        """
         if len(parameters) == 2 and all(type(value) is int for value in parameters):
             first, last = map(int, parameters)
             return min(max(1, last - first + 1), _MOST_UNITS)
@@ -114,46 +119,88 @@ class JdbcSourceBuilder:
         self._parts = _Parts()
 
     def set_db_url(self, db_url: str) -> JdbcSourceBuilder:
-        """Set the address of the database, as for `JdbcConnectionOptions`."""
+        """Set the address of the database, which also selects the Python driver.
+
+        Args:
+            db_url: `jdbc:sqlite:<path>`, `jdbc:postgresql://<host>:<port>/<name>`, `jdbc:mysql://...` or
+                `jdbc:mariadb://...`.
+        """
         return self._change(url=db_url)
 
     def set_driver_name(self, driver_name: str) -> JdbcSourceBuilder:
-        """Do nothing: the address determines the driver."""
+        """Do nothing: the address determines the driver.
+
+        Args:
+            driver_name: Class name of a JDBC driver; not checked.
+        """
         return self
 
     def set_username(self, username: str) -> JdbcSourceBuilder:
-        """Set the user name."""
+        """Set the user name.
+
+        Args:
+            username: Name of the database's user; SQLite ignores it. By default the driver chooses.
+        """
         return self._change(user_name=username)
 
     def set_password(self, password: str) -> JdbcSourceBuilder:
-        """Set the password."""
+        """Set the password.
+
+        Args:
+            password: Sent when a subtask connects; SQLite ignores it.
+        """
         return self._change(password=password)
 
     def set_connection_property(self, key: str, value: str) -> JdbcSourceBuilder:
-        """Set a property of the connection, as in the query string of the address."""
+        """Add a property to the query string of the address.
+
+        Args:
+            key: Name of a property of the JDBC driver; SQLite ignores it, and MySQL warns if it has no counterpart.
+            value: Not quoted: the builder quotes it for the address.
+        """
         return self._change(properties=(*self._parts.properties, (key, value)))
 
     def set_sql(self, sql: str) -> JdbcSourceBuilder:
-        """Set the query; its `?` are the parameters of a split."""
+        """Set the query; `build` fails without one.
+
+        Args:
+            sql: A `SELECT`; each `?` stands for one parameter of a split.
+        """
         return self._change(sql=sql)
 
     def set_jdbc_parameter_values_provider(self, provider: JdbcParameterValuesProvider) -> JdbcSourceBuilder:
-        """Set the provider of the parameters of each split; by default there is one split without parameters."""
+        """Set the provider of the parameters of each split; by default there is one split without parameters.
+
+        Args:
+            provider: Such as `NumericBetweenParametersProvider`; `build` asks it once, and each of its lists becomes a
+                split.
+        """
         return self._change(provider=provider)
 
     def set_type_information(self, type_information: TypeInformation[Any]) -> JdbcSourceBuilder:
-        """Set the type of the elements: a `Types.ROW` of the columns, or the type of the extracted results."""
+        """Set the type of the elements.
+
+        Args:
+            type_information: A `Types.ROW` of the columns, or with a result extractor the type of its results (default:
+                pickled).
+        """
         return self._change(type_info=type_information)
 
     def set_result_extractor(self, result_extractor: Callable[[tuple[Any, ...]], Any]) -> JdbcSourceBuilder:
         """Set a function that converts a tuple of columns to an element (Flink: `ResultExtractor`).
 
         By default elements are Rows.
+
+        Args:
+            result_extractor: Gets the columns as the Python driver returns them.
         """
         return self._change(extractor=result_extractor)
 
     def set_result_set_fetch_size(self, result_set_fetch_size: int) -> JdbcSourceBuilder:
-        """Set the number of rows that the driver fetches at a time (default 1000).
+        """Set the number of rows that the driver fetches at a time.
+
+        Args:
+            result_set_fetch_size: At least 1 (default 1000); more rows need more memory in the subtask.
 
         Raises:
             ValueError: the number is less than 1.

@@ -34,7 +34,14 @@ class KafkaTopicSelector(ABC):
 
     @abstractmethod
     def apply(self, data: Any) -> str:
-        """Return the topic that an element is written to."""
+        """Return the topic that an element is written to.
+
+        Args:
+            data: The element.
+
+        Returns:
+            Name of a topic, which the broker must know or create.
+        """
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,16 @@ class KafkaRecordSerializationSchema(SerializationSchema[T_in]):
         return KafkaRecordSerializationSchemaBuilder()
 
     def records(self, elements: Sequence[T_in], timestamps: Sequence[int | None] | None) -> list[Record]:
-        """Return the record of each element, with the element's timestamp unless it is missing or negative."""
+        """Return the record of each element.
+
+        Args:
+            elements: The elements of a batch.
+            timestamps: Milliseconds since the epoch; None, also for single elements, and negative ones mean the time of
+                sending.
+
+        Returns:
+            Topic, key, value, timestamp (0: time of sending) and headers of each record.
+        """
         settings = self._settings
         assert settings.value_schema is not None
         count = len(elements)
@@ -128,6 +144,9 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
     def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder[T]:
         """Write all records to one topic.
 
+        Args:
+            topic: Name of a topic, which the broker must know or create.
+
         Raises:
             InvalidProgramError: a topic or a selector is set already.
         """
@@ -136,7 +155,10 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
     def set_topic_selector(
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
     ) -> KafkaRecordSerializationSchemaBuilder[T]:
-        """Set a function or `KafkaTopicSelector` that chooses the topic of each element.
+        """Choose the topic of each element.
+
+        Args:
+            topic_selector: A `KafkaTopicSelector`, or a function from element to topic.
 
         Raises:
             InvalidProgramError: a topic or a selector is set already.
@@ -153,14 +175,22 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema[T]
     ) -> KafkaRecordSerializationSchemaBuilder[T]:
-        """Set the serialization schema of keys; as with Java clients, the key determines the partition."""
+        """Set the serialization schema of keys; without one, records have no keys.
+
+        Args:
+            key_serialization_schema: Gets the whole element; as with Java clients, the key determines the partition.
+        """
         self._settings = replace(self._settings, key_schema=key_serialization_schema)
         return self
 
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema[R]
     ) -> KafkaRecordSerializationSchemaBuilder[R]:
-        """Set the serialization schema of values."""
+        """Set the serialization schema of values, which is required.
+
+        Args:
+            value_serialization_schema: Gets the whole element, and determines the type of the stream.
+        """
         self._settings = replace(self._settings, value_schema=value_serialization_schema)
         return cast("KafkaRecordSerializationSchemaBuilder[R]", self)
 

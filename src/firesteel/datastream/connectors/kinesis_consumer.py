@@ -132,7 +132,12 @@ class WatermarkTracker:
     def job_manager_watermark_tracker(
         aggregate_name: str, log_accumulator_interval_millis: int = -1
     ) -> WatermarkTracker:
-        """Return a tracker, which has no effect."""
+        """Return a tracker, which has no effect.
+
+        Args:
+            aggregate_name: Ignored.
+            log_accumulator_interval_millis: Ignored.
+        """
         return WatermarkTracker()
 
 
@@ -176,7 +181,11 @@ class FlinkKinesisConsumer(SourceFunction[Any]):
         return KinesisSource(self._settings)
 
     def set_shard_assigner(self, shard_assigner: KinesisShardAssigner) -> FlinkKinesisConsumer:
-        """Log a warning: shards are assigned to the subtasks in round-robin order."""
+        """Log a warning: shards are assigned to the subtasks in round-robin order.
+
+        Args:
+            shard_assigner: Ignored.
+        """
         logger.warning("set_shard_assigner() has no effect: shards are assigned to the subtasks in round-robin order")
         return self
 
@@ -185,12 +194,19 @@ class FlinkKinesisConsumer(SourceFunction[Any]):
     ) -> FlinkKinesisConsumer:
         """Raise an error: such an assigner is a Java object.
 
+        Args:
+            periodic_watermark_assigner: Only named for compatibility; use `assign_timestamps_and_watermarks`.
+
         Raises:
             NotImplementedError: always.
         """
         raise NotImplementedError("set_periodic_watermark_assigner(): use assign_timestamps_and_watermarks()")
 
     def set_watermark_tracker(self, watermark_tracker: WatermarkTracker) -> FlinkKinesisConsumer:
-        """Log a warning: `with_watermark_alignment` aligns splits."""
+        """Log a warning: `with_watermark_alignment` aligns splits.
+
+        Args:
+            watermark_tracker: Ignored.
+        """
         logger.warning("set_watermark_tracker() has no effect: use with_watermark_alignment()")
         return self

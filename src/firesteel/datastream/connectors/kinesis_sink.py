@@ -43,7 +43,11 @@ class PartitionKeyGenerator:
         return PartitionKeyGenerator()
 
     def for_subtask(self, subtask_index: int) -> Callable[[Any], str]:
-        """Return the function from element to key for a subtask."""
+        """Return the function from element to partition key.
+
+        Args:
+            subtask_index: From 0; with a fixed generator it is the key of all elements of the subtask.
+        """
         if self._is_fixed:
             return lambda element: str(subtask_index)
         return lambda element: f"{random.getrandbits(128):032x}"
@@ -60,38 +64,89 @@ class _AwsSinkBuilder:
         return self
 
     def set_serialization_schema(self, serialization_schema: SerializationSchema[Any]) -> Self:
-        """Set the serialization schema of elements."""
+        """Set the serialization schema, which is required.
+
+        Args:
+            serialization_schema: Converts an element to the data of a record.
+        """
         return self._change(serializer=serialization_schema)
 
     def set_fail_on_error(self, fail_on_error: bool) -> Self:
-        """Set whether a rejected record fails the job; by default it is sent again."""
+        """Set whether a rejected record fails the job.
+
+        Args:
+            fail_on_error: False (the default) sends the record again.
+        """
         return self._change(fails_on_error=fail_on_error)
 
     def set_max_batch_size(self, max_batch_size: int) -> Self:
-        """Set the maximum number of records in a request (default 500, which is the service's limit)."""
+        """Set the maximum number of records in a request.
+
+        Args:
+            max_batch_size: At least 1 (default 500); more than 500, the service's limit, counts as 500.
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         return self._change(max_records=min(500, _positive("max_batch_size", max_batch_size)))
 
     def set_max_in_flight_requests(self, max_in_flight_requests: int) -> Self:
-        """Do nothing: a writer sends one request at a time."""
+        """Do nothing: a writer sends one request at a time.
+
+        Args:
+            max_in_flight_requests: At least 1; only checked.
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         _positive("max_in_flight_requests", max_in_flight_requests)
         return self
 
     def set_max_buffered_requests(self, max_buffered_requests: int) -> Self:
-        """Do nothing: a writer buffers no more records than a request contains."""
+        """Do nothing: a writer buffers no more records than a request contains.
+
+        Args:
+            max_buffered_requests: At least 1; only checked.
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         _positive("max_buffered_requests", max_buffered_requests)
         return self
 
     def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> Self:
-        """Set the maximum size of a request in bytes."""
+        """Set the maximum size of a request.
+
+        Args:
+            max_batch_size_in_bytes: At least 1, and at least the maximum size of a record (default 5 MiB, Firehose 4
+                MiB).
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         return self._change(max_bytes=_positive("max_batch_size_in_bytes", max_batch_size_in_bytes))
 
     def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> Self:
-        """Do nothing: buffered records are sent at the end of each batch."""
+        """Do nothing: buffered records are sent at the end of each batch.
+
+        Args:
+            max_time_in_buffer_ms: At least 1; only checked.
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         _positive("max_time_in_buffer_ms", max_time_in_buffer_ms)
         return self
 
     def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> Self:
-        """Set the maximum size of a record in bytes."""
+        """Set the maximum size of a record; a larger one fails the job.
+
+        Args:
+            max_record_size_in_bytes: At least 1 (default 1 MiB, Firehose 1000 KiB).
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         return self._change(max_record_bytes=_positive("max_record_size_in_bytes", max_record_size_in_bytes))
 
 
@@ -164,17 +219,32 @@ class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
         self._keys: PartitionKeyGenerator | Callable[[Any], str] | None = None
 
     def set_stream_name(self, stream_name: str | list[str]) -> KinesisStreamsSinkBuilder:
-        """Set the stream, by name or ARN."""
+        """Set the stream, which is required.
+
+        Args:
+            stream_name: Name or ARN; of a list, only the first item counts.
+        """
         return self._change(target=stream_name if isinstance(stream_name, str) else "".join(stream_name[:1]))
 
     def set_kinesis_client_properties(self, kinesis_client_properties: Mapping[str, Any]) -> KinesisStreamsSinkBuilder:
-        """Set Flink's AWS properties: region, endpoint and credentials."""
+        """Set the properties of the client.
+
+        Args:
+            kinesis_client_properties: Flink's AWS properties; those without effect are logged as a warning.
+
+        Raises:
+            InvalidProgramError: region and endpoint are both missing, or the credentials are incomplete.
+        """
         return self._change(properties=checked(kinesis_client_properties, "KinesisStreamsSink"))
 
     def set_partition_key_generator(
         self, partition_key_generator: PartitionKeyGenerator | Callable[[Any], str]
     ) -> KinesisStreamsSinkBuilder:
-        """Set the generator of partition keys."""
+        """Set the generator of partition keys, which is required.
+
+        Args:
+            partition_key_generator: A `PartitionKeyGenerator`, or a function from element to key.
+        """
         self._keys = partition_key_generator
         return self
 
@@ -248,13 +318,24 @@ class KinesisFirehoseSinkBuilder(_AwsSinkBuilder):
         self._settings = BatchSettings("firehose", max_bytes=4 * 1024 * 1024, max_record_bytes=1000 * 1024)
 
     def set_delivery_stream_name(self, delivery_stream_name: str) -> KinesisFirehoseSinkBuilder:
-        """Set the delivery stream."""
+        """Set the delivery stream, which is required.
+
+        Args:
+            delivery_stream_name: Name of the delivery stream.
+        """
         return self._change(target=delivery_stream_name)
 
     def set_firehose_client_properties(
         self, firehose_client_properties: Mapping[str, Any]
     ) -> KinesisFirehoseSinkBuilder:
-        """Set Flink's AWS properties: region, endpoint and credentials."""
+        """Set the properties of the client.
+
+        Args:
+            firehose_client_properties: Flink's AWS properties; those without effect are logged as a warning.
+
+        Raises:
+            InvalidProgramError: region and endpoint are both missing, or the credentials are incomplete.
+        """
         return self._change(properties=checked(firehose_client_properties, "KinesisFirehoseSink"))
 
     def build(self) -> KinesisFirehoseSink:
