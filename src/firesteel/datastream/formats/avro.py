@@ -43,6 +43,9 @@ class AvroSchema:
     def parse_string(json_schema: str) -> AvroSchema:
         """Parse a schema given as JSON text.
 
+        Args:
+            json_schema: JSON text of a schema.
+
         Raises:
             ValueError: the text is not valid JSON.
             fastavro.schema.SchemaParseException: the JSON is not an Avro schema.
@@ -52,6 +55,9 @@ class AvroSchema:
     @staticmethod
     def parse_file(file_path: str) -> AvroSchema:
         """Parse the schema in a file.
+
+        Args:
+            file_path: A local path.
 
         Raises:
             OSError: the file cannot be read.
@@ -131,7 +137,10 @@ class AvroBulkWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Return a writer factory for dicts of a schema, for `FileSink.for_bulk_format`.
+        """Return a writer factory for dicts, for `FileSink.for_bulk_format`.
+
+        Args:
+            schema: Schema of the dicts, which the files contain.
 
         Example:
             >>> schema = AvroSchema.parse_string(

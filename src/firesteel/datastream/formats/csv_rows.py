@@ -171,31 +171,59 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             return self
 
         def set_field_delimiter(self, delimiter: str) -> Self:
-            """Set the delimiter of fields (default `,`)."""
+            """Set the delimiter of fields.
+
+            Args:
+                delimiter: A single character (default `,`); the job fails with a longer text.
+            """
             return self._with(field_delimiter=delimiter)
 
         def set_allow_comments(self, allow_comments: bool) -> Self:
-            """Set whether lines that start with `#` are skipped as comments (default False)."""
+            """Set whether lines that start with `#` are skipped as comments.
+
+            Args:
+                allow_comments: False unless this method is called.
+            """
             return self._with(allow_comments=allow_comments)
 
         def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """Set the delimiter of array elements (default `;`)."""
+            """Set the delimiter of array elements.
+
+            Args:
+                delimiter: Any text except an empty one (default `;`).
+            """
             return self._with(array_element_delimiter=delimiter)
 
         def set_quote_character(self, c: str) -> Self:
-            """Set the quote character (default `"`)."""
+            """Set the quote character.
+
+            Args:
+                c: A single character (default `"`).
+            """
             return self._with(quote_character=c)
 
         def set_escape_character(self, c: str) -> Self:
-            """Set the escape character (default: none)."""
+            """Set the escape character.
+
+            Args:
+                c: A single character; by default nothing is escaped.
+            """
             return self._with(escape_character=c)
 
         def set_null_literal(self, null_literal: str) -> Self:
-            """Set the text that represents null (default: none)."""
+            """Set the text that is read as null.
+
+            Args:
+                null_literal: Any text; by default no text is read as null.
+            """
             return self._with(null_literal=null_literal)
 
         def set_ignore_parse_errors(self, ignore_parse_errors: bool) -> Self:
-            """Set whether lines that cannot be parsed are skipped (default False)."""
+            """Set whether lines that cannot be parsed are skipped.
+
+            Args:
+                ignore_parse_errors: False (the default) fails the job.
+            """
             return self._with(ignore_parse_errors=ignore_parse_errors)
 
         def build(self) -> CsvRowDeserializationSchema:
@@ -251,15 +279,27 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
             return self
 
         def set_field_delimiter(self, c: str) -> Self:
-            """Set the delimiter of fields (default `,`)."""
+            """Set the delimiter of fields.
+
+            Args:
+                c: A single character (default `,`).
+            """
             return self._with(field_delimiter=c)
 
         def set_line_delimiter(self, delimiter: str) -> Self:
-            """Set the delimiter of lines (default a line feed)."""
+            """Set the delimiter of lines.
+
+            Args:
+                delimiter: Any text (default a line feed); an empty one suits messages.
+            """
             return self._with(line_delimiter=delimiter)
 
         def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """Set the delimiter of array elements (default `;`)."""
+            """Set the delimiter of array elements.
+
+            Args:
+                delimiter: Any text (default `;`).
+            """
             return self._with(array_element_delimiter=delimiter)
 
         def disable_quote_character(self) -> Self:
@@ -267,15 +307,27 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
             return self._with(quote_character=None)
 
         def set_quote_character(self, c: str) -> Self:
-            """Set the quote character (default `"`)."""
+            """Set the quote character.
+
+            Args:
+                c: A single character (default `"`).
+            """
             return self._with(quote_character=c)
 
         def set_escape_character(self, c: str) -> Self:
-            """Set the escape character (default: none)."""
+            """Set the escape character.
+
+            Args:
+                c: A single character; by default nothing is escaped.
+            """
             return self._with(escape_character=c)
 
         def set_null_literal(self, s: str) -> Self:
-            """Set the text that represents null (default: empty)."""
+            """Set the text that represents null.
+
+            Args:
+                s: Any text (default: empty).
+            """
             return self._with(null_literal=s)
 
         def build(self) -> CsvRowSerializationSchema:

@@ -81,11 +81,19 @@ class CsvSchemaBuilder:
         return self._with(columns=(*self._schema.columns, column))
 
     def add_string_column(self, name: str) -> Self:
-        """Add a string column."""
+        """Add a string column.
+
+        Args:
+            name: Name of the field in the rows, and in the header.
+        """
         return self._add(CsvColumn(name, Types.STRING()))
 
     def add_boolean_column(self, name: str) -> Self:
-        """Add a boolean column."""
+        """Add a boolean column; text other than `true` is read as False.
+
+        Args:
+            name: Name of the field in the rows, and in the header.
+        """
         return self._add(CsvColumn(name, Types.BOOLEAN()))
 
     def add_number_column(self, name: str, number_type: TypeInformation[Any] | None = None) -> Self:
@@ -110,7 +118,11 @@ class CsvSchemaBuilder:
         return self._add(CsvColumn(name, ListTypeInfo(_checked(element_type, name) or Types.STRING()), separator))
 
     def add_columns_from(self, schema: CsvSchema) -> Self:
-        """Add the columns of another schema."""
+        """Add the columns of another schema, but not its syntax.
+
+        Args:
+            schema: The schema; its columns follow the present ones.
+        """
         return self._with(columns=(*self._schema.columns, *schema.columns))
 
     def clear_columns(self) -> Self:
@@ -118,11 +130,18 @@ class CsvSchemaBuilder:
         return self._with(columns=())
 
     def set_allow_comments(self, allow: bool = True) -> Self:
-        """Set whether lines that start with `#` are skipped as comments (default False)."""
+        """Set whether lines that start with `#` are skipped as comments, when reading.
+
+        Args:
+            allow: False unless this method is called.
+        """
         return self._with(allow_comments=allow)
 
     def set_any_property_name(self, name: str) -> Self:
         """Raise an error: surplus fields cannot be collected.
+
+        Args:
+            name: Only named for compatibility.
 
         Raises:
             NotImplementedError: always.
@@ -130,25 +149,44 @@ class CsvSchemaBuilder:
         raise NotImplementedError("CsvSchemaBuilder.set_any_property_name: surplus fields cannot be collected")
 
     def set_array_element_separator(self, separator: str) -> Self:
-        """Set the separator of array elements (default `;`)."""
+        """Set the separator of array elements.
+
+        Args:
+            separator: Any text (default `;`); a column with a separator of its own uses that when reading.
+        """
         return self._with(array_element_separator=separator)
 
     def disable_array_element_separator(self) -> Self:
-        """Do not split arrays: each array has one element."""
+        """Write arrays without a separator; when reading, they are split at `;`."""
         return self._with(array_element_separator="")
 
     def remove_array_element_separator(self, index: int) -> Self:
-        """Do not split the arrays of one column: each array has one element."""
+        """Remove the separator of one array column, which then uses that of the schema.
+
+        Args:
+            index: Position of the column from 0; a negative number counts from the end.
+
+        Raises:
+            IndexError: there is no such column.
+        """
         columns = list(self._schema.columns)
         columns[index] = replace(columns[index], array_separator="")
         return self._with(columns=tuple(columns))
 
     def set_column_separator(self, char: str) -> Self:
-        """Set the separator of columns (default `,`)."""
+        """Set the separator of columns.
+
+        Args:
+            char: A single character (default `,`); the job fails to read files with a longer text.
+        """
         return self._with(column_separator=char)
 
     def set_escape_char(self, char: str) -> Self:
-        """Set the escape character (default: none)."""
+        """Set the escape character.
+
+        Args:
+            char: A single character; by default nothing is escaped.
+        """
         return self._with(escape_char=char)
 
     def disable_escape_char(self) -> Self:
@@ -156,15 +194,27 @@ class CsvSchemaBuilder:
         return self._with(escape_char=None)
 
     def set_line_separator(self, separator: str) -> Self:
-        """Set the separator of lines (default a line feed)."""
+        """Set the separator of lines, when writing; all common ones can be read.
+
+        Args:
+            separator: Any text (default a line feed).
+        """
         return self._with(line_separator=separator)
 
     def set_null_value(self, null_value: str) -> Self:
-        """Set the text that represents null (default: none)."""
+        """Set the text that represents null.
+
+        Args:
+            null_value: Any text. By default, null is written as empty text, and no text is read as null.
+        """
         return self._with(null_value=null_value)
 
     def set_quote_char(self, char: str) -> Self:
-        """Set the quote character (default `"`)."""
+        """Set the quote character.
+
+        Args:
+            char: A single character (default `"`).
+        """
         return self._with(quote_char=char)
 
     def disable_quote_char(self) -> Self:
@@ -172,15 +222,27 @@ class CsvSchemaBuilder:
         return self._with(quote_char=None)
 
     def set_skip_first_data_row(self, skip: bool = True) -> Self:
-        """Set whether the first row of data is skipped (default False)."""
+        """Set whether the first row after the header is skipped, when reading.
+
+        Args:
+            skip: False unless this method is called.
+        """
         return self._with(skip_first_data_row=skip)
 
     def set_strict_headers(self, strict: bool = True) -> Self:
-        """Set whether files whose header names other columns are rejected (default False)."""
+        """Set whether files whose header names other columns fail the job.
+
+        Args:
+            strict: False unless this method is called; it has no effect without a header line.
+        """
         return self._with(strict_headers=strict)
 
     def set_use_header(self, use: bool = True) -> Self:
-        """Set whether files have a header line (default False)."""
+        """Set whether files have a header line.
+
+        Args:
+            use: False unless this method is called.
+        """
         return self._with(use_header=use)
 
     def size(self) -> int:
@@ -235,7 +297,11 @@ class CsvReaderFormat(StreamFormat[Any]):
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
-        """Return a format that reads files of this schema."""
+        """Return a format that reads files as Rows.
+
+        Args:
+            schema: Columns and syntax of the files.
+        """
         return CsvReaderFormat(schema)
 
 
@@ -254,5 +320,9 @@ class CsvBulkWriters:
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:
-        """Return a writer factory for Rows of a schema, for `FileSink.for_bulk_format`."""
+        """Return a writer factory for Rows, for `FileSink.for_bulk_format`.
+
+        Args:
+            schema: Columns and syntax of the files; the fields of the Rows are matched by position.
+        """
         return BulkWriterFactory("csv", schema)

@@ -84,12 +84,19 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
             self._ignore_parse_errors = False
 
         def type_info(self, type_info: TypeInformation[Any]) -> JsonRowDeserializationSchema.Builder:
-            """Set the type of the rows."""
+            """Set the type of the rows.
+
+            Args:
+                type_info: A `Types.ROW_NAMED`; `build` raises an error for other types.
+            """
             self._type_info = type_info
             return self
 
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
-            """Set the type of the rows by a JSON schema: integers become `BIG_INT`, other numbers `BIG_DEC`.
+            """Set the type of the rows by a JSON schema.
+
+            Args:
+                json_schema: JSON text of an object schema: integers become `BIG_INT`, other numbers `BIG_DEC`.
 
             Raises:
                 ValueError: the schema has a type that is not supported.
@@ -148,7 +155,11 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
             self._type_info: TypeInformation[Any] | None = None
 
         def with_type_info(self, type_info: TypeInformation[Any]) -> JsonRowSerializationSchema.Builder:
-            """Set the type of the rows."""
+            """Set the type of the rows.
+
+            Args:
+                type_info: A `Types.ROW_NAMED`; `build` raises an error for other types.
+            """
             self._type_info = type_info
             return self
 

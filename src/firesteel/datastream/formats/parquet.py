@@ -104,7 +104,11 @@ class AvroParquetReaders:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> StreamFormat[Any]:
-        """Return a format that reads the columns of a schema, for `FileSource.for_record_stream_format`."""
+        """Return a format that reads dicts, for `FileSource.for_record_stream_format`.
+
+        Args:
+            schema: A record schema, whose fields are the columns to read.
+        """
         return AvroParquetFormat(schema)
 
 
@@ -120,7 +124,10 @@ class AvroParquetWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Return a writer factory for files with the columns of a schema, for `FileSink.for_bulk_format`.
+        """Return a writer factory for dicts, for `FileSink.for_bulk_format`.
+
+        Args:
+            schema: A record schema, whose fields are the columns of the files.
 
         Raises:
             ValueError: the schema has a type that is not supported.
