@@ -28,10 +28,22 @@ class AsyncFunction(Function, Generic[IN, OUT]):
         """Return the results for one element.
 
         An exception fails the job, or causes a retry if a retry strategy is set.
+
+        Args:
+            value: The element; other elements are processed while this call waits.
+
+        Returns:
+            A list, which may be empty; None fails the job.
         """
 
     def timeout(self, value: IN) -> list[OUT]:
         """Return the results for an element whose call timed out.
+
+        Args:
+            value: The element whose call, including all retries, took too long.
+
+        Returns:
+            A list, which may be empty; None fails the job.
 
         Raises:
             TimeoutError: always, unless overridden.

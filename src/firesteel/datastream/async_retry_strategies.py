@@ -45,11 +45,19 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """Return whether to retry after `current_attempts` attempts."""
+        """Return whether another attempt is allowed.
+
+        Args:
+            current_attempts: Number of failed attempts so far, from 1.
+        """
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Return the delay in milliseconds after `current_attempts` attempts."""
+        """Return the delay before the next attempt, in milliseconds.
+
+        Args:
+            current_attempts: Number of failed attempts so far, from 1.
+        """
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:

@@ -48,14 +48,28 @@ class BaseBroadcastProcessFunction(Function):
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-            """Return the broadcast state of a descriptor, writable."""
+            """Return a broadcast state, writable.
+
+            Args:
+                state_descriptor: A descriptor that was passed to `broadcast`; only its name counts.
+
+            Raises:
+                ValueError: no state of this name was passed to `broadcast`.
+            """
 
     class ReadOnlyContext(BaseContext):
         """The context of an element of the non-broadcast side."""
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
-            """Return the broadcast state of a descriptor, read-only."""
+            """Return a broadcast state, read-only: changing it raises a `RuntimeError`.
+
+            Args:
+                state_descriptor: A descriptor that was passed to `broadcast`; only its name counts.
+
+            Raises:
+                ValueError: no state of this name was passed to `broadcast`.
+            """
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
@@ -164,5 +178,10 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     def on_timer(
         self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext
     ) -> Iterable[OUT | SideOutput] | None:
-        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none."""
+        """Return the results for a timer of a key; by default there are none.
+
+        Args:
+            timestamp: The time that the timer was registered for, in ms since the epoch.
+            ctx: Key, time and timers, and read-only broadcast state.
+        """
         return None

@@ -109,7 +109,10 @@ class CheckpointConfig(WithoutJava):
         return self._configuration.get_integer(_PREFIX + "max-concurrent-checkpoints", 1)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Set the maximum number of concurrent checkpoints.
+        """Set the maximum number of checkpoints that are pending at once.
+
+        Args:
+            max_concurrent_checkpoints: At least 1 (the default); savepoints do not count.
 
         Raises:
             ValueError: the number is less than 1.
@@ -124,7 +127,11 @@ class CheckpointConfig(WithoutJava):
         return self.get_tolerable_checkpoint_failure_number() == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> CheckpointConfig:
-        """Set whether a failed checkpoint fails the job; False tolerates any number of failed checkpoints."""
+        """Set whether a failed checkpoint fails the job.
+
+        Args:
+            fail_on_checkpointing_errors: False tolerates any number of failed checkpoints.
+        """
         return self.set_tolerable_checkpoint_failure_number(0 if fail_on_checkpointing_errors else 2**31 - 1)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
@@ -132,7 +139,10 @@ class CheckpointConfig(WithoutJava):
         return self._configuration.get_integer(_PREFIX + "tolerable-failed-checkpoints", 0)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
-        """Set the number of consecutive failed checkpoints that do not fail the job.
+        """Set how many failed checkpoints in a row the job tolerates.
+
+        Args:
+            tolerable_checkpoint_failure_number: 0 or more (default 0); a completed checkpoint starts the count anew.
 
         Raises:
             ValueError: the number is negative.
@@ -171,6 +181,9 @@ class CheckpointConfig(WithoutJava):
         """Store the setting, which has no effect.
 
         A checkpoint is taken at the end of a micro-batch, when no records are in flight.
+
+        Args:
+            enabled: Returned by `is_unaligned_checkpoints_enabled`.
         """
         return self._set_flag("unaligned.enabled", enabled)
 
@@ -179,7 +192,14 @@ class CheckpointConfig(WithoutJava):
         return self.enable_unaligned_checkpoints(False)
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Store the alignment timeout, which has no effect; see `enable_unaligned_checkpoints`."""
+        """Store the alignment timeout, which has no effect; see `enable_unaligned_checkpoints`.
+
+        Args:
+            alignment_timeout: 0 or more.
+
+        Raises:
+            ValueError: the timeout is negative.
+        """
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
 
     def get_alignment_timeout(self) -> Duration:
@@ -187,7 +207,14 @@ class CheckpointConfig(WithoutJava):
         return self.get_aligned_checkpoint_timeout()
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Store the alignment timeout, which has no effect; see `enable_unaligned_checkpoints`."""
+        """Store the alignment timeout, which has no effect; see `enable_unaligned_checkpoints`.
+
+        Args:
+            alignment_timeout: 0 or more.
+
+        Raises:
+            ValueError: the timeout is negative.
+        """
         return self._set_millis("aligned-checkpoint-timeout", alignment_timeout.to_millis())
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
@@ -199,5 +226,9 @@ class CheckpointConfig(WithoutJava):
         return self._flag("unaligned.forced")
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
-        """Store the setting, which has no effect; see `enable_unaligned_checkpoints`."""
+        """Store the setting, which has no effect; see `enable_unaligned_checkpoints`.
+
+        Args:
+            force_unaligned_checkpoints: Returned by `is_force_unaligned_checkpoints`.
+        """
         return self._set_flag("unaligned.forced", force_unaligned_checkpoints)

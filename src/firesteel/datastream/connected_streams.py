@@ -104,8 +104,14 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
 
         If both streams are keyed, the function has keyed state and timers.
 
+        Args:
+            func: The function of both streams: `process_element1` gets elements of the first, `process_element2` of the
+                second.
+            output_type: Type of the results; None pickles them.
+
         Raises:
             TypeError: `func` is neither a CoProcessFunction nor, for keyed streams, a KeyedCoProcessFunction.
+            InvalidProgramError: only one of the streams is keyed, or their key types differ.
         """
         kinds: Any = (KeyedCoProcessFunction, CoProcessFunction) if self._keyed else CoProcessFunction
         require(func, kinds, f"process() of {'keyed ' if self._keyed else ''}connected streams")
@@ -172,6 +178,11 @@ class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
         """Apply a function that returns any number of results per element of either stream.
+
+        Args:
+            func: The function: `process_broadcast_element` gets the elements of the broadcast stream and may write its
+                state.
+            output_type: Type of the results; None pickles them.
 
         Raises:
             TypeError: `func` is not a KeyedBroadcastProcessFunction (if the first stream is keyed) or a

@@ -128,7 +128,13 @@ class ElementOperators(StreamBase[T]):
         return self._new_stream(self._element_operator("FlatMap", operator, output_type))
 
     def filter(self, func: FilterFunction[T] | Callable[[T], object]) -> DataStream[T]:
-        """Keep the elements for which the function returns a truthy value.
+        """Keep the elements that satisfy a predicate; their type stays the same.
+
+        Args:
+            func: A `FilterFunction` or a function of one element; a truthy result keeps the element.
+
+        Raises:
+            TypeError: `func` is neither a `FilterFunction` nor callable.
 
         Example:
             >>> _ = env.from_collection([1, 2, 3, 4], Types.INT()).filter(lambda n: n % 2 == 0).collect_async()
@@ -163,6 +169,13 @@ class ElementOperators(StreamBase[T]):
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
         """Assign timestamps to the elements and generate watermarks.
 
+        Args:
+            watermark_strategy: Its timestamp assigner replaces timestamps from the source; without one, elements keep
+                theirs.
+
+        Raises:
+            TypeError: `watermark_strategy` is not a `WatermarkStrategy`.
+
         Example:
             >>> readings = env.from_collection([("a", 1000), ("b", 900)], Types.TUPLE([Types.STRING(), Types.LONG()]))
             >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(500))
@@ -185,6 +198,12 @@ class ElementOperators(StreamBase[T]):
 
     def get_side_output(self, output_tag: OutputTag[S]) -> DataStream[S]:
         """Return the stream of the elements that the operator writes to a side output.
+
+        Args:
+            output_tag: Tag of the side output, with the id and type of the tag that the function yields.
+
+        Raises:
+            TypeError: `output_tag` is not an `OutputTag`.
 
         Example:
             >>> odd = OutputTag("odd", Types.INT())

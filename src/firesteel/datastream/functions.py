@@ -92,7 +92,14 @@ class MapFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     def map(self, value: IN) -> OUT:
-        """Return the result for an element."""
+        """Return the result for an element.
+
+        Args:
+            value: The element; with object reuse, do not keep or change it.
+
+        Returns:
+            The result, of the declared output type; one per call.
+        """
 
 
 class FlatMapFunction(Function, Generic[IN, OUT]):
@@ -131,7 +138,11 @@ class FilterFunction(Function, Generic[IN]):
 
     @abstractmethod
     def filter(self, value: IN) -> bool:
-        """Return a truthy value to keep the element."""
+        """Return a truthy value to keep the element.
+
+        Args:
+            value: The element; do not change it, as it is passed on.
+        """
 
 
 class ReduceFunction(Function, Generic[T]):
@@ -285,11 +296,25 @@ class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def map1(self, value: IN1) -> OUT:
-        """Return the result for an element of the first input."""
+        """Return the result for an element of the first input.
+
+        Args:
+            value: The element.
+
+        Returns:
+            The result, of the same type as that of `map2`.
+        """
 
     @abstractmethod
     def map2(self, value: IN2) -> OUT:
-        """Return the result for an element of the second input."""
+        """Return the result for an element of the second input.
+
+        Args:
+            value: The element.
+
+        Returns:
+            The result, of the same type as that of `map1`.
+        """
 
 
 class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):

@@ -27,7 +27,12 @@ class JoinFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> OUT:
-        """Return the result for an element of each stream."""
+        """Return the result for an element of each stream.
+
+        Args:
+            first: An element of the stream on which `join` was called.
+            second: An element of the other stream with the same key and window.
+        """
 
 
 class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
@@ -46,7 +51,15 @@ class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
-        """Return the results for an element of each stream."""
+        """Return the results for an element of each stream.
+
+        Args:
+            first: An element of the stream on which `join` was called.
+            second: An element of the other stream with the same key and window.
+
+        Returns:
+            An iterable of results; None is the same as no results.
+        """
 
 
 class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):

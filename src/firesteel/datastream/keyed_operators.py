@@ -57,23 +57,60 @@ class KeyedOperators(StreamBase[T], Generic[T, K]):
         return self.reduce(accumulator("sum", position_to_sum))
 
     def min(self, position_to_min: int | str = 0) -> DataStream[T]:
-        """Emit the running minimum of a field per key; the other fields are those of the first element."""
+        """Emit the running minimum of a field per key; the other fields are those of the first element.
+
+        Args:
+            position_to_min: Index of a field of a tuple, list or Row, or its name in a Row; numbers have position 0
+                only.
+
+        Raises:
+            TypeError: `position_to_min` is neither int nor str; a missing field fails the job instead.
+        """
         return self.reduce(accumulator("min", position_to_min))
 
     def max(self, position_to_max: int | str = 0) -> DataStream[T]:
-        """Emit the running maximum of a field per key; the other fields are those of the first element."""
+        """Emit the running maximum of a field per key; the other fields are those of the first element.
+
+        Args:
+            position_to_max: Index of a field of a tuple, list or Row, or its name in a Row; numbers have position 0
+                only.
+
+        Raises:
+            TypeError: `position_to_max` is neither int nor str; a missing field fails the job instead.
+        """
         return self.reduce(accumulator("max", position_to_max))
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
-        """Emit the element with the smallest value of a field so far, per key."""
+        """Emit the element with the smallest value of a field so far, per key.
+
+        Args:
+            position_to_min_by: Index or name of the field, as for `min`; among equal values the first element stays.
+
+        Raises:
+            TypeError: `position_to_min_by` is neither int nor str; a missing field fails the job instead.
+        """
         return self.reduce(accumulator("min_by", position_to_min_by))
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
-        """Emit the element with the largest value of a field so far, per key."""
+        """Emit the element with the largest value of a field so far, per key.
+
+        Args:
+            position_to_max_by: Index or name of the field, as for `max`; among equal values the first element stays.
+
+        Raises:
+            TypeError: `position_to_max_by` is neither int nor str; a missing field fails the job instead.
+        """
         return self.reduce(accumulator("max_by", position_to_max_by))
 
     def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
         """Assign the elements of each key to windows.
+
+        Args:
+            window_assigner: Such as `TumblingEventTimeWindows.of(Time.minutes(5))`; it also supplies the default
+                trigger.
+
+        Raises:
+            TypeError: `window_assigner` is not a `WindowAssigner`.
 
         Example:
             >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)

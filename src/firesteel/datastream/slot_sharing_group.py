@@ -27,7 +27,14 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
-        """Return a size given in MiB."""
+        """Return an amount given in MiB.
+
+        Args:
+            mebi_bytes: MiB (1,048,576 bytes), 0 or more.
+
+        Raises:
+            ValueError: the amount is negative.
+        """
         return MemorySize(mebi_bytes * _MEBI)
 
     def get_bytes(self) -> int:
@@ -101,7 +108,11 @@ class SlotSharingGroup:
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
-        """Return a builder of a group with this name."""
+        """Return a builder of a group without declared resources.
+
+        Args:
+            name: Name of the group; operators name it in `slot_sharing_group`.
+        """
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:
@@ -157,41 +168,85 @@ class SlotSharingGroup:
             self._external_resources: dict[str, float] = {}
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
-            """Set the CPU cores per slot."""
+            """Set the CPU cores per slot.
+
+            Args:
+                cpu_cores: Number of cores greater than 0, such as 0.5.
+
+            Raises:
+                ValueError: the number is not greater than 0.
+            """
             if cpu_cores <= 0:
                 raise ValueError(f"cpu_cores must be greater than 0, found {cpu_cores}")
             self._cpu_cores = float(cpu_cores)
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Set the heap memory per slot."""
+            """Set the heap memory per slot.
+
+            Args:
+                task_heap_memory: Greater than 0; `build` raises an error otherwise.
+            """
             self._task_heap_memory = task_heap_memory
             return self
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Set the heap memory per slot, in MiB."""
+            """Set the heap memory per slot.
+
+            Args:
+                task_heap_memory_mb: MiB, greater than 0; `build` rejects 0.
+
+            Raises:
+                ValueError: the amount is negative.
+            """
             return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
 
         def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Set the off-heap memory per slot."""
+            """Set the off-heap memory per slot.
+
+            Args:
+                task_off_heap_memory: 0 or more; it needs CPU cores and heap memory, too.
+            """
             self._task_off_heap_memory = task_off_heap_memory
             return self
 
         def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Set the off-heap memory per slot, in MiB."""
+            """Set the off-heap memory per slot.
+
+            Args:
+                task_off_heap_memory_mb: MiB, 0 or more.
+
+            Raises:
+                ValueError: the amount is negative.
+            """
             return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
 
         def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Set the managed memory per slot."""
+            """Set the managed memory per slot.
+
+            Args:
+                managed_memory: 0 or more; it needs CPU cores and heap memory, too.
+            """
             self._managed_memory = managed_memory
             return self
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Set the managed memory per slot, in MiB."""
+            """Set the managed memory per slot.
+
+            Args:
+                managed_memory_mb: MiB, 0 or more.
+
+            Raises:
+                ValueError: the amount is negative.
+            """
             return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
             """Set the amount of an external resource per slot.
+
+            Args:
+                name: Name of the resource, such as `gpu`.
+                value: Amount greater than 0; it replaces a former one.
 
             Raises:
                 ValueError: the amount is not greater than 0.

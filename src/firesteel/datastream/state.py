@@ -248,7 +248,14 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def get(self, key: K) -> V | None:
-        """Return the value of a key, or None if there is none."""
+        """Return the value of a key.
+
+        Args:
+            key: A key of the map, which is not the key of the stream.
+
+        Returns:
+            None if the key has no value, or has the value None; `contains` tells them apart.
+        """
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
@@ -261,15 +268,27 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
-        """Set several values, given as a dict or as pairs."""
+        """Set several values, and leave those of other keys alone.
+
+        Args:
+            dict_value: A mapping, or an iterable of pairs.
+        """
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Remove a key; does nothing if it has no value."""
+        """Remove a key and its value.
+
+        Args:
+            key: A key of the map; nothing happens if it has no value.
+        """
 
     @abstractmethod
     def contains(self, key: K) -> bool:
-        """Return whether a key has a value."""
+        """Return whether a key has a value.
+
+        Args:
+            key: A key of the map, which is not the key of the stream.
+        """
 
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]:
@@ -318,11 +337,22 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
 
     @abstractmethod
     def get(self, key: K) -> V | None:
-        """Return the value of a key, or None if there is none."""
+        """Return the value of a key.
+
+        Args:
+            key: A key of the map.
+
+        Returns:
+            None if the key has no value, or has the value None; `contains` tells them apart.
+        """
 
     @abstractmethod
     def contains(self, key: K) -> bool:
-        """Return whether a key has a value."""
+        """Return whether a key has a value.
+
+        Args:
+            key: A key of the map.
+        """
 
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]:
@@ -373,11 +403,19 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
-        """Set several values, given as a dict or as pairs."""
+        """Set several values, and leave those of other keys alone.
+
+        Args:
+            dict_value: A mapping, or an iterable of pairs.
+        """
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Remove a key; does nothing if it has no value."""
+        """Remove a key and its value.
+
+        Args:
+            key: A key of the map; nothing happens if it has no value.
+        """
 
     def __setitem__(self, key: K, value: V) -> None:
         self.put(key, value)

@@ -77,7 +77,12 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return list(self._paths)
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Set the directories of the store, as absolute paths or `file:` URIs."""
+        """Set the directories of the store.
+
+        Args:
+            paths: One existing local directory, as an absolute path or a `file:` URI. Without one, with several, and if
+                it does not exist, state is stored in a temporary directory.
+        """
         self._paths = [re.sub(r"^file:(//)?", "", path).rstrip("/") for path in paths]
 
     def is_incremental_checkpoints_enabled(self) -> bool:
@@ -85,7 +90,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._incremental
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Set the predefined options for a kind of hardware."""
+        """Store the predefined options, which have no effect: the store is not RocksDB.
+
+        Args:
+            options: Returned by `get_predefined_options`, and part of the options.
+        """
         self._predefined = options
 
     def get_predefined_options(self) -> PredefinedOptions:
@@ -94,6 +103,9 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def set_options(self, options_factory_class_name: str) -> None:
         """Raise an error: Java classes are not supported.
+
+        Args:
+            options_factory_class_name: Only named in the error.
 
         Raises:
             NotImplementedError: always.
@@ -109,7 +121,10 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Set the number of threads that copy files.
+        """Store the number of threads that copy files, which has no effect.
+
+        Args:
+            number_of_transfering_threads: At least 1 (default 4).
 
         Raises:
             ValueError: the number is less than 1.

@@ -202,7 +202,11 @@ class StateTtlConfig:
             ] = {}
 
         def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfig.Builder:
-            """Set the operations that reset the expiration time of a value."""
+            """Set the operations that reset the expiration time of a value.
+
+            Args:
+                update_type: `Disabled` never expires values; the default is `OnCreateAndWrite`.
+            """
             self._update_type = update_type
             return self
 
@@ -215,7 +219,12 @@ class StateTtlConfig:
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
         def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfig.Builder:
-            """Set whether reads return expired values that have not been cleaned up."""
+            """Set whether reads return expired values.
+
+            Args:
+                state_visibility: `ReturnExpiredIfNotCleanedUp` returns them until they are cleaned up; by default they
+                    are hidden.
+            """
             self._state_visibility = state_visibility
             return self
 
@@ -230,7 +239,11 @@ class StateTtlConfig:
         def set_ttl_time_characteristic(
             self, ttl_time_characteristic: StateTtlConfig.TtlTimeCharacteristic
         ) -> StateTtlConfig.Builder:
-            """Set the time that the time to live refers to."""
+            """Store the time that the time to live refers to.
+
+            Args:
+                ttl_time_characteristic: `ProcessingTime`, the only one.
+            """
             self._ttl_time_characteristic = ttl_time_characteristic
             return self
 
@@ -281,7 +294,11 @@ class StateTtlConfig:
             return self
 
         def set_ttl(self, ttl: Time) -> StateTtlConfig.Builder:
-            """Set the time to live of a value."""
+            """Set the time to live of a value, since its last reset.
+
+            Args:
+                ttl: Greater than 0; `build` raises an error otherwise.
+            """
             self._ttl = ttl
             return self
 

@@ -68,12 +68,21 @@ class OperatorSettings(WithoutJava):
     _transformation: Transformation
 
     def name(self, name: str) -> Self:
-        """Set the name of the operator in plans, logs and metrics."""
+        """Set the name of the operator.
+
+        Args:
+            name: Shown in plans, logs and metrics; need not be unique.
+        """
         self._transformation.name = name
         return self
 
     def uid(self, uid: str) -> Self:
-        """Set a stable id of the operator, by which its state is found after the program changed."""
+        """Set a stable id of the operator, by which its state is found after the program changed.
+
+        Args:
+            uid: Unique within the program: `execute` rejects duplicates. By default, ids depend on the structure of the
+                program.
+        """
         self._transformation.uid = uid
         return self
 
@@ -130,7 +139,11 @@ class OperatorSettings(WithoutJava):
         return self
 
     def set_description(self, description: str) -> Self:
-        """Set the description of the operator in plans."""
+        """Set the description of the operator in plans.
+
+        Args:
+            description: Shown in plans instead of the name; the name still labels logs and metrics.
+        """
         self._transformation.description = description
         return self
 
@@ -140,7 +153,11 @@ class OperatorSettings(WithoutJava):
         return self
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Set the slot sharing group of the operator; downstream operators inherit it."""
+        """Set the slot sharing group; downstream operators inherit it if all their inputs have the same one.
+
+        Args:
+            slot_sharing_group: Name of a group, or a `SlotSharingGroup`, whose resources are registered by this call.
+        """
         if isinstance(slot_sharing_group, SlotSharingGroup):
             self._environment.register_slot_sharing_group(slot_sharing_group)
             slot_sharing_group = slot_sharing_group.get_name()

@@ -116,7 +116,14 @@ class StreamExecutionEnvironment(WithoutJava):
         self._configuration.add_all(configuration.with_current_keys())
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """Set the default parallelism of operators."""
+        """Set the default parallelism of operators.
+
+        Args:
+            parallelism: At least 1, or -1 for the system's default.
+
+        Raises:
+            ValueError: the number is out of range.
+        """
         self._config.set_parallelism(parallelism)
         return self
 
@@ -144,6 +151,9 @@ class StreamExecutionEnvironment(WithoutJava):
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
         """Set the parallelism used where none is set, for all environments of this process.
+
+        Args:
+            parallelism: Number of subtasks, at least 1.
 
         Raises:
             ValueError: `parallelism` is less than 1.
@@ -261,7 +271,11 @@ class StreamExecutionEnvironment(WithoutJava):
         return self._checkpoint_config.is_force_unaligned_checkpoints()
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
-        """Set `state.changelog.enabled`, which has no effect: state changes are written per micro-batch anyway."""
+        """Set `state.changelog.enabled`, which has no effect: state changes are written per micro-batch anyway.
+
+        Args:
+            enabled: Stored, and returned by `is_changelog_state_backend_enabled`.
+        """
         self._configuration.set_boolean("state.changelog.enabled", enabled)
         return self
 
@@ -322,13 +336,20 @@ class StreamExecutionEnvironment(WithoutJava):
         self._configuration.set_string("python.executable", python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        """Store the jars in the option `pipeline.jars` and log what replaces them: Java code is not run."""
+        """Store the jars in the option `pipeline.jars` and log what replaces them: Java code is not run.
+
+        Args:
+            jars_path: Paths or URLs, which need not exist; each one is logged as a warning.
+        """
         for path in jars_path:
             _logger.warning("add_jars: %s: %s", path, jar_advice(path))
             self._append("pipeline.jars", path, ";")
 
     def add_classpaths(self, *classpaths: str) -> NoReturn:
         """Raise an error: Java code is not run.
+
+        Args:
+            classpaths: Only named for compatibility with PyFlink.
 
         Raises:
             NotImplementedError: always.

@@ -45,9 +45,16 @@ class StreamSinks(StreamBase[T]):
         return stream._legacy_sink("Print to Std. Out", operator)
 
     def add_sink(self, sink_func: SinkFunction[T]) -> DataStreamSink:
-        """Add a sink that passes each element to a `SinkFunction` or a `StreamingFileSink`.
+        """Add a sink that passes each element to a function; for a `Sink`, use `sink_to`.
 
         A function with a method `as_sink()` is replaced by the sink that this method returns.
+
+        Args:
+            sink_func: A `SinkFunction`, an object with a method `invoke`, a function of one value, or a
+                `StreamingFileSink`.
+
+        Raises:
+            TypeError: `sink_func` is none of these.
         """
         check_function(sink_func, SinkFunction, "invoke", "add_sink()")
         if hasattr(sink_func, "as_sink"):
@@ -59,6 +66,12 @@ class StreamSinks(StreamBase[T]):
         """Add a sink, such as a `FileSink` or a `KafkaSink`.
 
         A sink that is a `SupportsPreprocessing` may transform the stream first.
+
+        Args:
+            sink: A `FileSink`, `KafkaSink` or other `Sink`; each subtask of the job has one of its writers.
+
+        Raises:
+            TypeError: `sink` is not a `Sink`; pass a `SinkFunction` to `add_sink`.
 
         Example:
             >>> from pathlib import Path

@@ -34,16 +34,23 @@ class TimerService(ABC):
 
     @abstractmethod
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Register a timer: `on_timer` is called for the current key when processing time reaches `timestamp`.
+        """Register a timer that calls `on_timer` for the current key.
 
         Registering the same timer again has no effect.
+
+        Args:
+            timestamp: Processing time in ms since the epoch; a time in the past fires as soon as possible.
         """
 
     @abstractmethod
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Register a timer: `on_timer` is called for the current key when the watermark reaches `timestamp`.
+        """Register a timer that calls `on_timer` for the current key.
 
         Registering the same timer again has no effect.
+
+        Args:
+            timestamp: The watermark that fires the timer, in ms since the epoch; one in the past fires with the next
+                watermark.
         """
 
     @abstractmethod

@@ -74,30 +74,55 @@ class Trigger(ABC, Generic[T, W]):
 
         @abstractmethod
         def register_processing_time_timer(self, time: int) -> None:
-            """Register a timer: `on_processing_time` is called when processing time reaches `time`."""
+            """Register a timer that calls `on_processing_time`.
+
+            Args:
+                time: Processing time in ms since the epoch; registering the same time again has no effect.
+            """
 
         @abstractmethod
         def register_event_time_timer(self, time: int) -> None:
-            """Register a timer: `on_event_time` is called when the watermark reaches `time`."""
+            """Register a timer that calls `on_event_time`.
+
+            Args:
+                time: The watermark that fires the timer, in ms since the epoch; registering the same time again has no
+                    effect.
+            """
 
         @abstractmethod
         def delete_processing_time_timer(self, time: int) -> None:
-            """Delete a processing-time timer."""
+            """Delete a processing-time timer.
+
+            Args:
+                time: Time that it was registered for; nothing happens if there is no such timer.
+            """
 
         @abstractmethod
         def delete_event_time_timer(self, time: int) -> None:
-            """Delete an event-time timer."""
+            """Delete an event-time timer.
+
+            Args:
+                time: Time that it was registered for; nothing happens if there is no such timer.
+            """
 
         @abstractmethod
         def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
-            """Return the state of this key and window for a descriptor."""
+            """Return a state of the current key and window.
+
+            Args:
+                state_descriptor: Its name must be unique among the states of the trigger.
+            """
 
     class OnMergeContext(TriggerContext):
         """The context of a window that is the result of a merge."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-            """Merge the state of the merged windows into the state of the result."""
+            """Merge the state of the merged windows into the state of the result.
+
+            Args:
+                state_descriptor: Descriptor of a list, reducing or aggregating state.
+            """
 
     @abstractmethod
     def on_element(self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -324,7 +349,15 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Register a timer for the interval after `time`."""
+        """Register the next timer and store its time.
+
+        Args:
+            time: Time of the current firing in ms; the timer is one interval later, but not after the end of the
+                window.
+            window: The window, whose last timestamp is the latest possible time.
+            ctx: Registers the timer.
+            fire_timestamp_state: Stores the time of the timer.
+        """
         ctx.register_event_time_timer(self._next(time, window, fire_timestamp_state))
 
 
@@ -381,7 +414,15 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Register a timer for the interval after `time`."""
+        """Register the next timer and store its time.
+
+        Args:
+            time: Time of the current firing in ms; the timer is one interval later, but not after the end of the
+                window.
+            window: The window, whose last timestamp is the latest possible time.
+            ctx: Registers the timer.
+            fire_timestamp_state: Stores the time of the timer.
+        """
         ctx.register_processing_time_timer(self._next(time, window, fire_timestamp_state))
 
 
@@ -423,14 +464,21 @@ class CountTrigger(_TimeTrigger[Window]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """Return a trigger that fires after `window_size` elements."""
+        """Return a trigger that fires each time a window has received a number of elements.
+
+        Args:
+            window_size: Number of elements between two firings; not checked, and less than 2 fires for each element.
+        """
         return CountTrigger(window_size)
 
     @staticmethod
     def purging(window_size: int) -> CountTrigger:
-        """Return a trigger that fires after `window_size` elements and removes them.
+        """Return a trigger that fires and removes the elements each time a window has received a number of them.
 
         It suits count windows, which receive no more elements when they are full.
+
+        Args:
+            window_size: Number of elements between two firings; not checked, and less than 2 fires for each element.
         """
         trigger = CountTrigger(window_size)
         trigger._result = TriggerResult.FIRE_AND_PURGE
@@ -473,7 +521,11 @@ class PurgingTrigger(Trigger[Any, Window]):
 
     @staticmethod
     def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
-        """Return a trigger that removes the elements whenever `nested_trigger` fires."""
+        """Return a trigger that also removes the elements when it fires.
+
+        Args:
+            nested_trigger: Decides when to fire.
+        """
         return PurgingTrigger(nested_trigger)
 
     @staticmethod

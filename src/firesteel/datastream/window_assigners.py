@@ -73,7 +73,11 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def get_default_trigger(self, env: Any) -> Trigger[T, W]:
-        """Return the trigger that is used unless another one is set."""
+        """Return the trigger that is used unless another one is set.
+
+        Args:
+            env: The `StreamExecutionEnvironment` of the program.
+        """
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
@@ -103,11 +107,21 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
         @abstractmethod
         def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
-            """Merge the windows `to_be_merged` into `merge_result`."""
+            """Merge windows of one key, with their elements and state.
+
+            Args:
+                to_be_merged: Present windows, and the window of the new element.
+                merge_result: The window that replaces them.
+            """
 
     @abstractmethod
     def merge_windows(self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[Any]) -> None:
-        """Determine which windows to merge and call `callback` for each group of them."""
+        """Determine which windows to merge and call `callback` for each group of them.
+
+        Args:
+            windows: All windows of one key, including the window of the new element.
+            callback: Called once for each group of windows that become one; windows that stay alone are not passed.
+        """
 
 
 class SessionWindowTimeGapExtractor(ABC):
@@ -123,7 +137,14 @@ class SessionWindowTimeGapExtractor(ABC):
 
     @abstractmethod
     def extract(self, element: Any) -> int:
-        """Return the session gap in milliseconds, greater than 0."""
+        """Return the session gap in milliseconds.
+
+        Args:
+            element: An element of the stream.
+
+        Returns:
+            A number greater than 0; another number fails the job.
+        """
 
 
 def _milliseconds(time: Time | None) -> int:
@@ -552,7 +573,14 @@ class CountTumblingWindowAssigner(_CountAssigner):
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
-        """Return an assigner of windows of `window_size` elements."""
+        """Return an assigner of windows with a fixed number of elements of a key.
+
+        Args:
+            window_size: Number of elements of a window, at least 1.
+
+        Raises:
+            ValueError: `window_size` is less than 1.
+        """
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(

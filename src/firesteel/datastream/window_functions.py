@@ -117,7 +117,11 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
         """
 
     def clear(self, context: ProcessWindowFunction.Context[Any]) -> None:
-        """Clear the state kept in `window_state`; called when the window is removed."""
+        """Clear the state kept in `window_state`; called when the window is removed.
+
+        Args:
+            context: Window, time and state; only `window_state` is removed with the window.
+        """
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
@@ -147,4 +151,8 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
         """
 
     def clear(self, context: ProcessAllWindowFunction.Context[Any]) -> None:
-        """Clear the state kept in `window_state`; called when the window is removed."""
+        """Clear the state kept in `window_state`; called when the window is removed.
+
+        Args:
+            context: Window and state; only `window_state` is removed with the window.
+        """

@@ -57,10 +57,14 @@ class _Windowed(WithoutJava, Generic[T, W]):
         return self._keyed_stream.get_type()
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Set the trigger, which decides when windows fire; it replaces the assigner's default.
+        """Set the trigger, which replaces the default one of the window assigner.
+
+        Args:
+            trigger: Decides when windows fire.
 
         Raises:
             ValueError: the assigner merges windows and the trigger does not support that.
+            TypeError: `trigger` is not a `Trigger`.
         """
         require(trigger, Trigger, "trigger()")
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
@@ -84,6 +88,12 @@ class _Windowed(WithoutJava, Generic[T, W]):
 
     def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Send late elements to a side output instead of dropping them.
+
+        Args:
+            output_tag: Tag for `get_side_output` of the resulting stream; its type is that of the elements.
+
+        Raises:
+            TypeError: `output_tag` is not an `OutputTag`.
 
         Example:
             >>> late = OutputTag("late", Types.LONG())

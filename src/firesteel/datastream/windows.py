@@ -15,7 +15,11 @@ _LONG = struct.Struct(">q")
 
 
 def long_to_int_with_bit_mixing(x: int) -> int:
-    """Return 31 well-mixed bits of a 64-bit integer."""
+    """Return 31 well-mixed bits of a 64-bit integer.
+
+    Args:
+        x: A 64-bit integer.
+    """
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB
     x = x ^ (x >> 31)
@@ -23,7 +27,11 @@ def long_to_int_with_bit_mixing(x: int) -> int:
 
 
 def mod_inverse(x: int) -> int:
-    """Return the inverse of an odd integer modulo 2^32 (Newton's iteration)."""
+    """Return the inverse of an odd integer modulo 2^32 (Newton's iteration).
+
+    Args:
+        x: An odd integer; even integers have no inverse.
+    """
     inverse = x * x * x
     for _ in range(5):
         inverse *= 2 - x * inverse
@@ -81,21 +89,40 @@ class TimeWindow(Window):
         return self.end - 1
 
     def intersects(self, other: TimeWindow) -> bool:
-        """Return whether the windows overlap or touch."""
+        """Return whether the windows overlap or touch.
+
+        Args:
+            other: A window of the same key; touching means that one begins where the other ends.
+        """
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """Return the smallest window that contains both."""
+        """Return the smallest window that contains both.
+
+        Args:
+            other: The windows may be apart; then the result also contains the time between them.
+        """
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Return the start of the window that contains `timestamp`; all arguments are in ms."""
+        """Return the start of the window that contains a timestamp, in ms.
+
+        Args:
+            timestamp: Milliseconds since the epoch.
+            offset: Milliseconds by which all windows are shifted; may be negative.
+            window_size: Milliseconds, greater than 0.
+        """
         return timestamp - (timestamp - offset + window_size) % window_size
 
     @staticmethod
     def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback) -> None:
-        """Merge the windows that overlap or touch, by calls of `callback`."""
+        """Merge the windows that overlap or touch.
+
+        Args:
+            windows: Windows of one key, in any order.
+            callback: `merge` is called for each group of two or more, with the windows and the window that covers them.
+        """
         groups: list[tuple[TimeWindow, set[TimeWindow]]] = []
         for window in sorted(windows, key=lambda w: w.start):
             if groups and groups[-1][0].intersects(window):
