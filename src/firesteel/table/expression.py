@@ -67,11 +67,20 @@ class Expression(
         return Expression(node)
 
     def alias(self, name: str, *extra_names: str) -> Expression[T]:
-        """Name the column, or the columns of a table function."""
+        """Name the column, or the columns of a table function.
+
+        Args:
+            name: Name of the column, or of the first column of a table function.
+            extra_names: Names of the other columns of a table function.
+        """
         return Expression(Alias(self._node, (name, *extra_names)))
 
     def as_argument(self, name: str) -> Expression[Any]:
-        """Pass the value as the named argument of a function."""
+        """Pass the value as the named argument of a function.
+
+        Args:
+            name: Name of the parameter in the signature of the function.
+        """
         return Expression(Apply("=>", (Lit(name), self._node)))
 
     def __getattr__(self, name: str) -> Expression[Any]:

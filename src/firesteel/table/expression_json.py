@@ -41,12 +41,21 @@ class JsonMethods(ExpressionBase):
     """JSON functions. Clauses of SQL's syntax become options, as the parser makes them."""
 
     def is_json(self, json_type: JsonType | None = None) -> Expression[Any]:
-        """Return whether a text is JSON, of a kind if one is given."""
+        """Return whether a string is JSON; false for NULL.
+
+        Args:
+            json_type: The kind of JSON; None accepts any.
+        """
         kind = "VALUE" if json_type is None else json_type.name
         return self._call(f"IS JSON {kind}")
 
     def json_exists(self, path: str, on_error: JsonExistsOnError | None = None) -> Expression[Any]:
-        """Return whether a path finds something."""
+        """Return whether a path finds a value other than null (JSON_EXISTS).
+
+        Args:
+            path: A JSON path such as `lax $.name` or `strict $.name[0]`; `lax` is the default.
+            on_error: Result for text that is not JSON, or a strict path without a match; None means FALSE.
+        """
         options = () if on_error is None else (json_option("ERROR", Lit(on_error.name)),)
         return self._wrap(Apply("JSON_EXISTS", (self._node, Lit(path), *options)))
 
@@ -59,7 +68,16 @@ class JsonMethods(ExpressionBase):
         on_error: JsonValueOnEmptyOrError = JsonValueOnEmptyOrError.NULL,
         default_on_error: Any = None,
     ) -> Expression[Any]:
-        """Return the scalar that a path finds."""
+        """Return the scalar that a path finds (JSON_VALUE).
+
+        Args:
+            path: A JSON path such as `lax $.name` or `strict $.name[0]`; `lax` is the default.
+            returning_type: STRING, BOOLEAN, INT or DOUBLE; a scalar that cannot be converted fails the job.
+            on_empty: Result if nothing is found, or an object or array in lax mode.
+            default_on_empty: The value, if `on_empty` is DEFAULT.
+            on_error: Result for text that is not JSON, and for errors of a strict path.
+            default_on_error: The value, if `on_error` is DEFAULT.
+        """
         options = (
             json_option("RETURNING", TypeName(returning_type)),
             _value_option("EMPTY", on_empty, default_on_empty),
@@ -74,7 +92,14 @@ class JsonMethods(ExpressionBase):
         on_empty: JsonQueryOnEmptyOrError = JsonQueryOnEmptyOrError.NULL,
         on_error: JsonQueryOnEmptyOrError = JsonQueryOnEmptyOrError.NULL,
     ) -> Expression[Any]:
-        """Return the JSON text that a path finds."""
+        """Return the object or array that a path finds, as JSON text (JSON_QUERY).
+
+        Args:
+            path: A JSON path such as `lax $.name` or `strict $.name[0]`; `lax` is the default.
+            wrapping_behavior: Whether to put the result into an array: never, unless it is one, or always.
+            on_empty: Result if nothing is found, or a scalar in lax mode.
+            on_error: Result for text that is not JSON, and for errors of a strict path.
+        """
         options = (
             json_option("WRAPPER", Lit(_WRAPPERS[wrapping_behavior])),
             json_option("EMPTY", Lit(on_empty.name.replace("_", " "))),

@@ -120,34 +120,66 @@ class LogicMethods(ExpressionBase):
         return self._wrap(Ordering(self._node, descending=True))
 
     def between(self, lower_bound: Any, upper_bound: Any) -> Expression[Any]:
-        """Return whether it lies between two bounds, which are included."""
+        """Return whether the value is within a range.
+
+        Args:
+            lower_bound: Smallest value of the range, inclusive.
+            upper_bound: Largest value of the range, inclusive; below `lower_bound` the result is false.
+        """
         low = Apply(">=", (self._node, node_of(lower_bound)))
         return self._wrap(Apply("AND", (low, Apply("<=", (self._node, node_of(upper_bound))))))
 
     def not_between(self, lower_bound: Any, upper_bound: Any) -> Expression[Any]:
-        """Return whether it lies outside two bounds, which are not included."""
+        """Return whether the value is outside a range.
+
+        Args:
+            lower_bound: Smallest value of the range; the value itself is inside.
+            upper_bound: Largest value of the range; the value itself is inside.
+        """
         low = Apply("<", (self._node, node_of(lower_bound)))
         return self._wrap(Apply("OR", (low, Apply(">", (self._node, node_of(upper_bound))))))
 
     def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Expression[Any]:
-        """Return whether it is one of several values, or in the only column of a table."""
+        """Return whether the value is one of several values.
+
+        Args:
+            first_element_or_table: A value, or a `Table` with a single column.
+            remaining_elements: Further values; ignored if a table is given.
+        """
         query = getattr(first_element_or_table, "_query", None)
         if query is not None and not isinstance(first_element_or_table, ExpressionBase):
             return self._wrap(Subquery("IN", query, self._node))
         return self._call("IN", first_element_or_table, *remaining_elements)
 
     def then(self, if_true: Any, if_false: Any) -> Expression[Any]:
-        """Return one of two values by this condition."""
+        """Return one of two values, depending on this condition.
+
+        Args:
+            if_true: The value if the condition is TRUE.
+            if_false: The value if it is FALSE or NULL.
+        """
         return self._wrap(Apply("CASE", (self._node, node_of(if_true), node_of(if_false))))
 
     def if_null(self, null_replacement: Any) -> Expression[Any]:
-        """Return a replacement for NULL."""
+        """Return the value, or a replacement if it is NULL.
+
+        Args:
+            null_replacement: Value of a common type.
+        """
         return self._call("IFNULL", null_replacement)
 
     def cast(self, data_type: DataType) -> Expression[Any]:
-        """Return the value in another type; one that can't be converted fails the job."""
+        """Convert the value to another type.
+
+        Args:
+            data_type: The type; a value that cannot be converted fails the job.
+        """
         return self._wrap(Apply("CAST", (self._node, TypeName(data_type))))
 
     def try_cast(self, data_type: DataType) -> Expression[Any]:
-        """Return the value in another type; one that can't be converted becomes NULL."""
+        """Convert the value to another type, or to NULL.
+
+        Args:
+            data_type: The type; a value that cannot be converted becomes NULL.
+        """
         return self._wrap(Apply("TRY_CAST", (self._node, TypeName(data_type))))

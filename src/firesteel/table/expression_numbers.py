@@ -40,24 +40,44 @@ class NumberMethods(ExpressionBase):
     unhex = unary("UNHEX", "The bytes of a hexadecimal text.")
 
     def ceil(self, time_interval_unit: TimeIntervalUnit | None = None) -> Expression[Any]:
-        """Round up, a point in time to a unit."""
+        """Round up.
+
+        Args:
+            time_interval_unit: Unit to which a point in time is rounded; None rounds a number to an integer.
+        """
         return self._call("CEIL", None if time_interval_unit is None else time_interval_unit.name)
 
     def floor(self, time_interval_unit: TimeIntervalUnit | None = None) -> Expression[Any]:
-        """Round down, a point in time to a unit."""
+        """Round down.
+
+        Args:
+            time_interval_unit: Unit to which a point in time is rounded; None rounds a number to an integer.
+        """
         return self._call("FLOOR", None if time_interval_unit is None else time_interval_unit.name)
 
     def log(self, base: Any = None) -> Expression[Any]:
-        """Return the logarithm to a base, by default the natural one."""
+        """Return the logarithm.
+
+        Args:
+            base: Base of the logarithm; None returns the natural logarithm.
+        """
         operands = (self._node,) if base is None else (node_of(base), self._node)
         return self._wrap(Apply("LOG", operands))
 
     def round(self, places: Any) -> Expression[Any]:
-        """Round to a number of decimal places."""
+        """Round to a number of decimal places, half away from zero.
+
+        Args:
+            places: Number of decimal places; a negative number rounds to tens, hundreds and so on.
+        """
         return self._call("ROUND", places)
 
     def truncate(self, n: Any = 0) -> Expression[Any]:
-        """Cut off after a number of decimal places."""
+        """Cut off decimal places, towards zero.
+
+        Args:
+            n: Number of decimal places that stay; a negative number cuts off tens, hundreds and so on.
+        """
         return self._call("TRUNCATE", n)
 
 
@@ -91,15 +111,27 @@ class AggregateMethods(ExpressionBase):
         return self._wrap(replace(self._node, distinct=True))
 
     def list_agg(self, separator: Any = None) -> Expression[Any]:
-        """Join all texts with a separator."""
+        """Return all strings of the group as one string (LISTAGG).
+
+        Args:
+            separator: String between two values; None means `,`.
+        """
         return self._call("LISTAGG", separator)
 
     def percentile(self, percentage: Any, frequency: Any = None) -> Expression[Any]:
-        """Return a percentile, or several of them."""
+        """Return an exact percentile of the group, interpolated between values (PERCENTILE).
+
+        Args:
+            percentage: A number from 0 to 1, or an array of such numbers for an array of results.
+            frequency: How often each value counts, an integer; None counts each value once.
+        """
         return self._call("PERCENTILE", percentage, frequency)
 
     def over(self, alias: Any) -> Expression[Any]:
         """Compute the aggregate over a window of `Table.over_window`, given by its alias.
+
+        Args:
+            alias: The alias of the window, as a string or column.
 
         Raises:
             ValidationException: this is no call of a function, or the alias is none.

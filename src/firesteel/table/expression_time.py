@@ -73,5 +73,9 @@ class TimeMethods(ExpressionBase):
     to_timestamp = _cast(lambda: DataTypes.TIMESTAMP(3), "A text `yyyy-MM-dd HH:mm:ss[.SSS]` as TIMESTAMP(3).")
 
     def extract(self, time_interval_unit: TimeIntervalUnit) -> Expression[Any]:
-        """Return a part of a date, time or interval as a number."""
+        """Return a part of a date, time or interval as a number.
+
+        Args:
+            time_interval_unit: The part; parts of a time or interval only apply to such values.
+        """
         return self._wrap(Apply("EXTRACT", (Lit(time_interval_unit.name), self._node)))

@@ -79,6 +79,9 @@ def _call(function: Any, *operands: Any) -> Expression[Any]:
 def col(name: str) -> Expression[Any]:
     """Return a column by its name.
 
+    Args:
+        name: Name of the column, case-sensitive; it is looked up when a table uses the expression.
+
     Example:
         >>> str(col("amount") * 2 + lit(1))
         'amount * 2 + 1'
@@ -104,7 +107,12 @@ def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
 
 
 def range_(start: str | int, end: str | int) -> Expression[Any]:
-    """Return a range of columns by name or position (from 1), for `with_columns`."""
+    """Return a range of columns, for `with_columns` and `without_columns`.
+
+    Args:
+        start: First column, by name or by position from 1.
+        end: Last column, inclusive, by name or by position from 1; before `start`, no column is selected.
+    """
     return Expression(Apply("RANGE", (_column_or_index(start), _column_or_index(end))))
 
 
@@ -113,7 +121,11 @@ def _column_or_index(value: Any) -> Any:
 
 
 def with_columns(head: Any, *tails: Any) -> Expression[Any]:
-    """Return the columns given by name, position or range.
+    """Select columns.
+
+    Args:
+        head: A column, by name or by position from 1, or a `range_`.
+        tails: Further columns or ranges.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -125,7 +137,11 @@ def with_columns(head: Any, *tails: Any) -> Expression[Any]:
 
 
 def without_columns(head: Any, *tails: Any) -> Expression[Any]:
-    """Return all columns except those given by name, position or range.
+    """Select all columns except some.
+
+    Args:
+        head: A column, by name or by position from 1, or a `range_`.
+        tails: Further columns or ranges.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -137,12 +153,24 @@ def without_columns(head: Any, *tails: Any) -> Expression[Any]:
 
 
 def and_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]:
-    """Return the conjunction of conditions."""
+    """Return whether all conditions are true, by three-valued logic.
+
+    Args:
+        predicate0: The first condition.
+        predicate1: The second condition.
+        predicates: Further conditions.
+    """
     return _chain("AND", (predicate0, predicate1, *predicates))
 
 
 def or_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]:
-    """Return the disjunction of conditions."""
+    """Return whether at least one condition is true, by three-valued logic.
+
+    Args:
+        predicate0: The first condition.
+        predicate1: The second condition.
+        predicates: Further conditions.
+    """
     return _chain("OR", (predicate0, predicate1, *predicates))
 
 
@@ -154,7 +182,11 @@ def _chain(function: str, operands: tuple[Any, ...]) -> Expression[Any]:
 
 
 def not_(expression: Expression[bool]) -> Expression[bool]:
-    """Return the negation of a condition."""
+    """Return the negation of a condition.
+
+    Args:
+        expression: The condition; NULL stays NULL.
+    """
     return _call("NOT", expression)
 
 
@@ -179,7 +211,14 @@ def current_timestamp() -> Expression[Any]:
 
 
 def current_watermark(rowtimeAttribute: Any) -> Expression[Any]:
-    """Return the current watermark of a rowtime attribute, NULL if there is none yet."""
+    """Return the current watermark.
+
+    Args:
+        rowtimeAttribute: A rowtime attribute of the table.
+
+    Returns:
+        NULL before the first watermark.
+    """
     return _call("CURRENT_WATERMARK", rowtimeAttribute)
 
 
@@ -194,7 +233,11 @@ def local_timestamp() -> Expression[Any]:
 
 
 def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
-    """Parse a string as DATE; `format` is a Java date pattern, by default `yyyy-MM-dd`.
+    """Parse a string as DATE.
+
+    Args:
+        date_str: The string; the result is NULL if it does not fit the format.
+        format: A Java date pattern; None means `yyyy-MM-dd`.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -207,7 +250,11 @@ def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
 
 
 def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
-    """Parse a string as TIMESTAMP; `format` is a Java date pattern, by default `yyyy-MM-dd HH:mm:ss`.
+    """Parse a string as TIMESTAMP(3).
+
+    Args:
+        timestamp_str: The string, without time zone; the result is NULL if it does not fit the format.
+        format: A Java date pattern; None means `yyyy-MM-dd HH:mm:ss`, with optional fractional seconds.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -221,7 +268,12 @@ def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
 
 
 def to_timestamp_ltz(*args: Any) -> Expression[Any]:
-    """Convert a number of seconds or milliseconds, or a string, to TIMESTAMP_LTZ."""
+    """Convert a number or a string to TIMESTAMP_LTZ(3).
+
+    Args:
+        args: A number since the epoch and its precision, 0 for s or 3 for ms (the default); or a string, its format and
+            time zone (UTC by default).
+    """
     return _call("TO_TIMESTAMP_LTZ", *args)
 
 
@@ -240,7 +292,11 @@ def temporal_overlaps(
 
 
 def date_format(timestamp: Any, format: Any) -> Expression[Any]:
-    """Format a timestamp by a Java date pattern.
+    """Format a timestamp.
+
+    Args:
+        timestamp: A timestamp, or a string `yyyy-MM-dd HH:mm:ss`; the result is NULL for other strings.
+        format: A Java date pattern.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -285,17 +341,34 @@ def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[Any]:
 
 
 def from_unixtime(unixtime: Any, format: Any = None) -> Expression[Any]:
-    """Format a number of seconds since the epoch, in the session's time zone."""
+    """Format a number of seconds since the epoch, in the session's time zone.
+
+    Args:
+        unixtime: Seconds since the epoch.
+        format: A Java date pattern; None means `yyyy-MM-dd HH:mm:ss`.
+    """
     return _call("FROM_UNIXTIME", unixtime, format)
 
 
 def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:
-    """Return the seconds since the epoch of a string in the session's time zone, or of the current time."""
+    """Return a number of seconds since the epoch.
+
+    Args:
+        date_str: A time in the session's time zone; None returns the current time.
+        format: A Java date pattern; None means `yyyy-MM-dd HH:mm:ss`.
+
+    Returns:
+        -9223372036854775808 if the string does not fit the format.
+    """
     return _call("UNIX_TIMESTAMP", date_str, format)
 
 
 def array(head: Any, *tail: Any) -> Expression[Any]:
     """Return an array of values.
+
+    Args:
+        head: The first element.
+        tail: Further elements; all elements need a common type.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -310,6 +383,10 @@ def array(head: Any, *tail: Any) -> Expression[Any]:
 def row(head: Any, *tail: Any) -> Expression[Any]:
     """Return a row of values.
 
+    Args:
+        head: The first field.
+        tail: Further fields, of any types.
+
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
         >>> points = table_env.from_elements([(1, 2)], ["x", "y"]).select(row(col("x"), col("y")).alias("point"))
@@ -321,6 +398,12 @@ def row(head: Any, *tail: Any) -> Expression[Any]:
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
     """Return a map of alternating keys and values.
+
+    Args:
+        key: Key of the first entry; NULL is not supported.
+        value: Value of the first entry.
+        tail: Keys and values in turn. All keys need a common type, and so do all values; the last value of a key
+            counts.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -334,7 +417,11 @@ def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
 
 
 def row_interval(rows: int) -> Expression[Any]:
-    """Return a number of rows, as the size of a window."""
+    """Return a number of rows, as the size or slide of a window.
+
+    Args:
+        rows: Number of rows.
+    """
     return Expression(Apply("ROWS", (Lit(rows),)))
 
 
@@ -349,32 +436,60 @@ def e() -> Expression[float]:
 
 
 def rand(seed: Any = None) -> Expression[float]:
-    """Return a random number in [0, 1)."""
+    """Return a random number from 0 (inclusive) to 1 (exclusive).
+
+    Args:
+        seed: An integer that makes the sequence of each subtask repeatable; None for none.
+    """
     return _call("RAND", seed)
 
 
 def rand_integer(bound: Any, seed: Any = None) -> Expression[Any]:
-    """Return a random integer in [0, bound)."""
+    """Return a random integer from 0 (inclusive) to a bound (exclusive).
+
+    Args:
+        bound: The bound, greater than 0.
+        seed: An integer that makes the sequence of each subtask repeatable; None for none.
+    """
     return _call("RAND_INTEGER", bound) if seed is None else _call("RAND_INTEGER", seed, bound)
 
 
 def atan2(y: Any, x: Any) -> Expression[float]:
-    """Return the angle of the point (x, y) in radians."""
+    """Return the angle of a point in radians, from -pi to pi.
+
+    Args:
+        y: Its second coordinate.
+        x: Its first coordinate.
+    """
     return _call("ATAN2", y, x)
 
 
 def negative(v: Any) -> Expression[Any]:
-    """Return the negated number."""
+    """Return a number with the opposite sign.
+
+    Args:
+        v: A number or an interval.
+    """
     return _call("NEGATE", v)
 
 
 def concat(first: Any, *others: Any) -> Expression[str]:
-    """Concatenate strings; the result is NULL if any of them is NULL."""
+    """Concatenate strings.
+
+    Args:
+        first: The first string.
+        others: Further strings; if one of them is NULL, so is the result.
+    """
     return Expression(Apply("CONCAT", tuple(map(node_of, (first, *others)))))
 
 
 def concat_ws(separator: Any, first: Any, *others: Any) -> Expression[str]:
-    """Concatenate strings with a separator; NULL strings are skipped.
+    """Concatenate strings with a separator.
+
+    Args:
+        separator: String between two strings; if it is NULL, so is the result.
+        first: The first string.
+        others: Further strings; NULL strings are skipped.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -395,6 +510,9 @@ def uuid() -> Expression[str]:
 def null_of(data_type: DataType) -> Expression[Any]:
     """Return a NULL of a type.
 
+    Args:
+        data_type: The type of the NULL.
+
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
         >>> table = table_env.from_elements([(1,)], ["n"]).select(null_of(DataTypes.STRING()).alias("nothing"))
@@ -406,7 +524,12 @@ def null_of(data_type: DataType) -> Expression[Any]:
 
 
 def log(v: Any, base: Any = None) -> Expression[float]:
-    """Return the logarithm to a base, by default the natural logarithm."""
+    """Return a logarithm.
+
+    Args:
+        v: The number.
+        base: Base of the logarithm; None returns the natural logarithm.
+    """
     return _call("LOG", v) if base is None else _call("LOG", base, v)
 
 
@@ -416,7 +539,12 @@ def source_watermark() -> Expression[Any]:
 
 
 def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]:
-    """Return `if_true` if the condition is TRUE, else `if_false`.
+    """Return one of two values, depending on a condition.
+
+    Args:
+        condition: A boolean expression.
+        if_true: The value if the condition is TRUE.
+        if_false: The value if it is FALSE or NULL.
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
@@ -430,17 +558,29 @@ def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]
 
 
 def json(value: Any) -> Expression[Any]:
-    """Treat a string as JSON within `json_object` and `json_array`."""
+    """Insert a string as JSON into `json_object` or `json_array`.
+
+    Args:
+        value: JSON text; other text fails the job.
+    """
     return _call("JSON", value)
 
 
 def json_string(value: Any) -> Expression[Any]:
-    """Serialize a value as JSON."""
+    """Return a value as JSON text; NULL stays NULL.
+
+    Args:
+        value: A value of any type.
+    """
     return _call("JSON_STRING", value)
 
 
 def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression[Any]:
-    """Return a JSON object of alternating keys and values.
+    """Return a JSON object.
+
+    Args:
+        on_null: Whether a NULL value becomes `null` or leaves out its key.
+        args: Keys and values in turn; keys are strings.
 
     Example:
         >>> from firesteel.table.expression import JsonOnNull
@@ -455,7 +595,12 @@ def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression
 
 
 def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression[Any]:
-    """Return a JSON array of values."""
+    """Return a JSON array.
+
+    Args:
+        on_null: Whether a NULL value becomes `null` or is left out.
+        args: The elements, of any types.
+    """
     return _json("JSON_ARRAY", args, on_null)
 
 
@@ -508,6 +653,12 @@ def call(f: Any, *args: Any) -> Expression[Any]:
 def call_sql(sql_expression: str) -> Expression[Any]:
     """Return an expression written in SQL.
 
+    Args:
+        sql_expression: An expression such as `UPPER(name)`; its names are looked up when a table uses it.
+
+    Raises:
+        SqlParserError: the text is not an SQL expression.
+
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
         >>> numbers = table_env.from_elements([(7,)], ["n"])
@@ -519,7 +670,14 @@ def call_sql(sql_expression: str) -> Expression[Any]:
 
 
 def descriptor(*column_names: str) -> Expression[Any]:
-    """Return a list of column names as an argument of a function."""
+    """Return a list of column names as an argument of a function.
+
+    Args:
+        column_names: At least one name.
+
+    Raises:
+        ValidationException: no name is given.
+    """
     if not column_names:
         raise ValidationException("descriptor needs at least one column name")
     return Expression(Apply("DESCRIPTOR", tuple(map(Lit, column_names))))
