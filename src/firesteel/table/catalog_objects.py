@@ -39,6 +39,9 @@ class ObjectPath:
     def from_string(full_name: str) -> ObjectPath:
         """Return the path of a text `database.name`.
 
+        Args:
+            full_name: A text `database.name`; names with dots are not supported.
+
         Raises:
             ValueError: The text does not have two parts.
         """
@@ -60,7 +63,14 @@ class ObjectPath:
         return f"{self._database_name}.{self._object_name}"
 
     def compare_to(self, other: ObjectPath) -> int:
-        """Return 0 if both are equal, else a negative or positive number that tells the order."""
+        """Compare two paths by their full names.
+
+        Args:
+            other: The path to compare with.
+
+        Returns:
+            -1 if this path comes first, 1 if the other one does, and 0 if both are equal.
+        """
         mine, others = self.get_full_name(), other.get_full_name()
         return (mine > others) - (mine < others)
 
@@ -87,7 +97,13 @@ class ObjectIdentifier:
 
     @staticmethod
     def of(catalog_name: str, database_name: str, object_name: str) -> ObjectIdentifier:
-        """Return the identifier of these names."""
+        """Return the identifier of an object.
+
+        Args:
+            catalog_name: Name of the catalog; not checked.
+            database_name: Name of the database; not checked.
+            object_name: Name of the table, view or function; not checked.
+        """
         return ObjectIdentifier(catalog_name, database_name, object_name)
 
     def get_catalog_name(self) -> str:
@@ -164,7 +180,12 @@ class CatalogDatabase(_Described):
 
     @staticmethod
     def create_instance(properties: dict[str, str], comment: str | None = None) -> CatalogDatabase:
-        """Return a database with these properties."""
+        """Return a definition of a database.
+
+        Args:
+            properties: Options by key; they are copied.
+            comment: Text for people; None for none.
+        """
         return CatalogDatabase(properties, comment)
 
 
@@ -178,7 +199,12 @@ class CatalogPartition(_Described):
 
     @staticmethod
     def create_instance(properties: dict[str, str], comment: str | None = None) -> CatalogPartition:
-        """Return a partition with these properties."""
+        """Return a definition of a partition.
+
+        Args:
+            properties: Options by key; they are copied.
+            comment: Text for people; None for none.
+        """
         return CatalogPartition(properties, comment)
 
 
@@ -263,7 +289,14 @@ class CatalogBaseTable(_Copyable):
         properties: dict[str, str] = {},  # noqa: B006 - PyFlink's default, not changed
         comment: str | None = None,
     ) -> CatalogBaseTable:
-        """Return a table."""
+        """Return a definition of a table.
+
+        Args:
+            schema: Names and types of the columns.
+            partition_keys: Names of the partition columns.
+            properties: Options of the connector, including `connector`; they are copied.
+            comment: Text for people; None for none.
+        """
         return CatalogBaseTable(schema._unresolved(), properties, tuple(partition_keys), comment)
 
     @staticmethod
@@ -274,7 +307,14 @@ class CatalogBaseTable(_Copyable):
         properties: dict[str, str],
         comment: str | None = None,
     ) -> CatalogBaseTable:
-        """Return a view of a query.
+        """Return a definition of a view.
+
+        Args:
+            original_query: The query as the user wrote it, for SHOW CREATE VIEW.
+            expanded_query: The query to run; its names are looked up whenever the view is used.
+            schema: Names and types of the columns.
+            properties: Options by key; they are copied.
+            comment: Text for people; None for none.
 
         Raises:
             ValidationException: the text is no query.
@@ -334,7 +374,12 @@ class CatalogFunction(_Copyable):
 
     @staticmethod
     def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
-        """Return the function of `module.attribute`."""
+        """Return a definition of a function.
+
+        Args:
+            class_name: `module.attribute` of a Python object.
+            function_language: `Python`; functions of other languages can be stored but not called.
+        """
         return CatalogFunction(class_name, function_language)
 
     def get_class_name(self) -> str:
@@ -383,7 +428,14 @@ class CatalogModel(_Copyable):
         options: dict[str, str] = {},  # noqa: B006 - PyFlink's default, not changed
         comment: str | None = None,
     ) -> CatalogModel:
-        """Return a model."""
+        """Return a definition of a model.
+
+        Args:
+            input_schema: Columns of the input.
+            output_schema: Columns of the output.
+            options: Options by key; they are copied.
+            comment: Text for people; None for none.
+        """
         return CatalogModel(input_schema, output_schema, options, comment)
 
     def get_options(self) -> dict[str, str]:
@@ -414,7 +466,13 @@ class CatalogDescriptor:
 
     @staticmethod
     def of(catalog_name: str, configuration: Configuration, comment: str | None = None) -> CatalogDescriptor:
-        """Return a descriptor."""
+        """Return a definition of a catalog.
+
+        Args:
+            catalog_name: Name of the catalog.
+            configuration: Options of the catalog, including `type`.
+            comment: Text for people; None for none.
+        """
         return CatalogDescriptor(catalog_name, configuration, comment)
 
 

@@ -44,11 +44,26 @@ class CatalogMethods:
         self._executor.execute(s.CreateCatalog(catalog_name, options, catalog_descriptor.comment))
 
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
-        """Register a catalog object, for example a Python class derived from `Catalog`, under a name."""
+        """Register a catalog object.
+
+        Args:
+            catalog_name: A name that is not in use.
+            catalog: For example an object of a Python class derived from `Catalog`.
+
+        Raises:
+            CatalogException: there is a catalog of this name.
+        """
         self._catalogs.register_catalog(catalog_name, catalog)
 
     def get_catalog(self, catalog_name: str) -> Catalog | None:
-        """Return a catalog, or None if there is none with this name."""
+        """Return a catalog.
+
+        Args:
+            catalog_name: Name of the catalog, case-sensitive.
+
+        Returns:
+            None if there is no catalog of this name.
+        """
         return self._catalogs.find_catalog(catalog_name)
 
     def list_catalogs(self) -> list[str]:
@@ -60,7 +75,14 @@ class CatalogMethods:
         return self._catalogs.current_catalog
 
     def use_catalog(self, catalog_name: str) -> None:
-        """Make a catalog the current one, and its default database the current database."""
+        """Make a catalog the current one, and its default database the current database.
+
+        Args:
+            catalog_name: Name of the catalog, case-sensitive.
+
+        Raises:
+            CatalogException: there is no catalog of this name.
+        """
         self._catalogs.use_catalog(catalog_name)
 
     def get_current_database(self) -> str | None:
@@ -68,7 +90,14 @@ class CatalogMethods:
         return self._catalogs.current_database
 
     def use_database(self, database_name: str) -> None:
-        """Make a database of the current catalog the current database."""
+        """Make a database of the current catalog the current database.
+
+        Args:
+            database_name: Name of the database, without the catalog.
+
+        Raises:
+            CatalogException: there is no database of this name.
+        """
         self._catalogs.use_database((database_name,))
 
     def list_databases(self) -> list[str]:
@@ -137,19 +166,43 @@ class CatalogMethods:
         self._catalogs.create_table(parse_path(path), view, is_temporary, ignore_if_exists)
 
     def drop_temporary_view(self, view_path: str) -> bool:
-        """Drop a temporary view and return whether it existed."""
+        """Drop a temporary view and return whether it existed.
+
+        Args:
+            view_path: Path of the view.
+        """
         return self._catalogs.drop_table(parse_path(view_path), True, True, True)
 
     def drop_temporary_table(self, table_path: str) -> bool:
-        """Drop a temporary table and return whether it existed."""
+        """Drop a temporary table and return whether it existed.
+
+        Args:
+            table_path: Path of the table.
+        """
         return self._catalogs.drop_table(parse_path(table_path), False, True, True)
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a table and return whether it existed."""
+        """Drop a table and return whether it existed.
+
+        Args:
+            table_path: Path of the table; neither a view nor a table that a temporary view hides is dropped.
+            ignore_if_not_exists: Whether to return False if it does not exist; None means False.
+
+        Raises:
+            ValidationException: it does not exist, or a temporary table has the same path.
+        """
         return self._catalogs.drop_table(parse_path(table_path), False, False, bool(ignore_if_not_exists))
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a view and return whether it existed."""
+        """Drop a view and return whether it existed.
+
+        Args:
+            view_path: Path of the view; neither a table nor a view that a temporary table hides is dropped.
+            ignore_if_not_exists: Whether to return False if it does not exist; None means False.
+
+        Raises:
+            ValidationException: it does not exist, or a temporary view has the same path.
+        """
         return self._catalogs.drop_table(parse_path(view_path), True, False, bool(ignore_if_not_exists))
 
     # --- functions ---------------------------------------------------------------------------------------------------
@@ -173,15 +226,30 @@ class CatalogMethods:
         self._catalogs.functions.add_temporary(parse_path(path), function)
 
     def drop_temporary_system_function(self, name: str) -> bool:
-        """Drop a temporary system function and return whether it existed."""
+        """Drop a temporary system function and return whether it existed.
+
+        Args:
+            name: Name of the function, not case-sensitive.
+        """
         return self._catalogs.functions.drop_system(name)
 
     def drop_temporary_function(self, path: str) -> bool:
-        """Drop a temporary function and return whether it existed."""
+        """Drop a temporary function and return whether it existed.
+
+        Args:
+            path: Path of the function, whose name is not case-sensitive.
+        """
         return self._catalogs.functions.drop_temporary(parse_path(path))
 
     def drop_function(self, path: str) -> bool:
-        """Drop a function of a catalog and return whether it existed."""
+        """Drop a function of a catalog and return whether it existed.
+
+        Args:
+            path: Path of the function; temporary functions are not dropped.
+
+        Raises:
+            CatalogException: the catalog does not exist.
+        """
         return self._catalogs.functions.drop_stored(parse_path(path), True)
 
     def list_user_defined_functions(self) -> list[str]:
@@ -193,29 +261,76 @@ class CatalogMethods:
         return self._executor.shows.function_names()
 
     def create_java_function(self, path: str, function_class_name: str, ignore_if_exists: bool | None = None) -> None:
-        """Raise NotImplementedError: Java functions are not available."""
+        """Raise an error: Java functions are not available.
+
+        Args:
+            path: Only named for compatibility.
+            function_class_name: Only named in the error.
+            ignore_if_exists: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _no_java(function_class_name)
 
     def create_java_temporary_function(self, path: str, function_class_name: str) -> None:
-        """Raise NotImplementedError: Java functions are not available."""
+        """Raise an error: Java functions are not available.
+
+        Args:
+            path: Only named for compatibility.
+            function_class_name: Only named in the error.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _no_java(function_class_name)
 
     def create_java_temporary_system_function(self, name: str, function_class_name: str) -> None:
-        """Raise NotImplementedError: Java functions are not available."""
+        """Raise an error: Java functions are not available.
+
+        Args:
+            name: Only named for compatibility.
+            function_class_name: Only named in the error.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _no_java(function_class_name)
 
     # --- modules -----------------------------------------------------------------------------------------------------
 
     def load_module(self, module_name: str, module: Module) -> None:
-        """Load a module of functions."""
+        """Load a module of functions; the only one is `core`.
+
+        Args:
+            module_name: `core`, after it was unloaded.
+            module: Ignored.
+
+        Raises:
+            ValidationException: the module is loaded already, or is not `core`.
+        """
         self._executor.ddl.modules.load(module_name)
 
     def unload_module(self, module_name: str) -> None:
-        """Unload a module of functions."""
+        """Remove a module from the lists of modules; unlike in Flink, its functions can still be called.
+
+        Args:
+            module_name: Name of a loaded module.
+
+        Raises:
+            ValidationException: the module is not loaded.
+        """
         self._executor.ddl.modules.unload(module_name)
 
     def use_modules(self, *module_names: str) -> None:
-        """Set the modules in which functions are looked up, in this order."""
+        """Set which modules are listed as used; unlike in Flink, functions of other modules can still be called.
+
+        Args:
+            module_names: Names of loaded modules.
+
+        Raises:
+            ValidationException: a module is not loaded, or is named twice.
+        """
         self._executor.ddl.modules.use(module_names)
 
     def list_modules(self) -> list[str]:
@@ -234,25 +349,56 @@ class CatalogMethods:
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
     ) -> None:
-        """Store a model in a catalog; models cannot be executed."""
+        """Store a model in a catalog; models cannot be executed.
+
+        Args:
+            model_path: Path of the model.
+            model_descriptor: Schemas and options; both schemas are required.
+            ignore_if_exists: Whether to do nothing if it exists; None means False.
+
+        Raises:
+            ValidationException: a schema is missing.
+            CatalogException: the model exists, or the catalog does not.
+        """
         catalog, path = self._model_place(model_path)
         catalog.create_model(path, _model_of(model_descriptor), bool(ignore_if_exists))
 
     def create_temporary_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
     ) -> None:
-        """Raise NotImplementedError, as temporary models are not supported."""
+        """Raise an error: temporary models are not supported.
+
+        Args:
+            model_path: Only named for compatibility.
+            model_descriptor: Only named for compatibility.
+            ignore_if_exists: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError("Temporary models are not supported; use create_model()")
 
     def drop_model(self, model_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a model and return whether it existed."""
+        """Drop a model and return whether it existed.
+
+        Args:
+            model_path: Path of the model.
+            ignore_if_not_exists: Whether to return False if it does not exist; None means False.
+
+        Raises:
+            CatalogException: the model or its catalog does not exist.
+        """
         catalog, path = self._model_place(model_path)
         found = catalog.model_exists(path)
         catalog.drop_model(path, bool(ignore_if_not_exists))
         return found
 
     def drop_temporary_model(self, model_path: str) -> bool:
-        """Return False, as there are no temporary models."""
+        """Return False, as there are no temporary models.
+
+        Args:
+            model_path: Only named for compatibility.
+        """
         return False
 
     def list_models(self) -> list[str]:

@@ -45,6 +45,10 @@ class JdbcCatalog(Catalog):
     def of_options(name: str, options: Mapping[str, str]) -> JdbcCatalog:
         """Return the catalog that the options of CREATE CATALOG describe.
 
+        Args:
+            name: Name of the catalog, for messages.
+            options: `base-url` and `default-database`, and optionally `username` and `password`.
+
         Raises:
             ValidationException: an option is missing or unknown.
         """
