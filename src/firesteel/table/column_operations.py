@@ -34,7 +34,14 @@ class ColumnOperations:
         """Return the table of a query."""
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """Return a table of the given columns; aggregates combine all rows into one."""
+        """Return a table of expressions over the columns.
+
+        Args:
+            fields: Columns, and expressions with or without an alias; aggregates combine all rows into one.
+
+        Raises:
+            ValidationException: a column or function does not exist, or types do not fit.
+        """
         return self._new(queries.Select(self._query, select_items(fields, self._names)))
 
     def _project_names(self, names: list[str]) -> Table:
@@ -42,7 +49,10 @@ class ColumnOperations:
         return self._new(queries.Select(self._query, tuple(Alias(Ref((old,)), (new,)) for old, new in pairs)))
 
     def add_columns(self, *fields: Expression[Any]) -> Table:
-        """Return all columns and further ones.
+        """Return a table with additional columns.
+
+        Args:
+            fields: Expressions; name them by `alias`.
 
         Raises:
             ValidationException: a name is there already.
@@ -54,7 +64,11 @@ class ColumnOperations:
         return self._new(queries.Select(self._query, (*self._refs(), *items)))
 
     def add_or_replace_columns(self, *fields: Expression[Any]) -> Table:
-        """Return a table with additional columns, which replace those with the same name."""
+        """Return a table with additional or replaced columns.
+
+        Args:
+            fields: Expressions; one with the name of a column replaces that column.
+        """
         items = select_items(fields, self._names)
         replacing = {name: item for item in items if (name := _name_of(item)) is not None}
         kept = [replacing.get(name, Ref((name,))) for name in self._names]
@@ -62,7 +76,10 @@ class ColumnOperations:
         return self._new(queries.Select(self._query, (*kept, *added)))
 
     def rename_columns(self, *fields: Expression[Any]) -> Table:
-        """Rename columns, given as `col("old").alias("new")`.
+        """Return a table with some columns renamed.
+
+        Args:
+            fields: Columns with their new names: `col("old").alias("new")`.
 
         Raises:
             ValidationException: something else is given, or a column does not exist.
@@ -77,7 +94,10 @@ class ColumnOperations:
         return self._project_names([new_names.get(name, name) for name in self._names])
 
     def drop_columns(self, *fields: Expression[Any]) -> Table:
-        """Return all columns but these.
+        """Return a table without some columns.
+
+        Args:
+            fields: Columns to leave out.
 
         Raises:
             ValidationException: a column does not exist.

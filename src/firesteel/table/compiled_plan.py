@@ -33,7 +33,15 @@ class CompiledPlan:
         raise _refused()
 
     def write_to_file(self, file: str | Path, ignore_if_exists: bool = False) -> None:
-        """Write the plan to a file."""
+        """Write the plan to a file.
+
+        Args:
+            file: Only named for compatibility.
+            ignore_if_exists: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _refused()
 
     def get_flink_version(self) -> str:
@@ -49,11 +57,25 @@ class CompiledPlan:
         raise _refused()
 
     def explain(self, *extra_details: int) -> str:
-        """Return how the plan is run."""
+        """Return how the plan is run.
+
+        Args:
+            extra_details: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _refused()
 
     def print_explain(self, *extra_details: int) -> None:
-        """Print how the plan is run."""
+        """Print how the plan is run.
+
+        Args:
+            extra_details: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _refused()
 
 

@@ -62,11 +62,19 @@ class ListView(DataView, Generic[T]):
         return self._list
 
     def add(self, value: T) -> None:
-        """Append an element."""
+        """Append an element.
+
+        Args:
+            value: An element of the type that LIST_VIEW declares; it is not copied.
+        """
         self._list.append(value)
 
     def add_all(self, values: list[T]) -> None:
-        """Append elements."""
+        """Append elements.
+
+        Args:
+            values: Elements in order.
+        """
         self._list.extend(values)
 
     def clear(self) -> None:
@@ -110,19 +118,38 @@ class MapView(Generic[K, V]):
         self._dict: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """Return the value of a key, None if there is none."""
+        """Return the value of a key.
+
+        Args:
+            key: A key; it must be hashable.
+
+        Returns:
+            None if there is no such key.
+        """
         return self._dict.get(key)
 
     def put(self, key: K, value: V) -> None:
-        """Set the value of a key."""
+        """Set the value of a key.
+
+        Args:
+            key: A key; it must be hashable.
+            value: Replaces the present value.
+        """
         self._dict[key] = value
 
     def put_all(self, dict_value: dict[K, V]) -> None:
-        """Set the values of keys."""
+        """Set the values of several keys, and leave others alone.
+
+        Args:
+            dict_value: Values by key.
+        """
         self._dict.update(dict_value)
 
     def remove(self, key: K) -> None:
-        """Remove a key.
+        """Remove a key and its value.
+
+        Args:
+            key: A key that the map has.
 
         Raises:
             KeyError: it is not there.
@@ -130,7 +157,11 @@ class MapView(Generic[K, V]):
         del self._dict[key]
 
     def contains(self, key: K) -> bool:
-        """Return whether a key is there."""
+        """Return whether a key is there.
+
+        Args:
+            key: A key; it must be hashable.
+        """
         return key in self._dict
 
     def items(self) -> Iterable[tuple[K, V]]:

@@ -27,7 +27,11 @@ class EnvironmentSettings:
             self._database = _DATABASE
 
         def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
-            """Add the options of a configuration."""
+            """Add options.
+
+            Args:
+                config: Its options replace those of the same keys.
+            """
             self._configuration.add_all(config)
             return self
 
@@ -42,12 +46,20 @@ class EnvironmentSettings:
             return self
 
         def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
-            """Set the name of the built-in catalog [default_catalog]."""
+            """Set the name of the catalog that exists from the start.
+
+            Args:
+                built_in_catalog_name: Any name (default `default_catalog`).
+            """
             self._catalog = built_in_catalog_name
             return self
 
         def with_built_in_database_name(self, built_in_database_name: str) -> EnvironmentSettings.Builder:
-            """Set the name of the built-in database [default_database]."""
+            """Set the name of the database that exists from the start.
+
+            Args:
+                built_in_database_name: Any name (default `default_database`).
+            """
             self._database = built_in_database_name
             return self
 

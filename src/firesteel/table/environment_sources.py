@@ -68,7 +68,14 @@ class SourceMethods:
         return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
-        """Return the table that a descriptor defines, without registering it."""
+        """Return the table that a descriptor defines.
+
+        Args:
+            descriptor: Connector, schema and options; the table is not registered and has no name.
+
+        Raises:
+            ValidationException: an option or column does not fit the connector.
+        """
         return self.from_path(".".join(f"`{part}`" for part in self._register_anonymous(descriptor)))
 
     def _register_anonymous(self, descriptor: TableDescriptor, schema: Schema | None = None) -> tuple[str, ...]:

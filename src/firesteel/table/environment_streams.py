@@ -92,6 +92,9 @@ class StreamMethods:
     def to_data_stream(self, table: Table) -> DataStream[Any]:
         """Convert an insert-only table to a stream of rows.
 
+        Args:
+            table: A table that is never updated; its columns become the fields of the rows.
+
         Raises:
             TableException: The table has updates or deletions.
         """

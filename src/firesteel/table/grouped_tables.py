@@ -140,11 +140,19 @@ class WindowGroupedTable(_Stage):
         return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """Aggregate each window with a function that may return several columns."""
+        """Aggregate each window with a function that may return several columns.
+
+        Args:
+            func: A call of a function made by `udaf` whose result type is a row.
+        """
         return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """Aggregate each window with a function that may return several rows."""
+        """Aggregate each window with a function that may return several rows.
+
+        Args:
+            func: A call of a function made by `udtaf`.
+        """
         return FlatAggregateTable(self._query, self._t_env, self._keys, *self._call(func))
 
 
@@ -167,7 +175,11 @@ class OverWindowedTable(_Stage):
         self._windows = windows
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """Return columns, and calls over the windows, such as `col("amount").sum.over(col("w"))`."""
+        """Return columns, and aggregates over the windows.
+
+        Args:
+            fields: Columns, and calls such as `col("amount").sum.over(col("w"))`.
+        """
         return self._t_env._table(queries.Select(self._query, self._items(fields), windows=self._windows))
 
 

@@ -20,17 +20,29 @@ class PlanReference:
 
     @staticmethod
     def from_file(path: str | Path) -> FilePlanReference:
-        """Return the plan in a file."""
+        """Return a reference to a compiled plan in a file.
+
+        Args:
+            path: Path of the file, which is not read.
+        """
         return FilePlanReference(Path(path))
 
     @staticmethod
     def from_json_string(json_string: str) -> JsonContentPlanReference:
-        """Return the plan in a text."""
+        """Return a reference to a compiled plan.
+
+        Args:
+            json_string: The plan, which is not parsed.
+        """
         return JsonContentPlanReference(json_string)
 
     @staticmethod
     def from_smile_bytes(smile_bytes: bytes) -> BytesContentPlanReference:
-        """Return the plan in bytes of the Smile format."""
+        """Return a reference to a compiled plan.
+
+        Args:
+            smile_bytes: The plan in the Smile format, which is not parsed.
+        """
         return BytesContentPlanReference(smile_bytes)
 
 

@@ -32,19 +32,36 @@ class Column:
 
     @staticmethod
     def physical(name: str, data_type: DataType) -> PhysicalColumn:
-        """Return a column that the connector stores."""
+        """Return a column that the connector stores.
+
+        Args:
+            name: Name of the column.
+            data_type: A type of `DataTypes`.
+        """
         return PhysicalColumn(base.Column(name, data_type))
 
     @staticmethod
     def computed(name: str, resolved_expression: ResolvedExpression) -> ComputedColumn:
-        """Return a column that is computed."""
+        """Return a column that is computed from other columns.
+
+        Args:
+            name: Name of the column.
+            resolved_expression: The expression, which also gives the type.
+        """
         node, kind = resolved_expression._node, resolved_expression.get_output_data_type()
         text = resolved_expression.as_serializable_string()
         return ComputedColumn(base.Column(name, kind, "COMPUTED", node, text))
 
     @staticmethod
     def metadata(name: str, data_type: DataType, metadata_key: str | None, is_virtual: bool) -> MetadataColumn:
-        """Return a column of metadata."""
+        """Return a column of metadata of the connector.
+
+        Args:
+            name: Name of the column.
+            data_type: A type to which the metadata can be converted.
+            metadata_key: Key of the metadata; None means `name`.
+            is_virtual: Whether INSERT omits the column.
+        """
         return MetadataColumn(
             base.Column(name, data_type, "METADATA", metadata_key=metadata_key, is_virtual=is_virtual)
         )
@@ -53,7 +70,11 @@ class Column:
         return type(self)(column)
 
     def with_comment(self, comment: str | None) -> Column:
-        """Return the column with a comment."""
+        """Return the column with a comment.
+
+        Args:
+            comment: Text for people; None removes it.
+        """
         return self._like(replace(self._column, comment=comment))  # type: ignore[no-any-return]
 
     def is_physical(self) -> bool:
@@ -86,11 +107,19 @@ class Column:
         return column_extras(self._column)
 
     def copy(self, new_type: DataType) -> Column:
-        """Return the column with another type."""
+        """Return the column with another type.
+
+        Args:
+            new_type: A type of `DataTypes`; the expression of a computed column is kept.
+        """
         return self._like(replace(self._column, type=new_type))  # type: ignore[no-any-return]
 
     def rename(self, new_name: str) -> Column:
-        """Return the column under another name."""
+        """Return the column under another name.
+
+        Args:
+            new_name: Name of the copy; a metadata column without a key then has another key.
+        """
         return self._like(replace(self._column, name=new_name))  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
@@ -189,7 +218,12 @@ class WatermarkSpec:
 
     @staticmethod
     def of(rowtime_attribute: str, watermark_expression: ResolvedExpression) -> WatermarkSpec:
-        """Return the watermarks of a column."""
+        """Return a declaration of watermarks.
+
+        Args:
+            rowtime_attribute: Name of the column with the timestamps.
+            watermark_expression: The watermark after a row, computed from its columns.
+        """
         return WatermarkSpec(rowtime_attribute, watermark_expression)
 
     def get_rowtime_attribute(self) -> str:
@@ -264,7 +298,12 @@ class UniqueConstraint(Constraint):
 
     @staticmethod
     def primary_key(name: str, columns: list[str]) -> UniqueConstraint:
-        """Return a primary key."""
+        """Return a primary key, which is not enforced.
+
+        Args:
+            name: Name of the constraint.
+            columns: Names of its columns.
+        """
         return UniqueConstraint(name, columns)
 
     def get_columns(self) -> list[str]:
@@ -308,12 +347,24 @@ class ResolvedSchema:
 
     @staticmethod
     def of(columns: list[Column]) -> ResolvedSchema:
-        """Return a schema of columns."""
+        """Return a schema without watermarks and primary key.
+
+        Args:
+            columns: The columns in order.
+        """
         return ResolvedSchema(columns)
 
     @staticmethod
     def physical(column_names: list[str], column_data_types: list[DataType]) -> ResolvedSchema:
-        """Return a schema of physical columns."""
+        """Return a schema of physical columns, without watermarks and primary key.
+
+        Args:
+            column_names: Names of the columns.
+            column_data_types: Their types, in the same order.
+
+        Raises:
+            ValueError: the numbers of names and types differ.
+        """
         return ResolvedSchema(
             [Column.physical(name, kind) for name, kind in zip(column_names, column_data_types, strict=True)]
         )
@@ -335,7 +386,14 @@ class ResolvedSchema:
         return [column.get_data_type() for column in self._columns]
 
     def get_column(self, column_index_or_name: int | str) -> Column | None:
-        """Return a column by position or name, None if there is none."""
+        """Return a column.
+
+        Args:
+            column_index_or_name: Position from 0, or name.
+
+        Returns:
+            None if there is no such column.
+        """
         if isinstance(column_index_or_name, int):
             inside = 0 <= column_index_or_name < len(self._columns)
             return self._columns[column_index_or_name] if inside else None

@@ -74,7 +74,14 @@ class Schema:
             self._constraint_name: str | None = None
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
-            """Add all columns, watermarks and the primary key of another schema."""
+            """Add the columns, watermarks and primary key of another schema.
+
+            Args:
+                unresolved_schema: The schema; the new columns follow the present ones.
+
+            Raises:
+                ValidationException: both have a primary key.
+            """
             self._columns += unresolved_schema._columns
             self._watermarks += unresolved_schema._watermarks
             if unresolved_schema._primary_key:
@@ -82,11 +89,21 @@ class Schema:
             return self
 
         def from_resolved_schema(self, resolved_schema: ResolvedSchema) -> Schema.Builder:
-            """Add all columns, watermarks and the primary key of a resolved schema."""
+            """Add the columns, watermarks and primary key of a resolved schema.
+
+            Args:
+                resolved_schema: The schema; the new columns follow the present ones.
+
+            Raises:
+                ValidationException: both have a primary key.
+            """
             return self.from_schema(resolved_schema._unresolved())
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
-            """Add a physical column per field of a row type.
+            """Add a physical column for each field of a row type.
+
+            Args:
+                data_type: A `DataTypes.ROW`.
 
             Raises:
                 ValidationException: `data_type` is not a row type.
@@ -96,7 +113,11 @@ class Schema:
             return self.from_fields(data_type.field_names(), data_type.field_types())
 
         def from_fields(self, field_names: list[str], field_data_types: list[DataType]) -> Schema.Builder:
-            """Add physical columns by names and types.
+            """Add physical columns.
+
+            Args:
+                field_names: Names of the columns.
+                field_data_types: Their types, in the same order.
 
             Raises:
                 ValidationException: There are not as many types as names.
@@ -161,11 +182,22 @@ class Schema:
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
-            """Declare the primary key. Flink and firesteel do not check that it is unique."""
+            """Declare the primary key, named `PK_` and the names of its columns.
+
+            Args:
+                column_names: Its columns; as in Flink, nothing checks that values are unique.
+
+            Raises:
+                ValidationException: The schema already has a primary key.
+            """
             return self._set_key(key_name(column_names), column_names)
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
-            """Declare the primary key with a constraint name.
+            """Declare the primary key with a name.
+
+            Args:
+                constraint_name: Name of the constraint.
+                column_names: Its columns; as in Flink, nothing checks that values are unique.
 
             Raises:
                 ValidationException: The schema already has a primary key.

@@ -74,12 +74,20 @@ class StatementSet:
         return self.add(self._t_env._pipeline(table, target_path_or_descriptor, overwrite))
 
     def explain(self, *extra_details: int) -> str:
-        """Return how the INSERTs are run."""
+        """Return how the INSERTs are run.
+
+        Args:
+            extra_details: Constants of `ExplainDetail` that add information.
+        """
         details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
         return self._t_env._executor.explain_inserts(self._inserts, details)
 
     def print_explain(self, *extra_details: int) -> None:
-        """Print how the INSERTs are run."""
+        """Print how the INSERTs are run.
+
+        Args:
+            extra_details: Constants of `ExplainDetail` that add information.
+        """
         print(self.explain(*extra_details))
 
     def execute(self) -> TableResult:

@@ -139,17 +139,33 @@ class Table(ColumnOperations):
         return self._new(queries.OrderBy(self._query, orderings))
 
     def offset(self, offset: int) -> Table:
-        """Skip the first `offset` rows of a sorted table."""
+        """Skip the first rows of a sorted table.
+
+        Args:
+            offset: Number of rows, 0 or more; not checked.
+        """
         return self._new(queries.Limit(self._query, offset))
 
     def fetch(self, fetch: int) -> Table:
-        """Return only the first `fetch` rows of a sorted table."""
+        """Return only the first rows of a sorted table.
+
+        Args:
+            fetch: Number of rows, 0 or more.
+
+        Raises:
+            ValidationException: the number is negative.
+        """
         if fetch < 0:
             raise ValidationException("FETCH must be at least 0.")
         return self._new(queries.Limit(self._query, 0, fetch))
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
-        """Return at most `fetch` rows, after skipping `offset` rows."""
+        """Return a part of the rows; without `order_by`, which ones is not defined.
+
+        Args:
+            fetch: Maximum number of rows, 0 or more; not checked.
+            offset: Number of rows to skip before, 0 or more; not checked.
+        """
         return self._new(queries.Limit(self._query, offset, fetch))
 
     def map(self, func: Any) -> Table:
@@ -289,7 +305,12 @@ class Table(ColumnOperations):
         return self._lateral(table_function_call, "INNER", join_predicate)
 
     def left_outer_join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
-        """Join each row with the rows of a table function, and keep rows without results, padded with NULL."""
+        """Join each row with the rows of a table function, and keep rows without results, padded with NULL.
+
+        Args:
+            table_function_call: A call of a table function; name its columns by `alias`.
+            join_predicate: A condition on both sides; None joins all rows of the function.
+        """
         return self._lateral(table_function_call, "LEFT", join_predicate)
 
     def _lateral(self, call: Any, kind: str, condition: Any) -> Table:
@@ -312,7 +333,11 @@ class Table(ColumnOperations):
         return self._set_operation("EXCEPT", False, right)
 
     def minus_all(self, right: Table) -> Table:
-        """Return each row as often as it occurs more often in this table than in the other."""
+        """Return each row as often as it occurs more often in this table than in another one.
+
+        Args:
+            right: A table with the same number of columns, of compatible types.
+        """
         return self._set_operation("EXCEPT", True, right)
 
     def union(self, right: Table) -> Table:
@@ -340,7 +365,11 @@ class Table(ColumnOperations):
         return self._set_operation("INTERSECT", False, right)
 
     def intersect_all(self, right: Table) -> Table:
-        """Return the rows that both tables contain, as often as both contain them."""
+        """Return the rows that both tables contain, as often as both contain them.
+
+        Args:
+            right: A table with the same number of columns, of compatible types.
+        """
         return self._set_operation("INTERSECT", True, right)
 
     def _set_operation(self, kind: str, keeps_all: bool, right: Table) -> Table:
@@ -349,13 +378,27 @@ class Table(ColumnOperations):
     # --- changelogs --------------------------------------------------------------------------------------------------
 
     def to_changelog(self, *arguments: Expression[Any]) -> Table:
-        """Raise NotImplementedError: use `StreamTableEnvironment.to_changelog_stream`."""
+        """Raise an error: use `StreamTableEnvironment.to_changelog_stream`.
+
+        Args:
+            arguments: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError(
             "Table.to_changelog() is not supported; use StreamTableEnvironment.to_changelog_stream()"
         )
 
     def from_changelog(self, *arguments: Expression[Any]) -> Table:
-        """Raise NotImplementedError: use `StreamTableEnvironment.from_changelog_stream`."""
+        """Raise an error: use `StreamTableEnvironment.from_changelog_stream`.
+
+        Args:
+            arguments: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError(
             "Table.from_changelog() is not supported; use StreamTableEnvironment.from_changelog_stream()"
         )
@@ -426,7 +469,11 @@ class Table(ColumnOperations):
         return self._t_env._explain([self._node], [], tuple(DETAIL_NAMES[detail] for detail in extra_details))
 
     def print_explain(self, *extra_details: int) -> None:
-        """Print the plans of the query."""
+        """Print the plans of the query.
+
+        Args:
+            extra_details: Constants of `ExplainDetail` that add information.
+        """
         print(self.explain(*extra_details))
 
 

@@ -46,7 +46,12 @@ class TableConfig:
         return TableConfig()
 
     def get(self, key: str, default_value: str) -> str:
-        """Return the value of an option, or `default_value` if it is not set."""
+        """Return the value of an option as text.
+
+        Args:
+            key: The key of an option, such as `table.exec.state.ttl`.
+            default_value: Returned if the option is not set.
+        """
         return self._configuration.get_string(key, default_value)
 
     def set(self, key: str, value: str) -> TableConfig:
@@ -64,7 +69,11 @@ class TableConfig:
         return self._configuration
 
     def add_configuration(self, configuration: Configuration) -> None:
-        """Add the options of a configuration."""
+        """Add options.
+
+        Args:
+            configuration: Its options replace those of the same keys.
+        """
         self._configuration.add_all(configuration)
 
     def get_local_timezone(self) -> str:
@@ -101,7 +110,11 @@ class TableConfig:
         return self.get_duration(_RETENTION, datetime.timedelta(0))
 
     def get_duration(self, key: str, default: datetime.timedelta) -> datetime.timedelta:
-        """Return an option that is a duration, such as `5 s` or `100 ms`.
+        """Return an option that is a duration.
+
+        Args:
+            key: The key of an option whose value is such as `5 s` or `100 ms`; a number alone is in ms.
+            default: Returned if the option is not set or empty.
 
         Raises:
             ValidationException: The value is not a duration.
@@ -115,7 +128,11 @@ class TableConfig:
         return datetime.timedelta(milliseconds=int(found[1]) * _UNITS_MS[found[2].lower()])
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
-        """Store the option. It has no effect, because no code is generated."""
+        """Store the option. It has no effect, because no code is generated.
+
+        Args:
+            max_generated_code_length: Any integer.
+        """
         self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
 
     def get_max_generated_code_length(self) -> int:
@@ -129,6 +146,9 @@ class TableConfig:
     def set_sql_dialect(self, sql_dialect: int) -> None:
         """Set the dialect of statements.
 
+        Args:
+            sql_dialect: `SqlDialect.DEFAULT`.
+
         Raises:
             NotImplementedError: The dialect is `SqlDialect.HIVE`.
         """
@@ -137,7 +157,11 @@ class TableConfig:
         self._configuration.set_string(_DIALECT, "default")
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Set the Python interpreter that runs user-defined functions."""
+        """Set the Python interpreter that runs user-defined functions.
+
+        Args:
+            python_exec: The path of an interpreter.
+        """
         self._configuration.set_string(_PYTHON, python_exec)
 
     def get_python_executable(self) -> str:

@@ -38,7 +38,11 @@ class FormatDescriptor:
 
     @staticmethod
     def for_format(format: str) -> FormatDescriptor.Builder:
-        """Return a builder for a format."""
+        """Return a builder of a format without options.
+
+        Args:
+            format: Name of the format, such as `json`.
+        """
         return FormatDescriptor.Builder(format)
 
     def get_format(self) -> str:
@@ -66,7 +70,12 @@ class FormatDescriptor:
             self._options: dict[str, str] = {}
 
         def option(self, key: str | ConfigOption[Any], value: Any) -> FormatDescriptor.Builder:
-            """Set an option."""
+            """Set an option.
+
+            Args:
+                key: Name of the option without the name of the format, or a `ConfigOption`.
+                value: Converted to text: booleans as `true` or `false`, lists with `;` between their items.
+            """
             self._options[option_key(key)] = option_text(value)
             return self
 
@@ -100,7 +109,11 @@ class TableDescriptor:
 
     @staticmethod
     def for_connector(connector: str) -> TableDescriptor.Builder:
-        """Return a builder for a table of a connector."""
+        """Return a builder of a table without schema.
+
+        Args:
+            connector: Name of the connector, such as `kafka`.
+        """
         return TableDescriptor.Builder(connector)
 
     def get_schema(self) -> Schema | None:
@@ -141,7 +154,11 @@ class TableDescriptor:
             self._comment: str | None = None
 
         def schema(self, schema: Schema) -> TableDescriptor.Builder:
-            """Set the schema."""
+            """Set the schema.
+
+            Args:
+                schema: Columns, watermark and primary key; for a sink without one, the columns of the query are used.
+            """
             self._schema = schema
             return self
 
@@ -175,12 +192,20 @@ class TableDescriptor:
             return self
 
         def partitioned_by(self, *partition_keys: str) -> TableDescriptor.Builder:
-            """Set the partition columns."""
+            """Set the partition columns.
+
+            Args:
+                partition_keys: Names of columns of the schema; they replace those of a former call.
+            """
             self._partition_keys = partition_keys
             return self
 
         def comment(self, comment: str) -> TableDescriptor.Builder:
-            """Set the comment."""
+            """Set the comment.
+
+            Args:
+                comment: Text for people; it has no effect.
+            """
             self._comment = comment
             return self
 

@@ -165,7 +165,11 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         self._env.set_python_requirements(requirements_file_path, requirements_cache_dir)
 
     def add_python_file(self, file_path: str) -> None:
-        """Ship a Python file, package or directory, which becomes importable where functions run."""
+        """Make a Python file, package or directory importable where functions run.
+
+        Args:
+            file_path: A `.py` file, a package's directory, or a zip archive.
+        """
         self._env.add_python_file(file_path)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
@@ -180,15 +184,36 @@ class TableEnvironment(SourceMethods, CatalogMethods):
     # --- compiled plans ----------------------------------------------------------------------------------------------
 
     def load_plan(self, plan_reference: Any) -> Any:
-        """Raise NotImplementedError: plans are not compiled, execute the statement instead."""
+        """Raise an error: plans are not compiled, execute the statement instead.
+
+        Args:
+            plan_reference: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _no_plans("load_plan")
 
     def compile_plan_sql(self, stmt: str) -> Any:
-        """Raise NotImplementedError: plans are not compiled, execute the statement instead."""
+        """Raise an error: plans are not compiled, execute the statement instead.
+
+        Args:
+            stmt: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _no_plans("compile_plan_sql")
 
     def execute_plan(self, plan_reference: Any) -> TableResult:
-        """Raise NotImplementedError: plans are not compiled, execute the statement instead."""
+        """Raise an error: plans are not compiled, execute the statement instead.
+
+        Args:
+            plan_reference: Only named for compatibility.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise _no_plans("execute_plan")
 
 

@@ -34,12 +34,20 @@ class TablePipeline:
         return self._t_env._executor.run_inserts([self._insert])
 
     def explain(self, *extra_details: int) -> str:
-        """Return how the query is run."""
+        """Return how the query is run.
+
+        Args:
+            extra_details: Constants of `ExplainDetail` that add information.
+        """
         details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
         return self._t_env._executor.explain_inserts([self._insert], details)
 
     def print_explain(self, *extra_details: int) -> None:
-        """Print how the query is run."""
+        """Print how the query is run.
+
+        Args:
+            extra_details: Constants of `ExplainDetail` that add information.
+        """
         print(self.explain(*extra_details))
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:

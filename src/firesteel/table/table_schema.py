@@ -48,7 +48,14 @@ class TableSchema:
         return self._resolved.get_column_data_types()
 
     def get_field_data_type(self, field: int | str) -> DataType | None:
-        """Return the type of a column by position or name, None if there is none."""
+        """Return the type of a column.
+
+        Args:
+            field: Position from 0, or name.
+
+        Returns:
+            None if there is no such column.
+        """
         column = self._resolved.get_column(field)
         return None if column is None else column.get_data_type()
 
@@ -61,7 +68,14 @@ class TableSchema:
         return self._resolved.get_column_names()
 
     def get_field_name(self, field_index: int) -> str | None:
-        """Return the name of a column by position, None if there is none."""
+        """Return the name of a column.
+
+        Args:
+            field_index: Position from 0.
+
+        Returns:
+            None if there is no such column.
+        """
         column = self._resolved.get_column(field_index)
         return None if column is None else column.get_name()
 
@@ -105,7 +119,12 @@ class TableSchema:
             self._types: list[DataType] = []
 
         def field(self, name: str, data_type: DataType) -> TableSchema.Builder:
-            """Add a column."""
+            """Add a column.
+
+            Args:
+                name: Name of the column.
+                data_type: A type of `DataTypes`.
+            """
             self._names.append(name)
             self._types.append(data_type)
             return self

@@ -180,10 +180,20 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Create a table aggregate function, which returns any number of rows per group; arguments as for `udaf`.
+    """Create a table aggregate function, which returns any number of rows per group. Also usable as a decorator.
+
+    Args:
+        f: A `TableAggregateFunction`; None returns a decorator.
+        input_types: Types of the arguments; None accepts any.
+        result_type: Type of the rows; by default the result of the function's `get_result_type`.
+        accumulator_type: Type of the accumulator; by default the result of `get_accumulator_type`.
+        deterministic: Whether equal arguments have equal results; by default as declared by the function.
+        name: The name used in messages; by default the name of the class.
+        func_type: `general`.
 
     Raises:
         ValueError: `func_type` is not `general`.
+        TypeError: `f` is a class of another kind, or a plain function.
     """
     if func_type != "general":
         raise ValueError(f"The func_type must be 'general' for table aggregate functions, got {func_type}")

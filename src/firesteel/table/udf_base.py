@@ -53,7 +53,12 @@ class FunctionContext:
         return self._base_metric_group
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """Return a value of `pipeline.global-job-parameters`, or `default_value` if it is not set."""
+        """Return a job parameter.
+
+        Args:
+            key: A key of `pipeline.global-job-parameters`.
+            default_value: Returned if the parameter is not set.
+        """
         return self._job_parameters.get(key, default_value)
 
     def get_task_name(self) -> str | None:
@@ -96,7 +101,11 @@ class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract met
     """
 
     def open(self, function_context: FunctionContext) -> None:  # noqa: B027 - need not be overridden
-        """Initialize the function; called once per subtask before the first call."""
+        """Initialize the function; called once per subtask before the first call.
+
+        Args:
+            function_context: None at present: unlike in Flink, job parameters and metrics are not passed on.
+        """
 
     def close(self) -> None:  # noqa: B027 - need not be overridden
         """Release resources; called once per subtask at the end."""
@@ -123,7 +132,11 @@ class ScalarFunction(UserDefinedFunction):
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """Return the value for the arguments of one row."""
+        """Return the value for one row.
+
+        Args:
+            args: The arguments of the call in order; NULL is None.
+        """
 
 
 class AsyncScalarFunction(UserDefinedFunction):
@@ -138,7 +151,11 @@ class AsyncScalarFunction(UserDefinedFunction):
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:
-        """Return the value for these arguments."""
+        """Return the value for one row.
+
+        Args:
+            args: The arguments of the call in order; NULL is None.
+        """
 
 
 class TableFunction(UserDefinedFunction):
@@ -159,7 +176,14 @@ class TableFunction(UserDefinedFunction):
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """Yield or return the rows for the arguments of one row; a row is a value, tuple or `Row`."""
+        """Yield or return the rows for one row.
+
+        Args:
+            args: The arguments of the call in order; NULL is None.
+
+        Returns:
+            Rows, each a value, tuple or `Row`.
+        """
 
 
 class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
@@ -176,17 +200,37 @@ class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
 
     @abstractmethod
     def accumulate(self, accumulator: ACC, *args: Any) -> None:
-        """Add the arguments of a row to the accumulator, in place."""
+        """Add a row to an accumulator.
+
+        Args:
+            accumulator: Changed in place.
+            args: The arguments of the call in order; NULL is None.
+        """
 
     def retract(self, accumulator: ACC, *args: Any) -> None:
-        """Remove the arguments of a row from the accumulator, in place.
+        """Remove a row from an accumulator.
 
         Required if the input is updated, and for OVER windows that slide.
+
+        Args:
+            accumulator: Changed in place.
+            args: The arguments that the row was added with.
+
+        Raises:
+            RuntimeError: always, unless overridden.
         """
         raise RuntimeError("Method retract is not implemented")
 
     def merge(self, accumulator: ACC, accumulators: Any) -> None:
-        """Add other accumulators to the first one, in place. Required for session windows."""
+        """Add other accumulators to one. Required for session windows.
+
+        Args:
+            accumulator: Changed in place.
+            accumulators: An iterable of accumulators, which are not used any more.
+
+        Raises:
+            RuntimeError: always, unless overridden.
+        """
         raise RuntimeError("Method merge is not implemented")
 
     def get_result_type(self) -> Any:
@@ -225,7 +269,11 @@ class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
 
     @abstractmethod
     def get_value(self, accumulator: ACC) -> T:
-        """Return the result for an accumulator."""
+        """Return the result for an accumulator.
+
+        Args:
+            accumulator: Not to be changed, as further rows may follow.
+        """
 
 
 class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
@@ -253,4 +301,8 @@ class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
 
     @abstractmethod
     def emit_value(self, accumulator: ACC) -> Iterable[T]:
-        """Yield the rows for an accumulator."""
+        """Yield the rows for an accumulator.
+
+        Args:
+            accumulator: Not to be changed, as further rows may follow.
+        """

@@ -51,11 +51,19 @@ class UserDefinedFunctionWrapper:
         return Expression(Apply(self, tuple(map(node_of, args))))
 
     def alias(self, *alias_names: str) -> Expression[Any]:
-        """Return the call with whole rows whose result's columns have these names."""
+        """Return the call with all columns of a row as a single argument, and name its result.
+
+        Args:
+            alias_names: Names of the result's columns.
+        """
         return Expression(Alias(Apply(self, (Star(),)), alias_names))
 
     def open(self, function_context: FunctionContext) -> None:
-        """Prepare the function; called once per subtask."""
+        """Prepare the function; called once per subtask.
+
+        Args:
+            function_context: Passed on to `open` of the function, unless that is a plain Python function.
+        """
         if isinstance(self.func, UserDefinedFunction):
             self.func.open(function_context)
 

@@ -51,7 +51,11 @@ class Tumble:
 
     @classmethod
     def over(cls, size: Expression[Any]) -> TumbleWithSize:
-        """Set the size, as an interval of time or of rows."""
+        """Begin a tumbling window.
+
+        Args:
+            size: Length of the windows, such as `lit(10).minutes`, or `row_interval(5)` for a number of rows.
+        """
         return TumbleWithSize(node_of(size))
 
 
@@ -62,7 +66,11 @@ class TumbleWithSize:
         self._size = size
 
     def on(self, time_field: Expression[Any]) -> TumbleWithSizeOnTime:
-        """Set the time attribute."""
+        """Set the time attribute.
+
+        Args:
+            time_field: A time attribute; it also orders the rows of a window with a number of rows.
+        """
         return TumbleWithSizeOnTime(Apply("TUMBLE", (node_of(time_field), self._size)))
 
 
@@ -71,7 +79,11 @@ class _OnTime:
         self._call = call
 
     def alias(self, alias: str) -> GroupWindow:
-        """Name the window."""
+        """Name the window.
+
+        Args:
+            alias: Name by which `group_by` and `select` refer to the window.
+        """
         return GroupWindow(Alias(self._call, (alias,)))
 
 
@@ -88,7 +100,11 @@ class Slide:
 
     @classmethod
     def over(cls, size: Expression[Any]) -> SlideWithSize:
-        """Set the size, as an interval of time or of rows."""
+        """Begin a sliding window.
+
+        Args:
+            size: Length of the windows, such as `lit(10).minutes`, or `row_interval(5)` for a number of rows.
+        """
         return SlideWithSize(node_of(size))
 
 
@@ -99,7 +115,11 @@ class SlideWithSize:
         self._size = size
 
     def every(self, slide: Expression[Any]) -> SlideWithSizeAndSlide:
-        """Set how often a window begins."""
+        """Set the slide, which is the interval between the beginnings of two windows.
+
+        Args:
+            slide: Interval of the same kind as the size; windows overlap if it is less than the size.
+        """
         return SlideWithSizeAndSlide(self._size, node_of(slide))
 
 
@@ -111,7 +131,11 @@ class SlideWithSizeAndSlide:
         self._slide = slide
 
     def on(self, time_field: Expression[Any]) -> SlideWithSizeAndSlideOnTime:
-        """Set the time attribute."""
+        """Set the time attribute.
+
+        Args:
+            time_field: A time attribute; it also orders the rows of a window with a number of rows.
+        """
         return SlideWithSizeAndSlideOnTime(Apply("HOP", (node_of(time_field), self._size, self._slide)))
 
 
@@ -128,7 +152,11 @@ class Session:
 
     @classmethod
     def with_gap(cls, gap: Expression[Any]) -> SessionWithGap:
-        """Set the time without rows that ends a window."""
+        """Begin a session window.
+
+        Args:
+            gap: Time without rows that ends a window, such as `lit(30).minutes`.
+        """
         return SessionWithGap(node_of(gap))
 
 
@@ -139,7 +167,11 @@ class SessionWithGap:
         self._gap = gap
 
     def on(self, time_field: Expression[Any]) -> SessionWithGapOnTime:
-        """Set the time attribute."""
+        """Set the time attribute.
+
+        Args:
+            time_field: A time attribute.
+        """
         return SessionWithGapOnTime(Apply("SESSION", (node_of(time_field), self._gap)))
 
 
@@ -170,12 +202,20 @@ class Over:
 
     @classmethod
     def order_by(cls, order_by: Expression[Any]) -> OverWindowPartitionedOrdered:
-        """Order all rows by a time attribute."""
+        """Begin an over window without partitions.
+
+        Args:
+            order_by: A time attribute, ascending unless it says otherwise.
+        """
         return OverWindowPartitioned(WindowSpec()).order_by(order_by)
 
     @classmethod
     def partition_by(cls, *partition_by: Expression[Any]) -> OverWindowPartitioned:
-        """Partition the rows by columns."""
+        """Begin an over window with partitions.
+
+        Args:
+            partition_by: Columns or expressions; rows with equal values belong together.
+        """
         return OverWindowPartitioned(WindowSpec(tuple(map(node_of, partition_by))))
 
 
@@ -186,7 +226,11 @@ class OverWindowPartitioned:
         self._spec = spec
 
     def order_by(self, order_by: Expression[Any]) -> OverWindowPartitionedOrdered:
-        """Order the rows by a time attribute."""
+        """Order the rows by a time attribute.
+
+        Args:
+            order_by: A time attribute, ascending unless it says otherwise.
+        """
         node = node_of(order_by)
         ordering = node if isinstance(node, Ordering) else Ordering(node)
         return OverWindowPartitionedOrdered(replace(self._spec, order_by=(ordering,)))
@@ -199,7 +243,12 @@ class OverWindowPartitionedOrdered:
         self._spec = spec
 
     def preceding(self, preceding: Expression[Any]) -> OverWindowPartitionedOrderedPreceding:
-        """Set how many rows, or which time, before the current row belong to the window."""
+        """Set the start of the window.
+
+        Args:
+            preceding: An interval, `row_interval(5)`, `UNBOUNDED_ROW`, `UNBOUNDED_RANGE`, `CURRENT_ROW` or
+                `CURRENT_RANGE`.
+        """
         frame, amount = _frame_of(preceding)
         start = ("CURRENT", CURRENT) if amount == CURRENT else ("PRECEDING", amount)
         return OverWindowPartitionedOrderedPreceding(
@@ -207,7 +256,11 @@ class OverWindowPartitionedOrdered:
         )
 
     def alias(self, alias: str) -> OverWindow:
-        """Name the window, which begins with the first row."""
+        """Name the window, which begins with the first row of the partition.
+
+        Args:
+            alias: Name by which `over` refers to the window.
+        """
         return OverWindow(alias, self._spec)
 
 
@@ -218,7 +271,10 @@ class OverWindowPartitionedOrderedPreceding:
         self._spec = spec
 
     def following(self, following: Expression[Any]) -> OverWindowPartitionedOrderedPreceding:
-        """Set how many rows, or which time, after the current row belong to the window.
+        """Set the end of the window, which is the current row by default.
+
+        Args:
+            following: A bound of the same kind as the start: rows or time.
 
         Raises:
             ValidationException: one bound is in rows, the other in time.
@@ -230,7 +286,11 @@ class OverWindowPartitionedOrderedPreceding:
         return OverWindowPartitionedOrderedPreceding(replace(self._spec, following=end))
 
     def alias(self, alias: str) -> OverWindow:
-        """Name the window."""
+        """Name the window.
+
+        Args:
+            alias: Name by which `over` refers to the window.
+        """
         return OverWindow(alias, self._spec)
 
 
