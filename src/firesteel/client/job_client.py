@@ -132,7 +132,15 @@ class EmbeddedJobClient(JobClient):
         return self._cluster.ask(lambda dispatcher: dispatcher.request_job_details(self._job_id)).result()
 
     def collected(self, collect_id: str) -> Iterator[Any]:
-        """Yield the elements of a collecting sink as they arrive; at the end, raise the job's error if it failed."""
+        """Yield the elements of a collecting sink as they arrive.
+
+        Args:
+            collect_id: The id that `collect_async` returned.
+
+        Raises:
+            JobFailedError: the job failed; raised after its last element.
+            JobCanceledError: the job was cancelled; raised after its last element.
+        """
         buffers, ends = self._cluster.collected, self._result
         ends.add_done_callback(lambda _: buffers.wake())
         yield from elements_of(lambda asked: buffers.fetch(collect_id, asked, 0 if ends.done() else _POLL_S), ends.done)

@@ -22,19 +22,39 @@ class ProgressReporter(Protocol):
     """
 
     def serves(self, address: str) -> None:
-        """Report that the cluster has a REST API and a dashboard at `address`."""
+        """Report that the cluster has a REST API and a dashboard.
+
+        Args:
+            address: URL of both.
+        """
 
     def submitted(self, job_id: str) -> None:
-        """Report that a job was submitted and the client waits for it."""
+        """Report that a job was submitted and the client waits for it.
+
+        Args:
+            job_id: 32 hexadecimal digits.
+        """
 
     def detached(self, job_id: str) -> None:
-        """Report that a job was submitted and the client does not wait for it."""
+        """Report that a job was submitted and the client does not wait for it.
+
+        Args:
+            job_id: 32 hexadecimal digits.
+        """
 
     def progressed(self, details: JobDetails) -> None:
-        """Report the current progress; called a few times per second, and once at the end."""
+        """Report the current progress; called a few times per second, and once at the end.
+
+        Args:
+            details: State, metrics and checkpoints of the job at this moment.
+        """
 
     def ended(self, details: JobDetails) -> None:
-        """Report that the job has ended."""
+        """Report that the job has ended.
+
+        Args:
+            details: The last state of the job, which also tells whether it failed.
+        """
 
 
 class _Silent:
@@ -58,7 +78,11 @@ _reporter: list[ProgressReporter] = [_Silent()]
 
 
 def set_progress_reporter(reporter: ProgressReporter) -> None:
-    """Set the reporter for all jobs that this process waits for from now on."""
+    """Set the reporter for all jobs that this process waits for from now on.
+
+    Args:
+        reporter: Replaces the present one; by default nothing is reported.
+    """
     _reporter[0] = reporter
 
 

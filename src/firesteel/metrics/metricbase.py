@@ -30,11 +30,19 @@ class Counter(Metric, ABC):
 
     @abstractmethod
     def inc(self, n: int = 1) -> None:
-        """Add `n`."""
+        """Increase the count.
+
+        Args:
+            n: Number to add; not checked.
+        """
 
     @abstractmethod
     def dec(self, n: int = 1) -> None:
-        """Subtract `n`."""
+        """Decrease the count, which may become negative.
+
+        Args:
+            n: Number to subtract; not checked.
+        """
 
     @abstractmethod
     def get_count(self) -> int:
@@ -56,7 +64,11 @@ class Distribution(Metric, ABC):
 
     @abstractmethod
     def update(self, value: int) -> None:
-        """Report a value."""
+        """Report a value.
+
+        Args:
+            value: Added to sum and count, and compared with minimum and maximum.
+        """
 
 
 class Meter(Metric, ABC):
@@ -74,7 +86,11 @@ class Meter(Metric, ABC):
 
     @abstractmethod
     def mark_event(self, value: int = 1) -> None:
-        """Report `value` events."""
+        """Report events.
+
+        Args:
+            value: Number of events that happened since the last call.
+        """
 
     @abstractmethod
     def get_count(self) -> int:
@@ -107,7 +123,11 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def counter(self, name: str) -> Counter:
-        """Register and return a counter."""
+        """Register and return a counter.
+
+        Args:
+            name: Name of the metric within the group.
+        """
 
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
@@ -129,4 +149,8 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def distribution(self, name: str) -> Distribution:
-        """Register and return a distribution."""
+        """Register and return a distribution.
+
+        Args:
+            name: Name of the metric within the group; `_sum`, `_count`, `_min` and `_max` are appended to it.
+        """

@@ -48,7 +48,13 @@ class StateSummary:
         return f"{self.kind} with ttl" if self.has_ttl else self.kind
 
     def add(self, entry: Any, value: Any, size: int) -> None:
-        """Count an entry."""
+        """Count an entry.
+
+        Args:
+            entry: The key, with the map key or window if the state has one.
+            value: The stored value, with its time if the state has a time to live.
+            size: Bytes in the file.
+        """
         if not self.entries:
             self.value_type = type(without_time(value) if self.has_ttl else value).__name__
         self.entries += 1

@@ -37,12 +37,20 @@ class OperatorIdentifier:
 
     @classmethod
     def for_uid(cls, uid: str) -> OperatorIdentifier:
-        """Return the identifier of the operator with a `uid()`."""
+        """Return the identifier of the operator with a `uid()`.
+
+        Args:
+            uid: The text that the job passes to `uid()`.
+        """
         return cls(uid_hash(uid).hex())
 
     @classmethod
     def for_uid_hash(cls, uid_hash: str) -> OperatorIdentifier:
-        """Return the identifier of an operator id, as shown by `firesteel savepoint inspect` and the REST API."""
+        """Return the identifier of an operator without a `uid()`.
+
+        Args:
+            uid_hash: 32 hexadecimal digits, as shown by `firesteel savepoint inspect` and the REST API; not checked.
+        """
         return cls(uid_hash)
 
 
@@ -80,6 +88,10 @@ class SavepointReader:
         """Yield `(key, value)` of a value, list, reducing or aggregating state.
 
         The value of an aggregating state is its accumulator.
+
+        Args:
+            operator: The operator that has the state.
+            name: Name of the state, as in its descriptor.
 
         Raises:
             StateNotFoundError: there is no such operator, or it has no such state.

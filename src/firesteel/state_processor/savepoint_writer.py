@@ -69,6 +69,10 @@ class SavepointWriter:
     def from_existing_savepoint(cls, path: str, configuration: Mapping[str, str] | None = None) -> SavepointWriter:
         """Return a writer that starts with the state of a checkpoint or savepoint, which is left unchanged.
 
+        Args:
+            path: Its directory or the `_metadata` file in it, on any file system.
+            configuration: Options of file systems; None for none.
+
         Raises:
             CheckpointNotFoundError: there is no checkpoint at the path.
             StateFileError: its metadata is damaged.
@@ -90,6 +94,9 @@ class SavepointWriter:
 
     def remove_operator(self, operator: OperatorIdentifier) -> SavepointWriter:
         """Omit all state of an operator.
+
+        Args:
+            operator: An operator of the savepoint; a later `with_keyed_state` for it restores all its former state.
 
         Raises:
             SavepointWriteError: there is no such operator.
@@ -147,7 +154,10 @@ class SavepointWriter:
         return layout
 
     def write(self, path: str) -> str:
-        """Write the savepoint to a directory without a savepoint, and return its path.
+        """Write the savepoint and return its path.
+
+        Args:
+            path: A directory without a savepoint, on any file system; it is created if it does not exist.
 
         Raises:
             SavepointWriteError: the directory contains a savepoint, or there is no state to write.

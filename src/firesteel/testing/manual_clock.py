@@ -24,7 +24,11 @@ class ManualClock:
         self.now_ms = now_ms
 
     def advance(self, by_ms: int) -> None:
-        """Advance the time by `by_ms` milliseconds."""
+        """Advance the time; timers that are due fire when the operators are asked to.
+
+        Args:
+            by_ms: Milliseconds.
+        """
         self.now_ms += by_ms
 
     def __enter__(self) -> Self:

@@ -96,17 +96,31 @@ class OperatorHarness:
         self.process_batch([value], None if timestamp is None else [timestamp], input_index)
 
     def process_batch(self, values: Iterable[Any], timestamps: Timestamps = None, input_index: int = 0) -> None:
-        """Process several elements of input 0 or 1."""
+        """Process several elements.
+
+        Args:
+            values: The elements; the key selector of the input, if any, adds their keys.
+            timestamps: Milliseconds since the epoch, one for each element; None if they have none.
+            input_index: The input: 0, or 1 of an operator with two inputs.
+        """
         select = self._key_selectors[input_index] if input_index < len(self._key_selectors) else None
         elements = list(values) if select is None else [(self._kept_key(select(value)), value) for value in values]
         self._inputs[input_index].process(elements, timestamps)
 
     def watermark(self, timestamp: int) -> None:
-        """Advance the watermark of input 0 to `timestamp` (ms since the epoch)."""
+        """Advance the watermark of the operator.
+
+        Args:
+            timestamp: Milliseconds since the epoch.
+        """
         self._inputs[0].watermark(timestamp)
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Fire the timers that are due at processing time `now_ms` (ms since the epoch)."""
+        """Fire the timers that are due.
+
+        Args:
+            now_ms: Processing time in ms since the epoch.
+        """
         with_operator_named(self.operator, self.operator.advance_processing_time, now_ms)
 
     def end_batch(self) -> None:
@@ -114,7 +128,11 @@ class OperatorHarness:
         with_operator_named(self.operator, self.operator.end_batch)
 
     def end(self, inputs: int = 1) -> None:
-        """Send the final watermark and end the first `inputs` inputs."""
+        """Send the final watermark and end the inputs.
+
+        Args:
+            inputs: Number of inputs of the operator, 1 or 2.
+        """
         self.watermark(MAX_WATERMARK)
         for index in range(inputs):
             with_operator_named(self.operator, self.operator.end_input, index)
@@ -143,7 +161,14 @@ class OperatorHarness:
         return taken
 
     def side_output(self, tag: Any) -> list[Any]:
-        """Return the values of a side output so far."""
+        """Return the values of a side output so far.
+
+        Args:
+            tag: The `OutputTag`; only its id counts.
+
+        Returns:
+            The values in order, without timestamps; empty if there are none.
+        """
         return [value for value, _ in self._side_elements.get(tag.tag_id, ())]
 
     def num_keyed_state_entries(self) -> int:
