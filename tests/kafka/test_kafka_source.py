@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from contextlib import closing
 from itertools import count
@@ -136,6 +137,20 @@ def test_bounded_source_waits_for_records_up_to_its_stopping_offsets(broker: Bro
     splits.discover(1000)
     assert [(part.start, part.end, part.is_last) for part in splits.take(0, 100)] == [(1, 3, True)]
     assert splits.newly_ended() == [0]
+
+
+def test_batch_mode_waits_for_records_up_to_the_stopping_offsets(broker: Broker) -> None:
+    name = broker.topic()
+    broker.write(name, ["a"])
+    stop = KafkaOffsetsInitializer.offsets({KafkaTopicPartition(name, 0): 3})
+    source = builder(broker, name).set_bounded(stop).set_property("request.timeout.ms", "500").build()
+    (part,) = SourceSplits(source, 1).all_ranges()
+    later = threading.Timer(1.0, broker.write, (name, "bcd"))
+    later.start()
+    kind = kind_of(source)
+    with closing(kind.reader(source, SimpleNamespace(subtask_index=0))) as reader:
+        assert [element for chunk in kind.read(reader, part) for element in chunk.elements] == ["a", "b", "c"]
+    later.join()
 
 
 def test_unbounded_source_stops_reading_but_does_not_end(broker: Broker, topic: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from firesteel.datastream.connectors.base import Committer
@@ -92,6 +93,17 @@ class KafkaEnumerator:
             split_id = _split_id(partition)
             splits.append(Split(split_id, subtask, start, max(start, min(end, stop)), grows=end < stop))
         return splits, set(known.keys)
+
+    def discover_all(self, parallelism: int) -> list[Split]:
+        """Return all partitions up to their stopping offsets, also where that is beyond the present end.
+
+        Raises:
+            KafkaError: a topic does not exist, or brokers do not answer.
+        """
+        stopping = self._settings.stopping_offsets
+        stops = {} if stopping is None else stopping.specified
+        splits, _ = self.discover(parallelism, Known())
+        return [replace(s, end=stops.get(_partition_of(s.split_id), s.end)) if s.grows else s for s in splits]
 
     def _new(self, known: Known) -> list[KafkaTopicPartition]:
         """Return the partitions not yet known; after the first call they are listed at the discovery interval."""
@@ -202,7 +214,9 @@ class KafkaReader:
         if consumer is None:
             partition = _partition_of(split_id)
             consumer = self._consumers[split_id] = PartitionConsumer(self._settings, partition, self._client_id)
-        for elements, timestamps in consumer.read(part.start, part.end):
+        # Only BATCH mode has a last range of a split that still grows: the records up to its end may yet be written.
+        waits = part.is_last and part.split.grows
+        for elements, timestamps in consumer.read(part.start, part.end, waits=waits):
             yield StampedElements(elements, timestamps)
         if part.is_last:
             self._consumers.pop(split_id).close()

@@ -154,6 +154,7 @@ _KAFKA = SourceKind(
     reader=KafkaReader,
     close=KafkaReader.close,
     committer=offsets_committer,
+    discover_all=KafkaEnumerator.discover_all,
 )
 
 KINDS: dict[str, SourceKind] = {

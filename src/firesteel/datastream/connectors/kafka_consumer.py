@@ -68,45 +68,51 @@ class PartitionConsumer:
         most = _MOST_RECORDS if self._decode_records is None else _MOST_IN_COLUMNS
         self._most = min(most, int(settings.properties.get("max.poll.records", most)))
         self._takes_tombstones = getattr(self._deserializer, "takes_tombstones", False)
-        self._position = -1
+        self._position, self._is_at_end = -1, False
         self._ahead: list[Any] = []
 
-    def read(self, start: int, end: int) -> Iterator[tuple[list[Any], list[int]]]:
+    def read(self, start: int, end: int, *, waits: bool = False) -> Iterator[tuple[list[Any], list[int]]]:
         """Yield elements and the timestamps of their records, from offset `start` to `end`, exclusive.
+
+        Args:
+            start: The first offset.
+            end: The offset after the last one.
+            waits: Whether to wait without limit at the end of the partition, for records that are not written yet.
 
         Raises:
             KafkaError: no record arrived within `request.timeout.ms`, or a record could not be read.
         """
         if start != self._position:
             self._consumer.assign([self._at(start)])
-            self._position, self._ahead = start, []
+            self._position, self._is_at_end, self._ahead = start, False, []
         while self._position < end:
-            messages = self._upto(end)
+            messages = self._upto(end, waits)
             records = [m for m in messages if m.error() is None and (self._takes_tombstones or m.value() is not None)]
             if records:
                 yield self._elements(records)
 
-    def _upto(self, end: int) -> list[Any]:
+    def _upto(self, end: int, waits: bool) -> list[Any]:
         """Return the next messages before an offset and advance; keep later messages for the next range."""
-        messages = self._ahead or self._next()
+        messages = self._ahead or self._next(waits)
         problem = next((m for m in messages if m.error() is not None and not self._is_end(m)), None)
         if problem is not None:
             raise self._errors.about(f"read {self._where(self._position)}", problem.error())
+        self._is_at_end = self._is_end(messages[-1])
         cut = bisect_left(messages, end, key=_offset) if messages[-1].offset() >= end else len(messages)
         self._ahead = messages[cut:]
         if self._ahead:
             self._position = end
         else:
             # The end-of-partition event has the offset of the next record.
-            self._position = max(self._position, messages[-1].offset() + (not self._is_end(messages[-1])))
+            self._position = max(self._position, messages[-1].offset() + (not self._is_at_end))
         return messages[:cut]
 
     def _is_end(self, message: Any) -> bool:
         return message.error() is not None and message.error().code() == self._end_of_partition
 
-    def _next(self) -> list[Any]:
+    def _next(self, waits: bool) -> list[Any]:
         deadline = time.monotonic() + self._timeout_s
-        while time.monotonic() < deadline:
+        while (waits and self._is_at_end) or time.monotonic() < deadline:
             # With a timeout, consume() would wait for the full number of messages.
             if messages := self._consumer.consume(self._most, 0):
                 return list(messages)
