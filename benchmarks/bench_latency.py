@@ -267,6 +267,11 @@ def _pyflink(mode: str, size: int, time_ms: int) -> dict[str, str]:
 
 ENGINES = {
     "firesteel": Engine("firesteel, to a sink function", "datastream", ({}, False)),
+    "firesteel-10ms": Engine(
+        "firesteel, to a sink function, buffer timeout of 10 ms",
+        "datastream",
+        ({"execution.buffer-timeout.interval": "10 ms"}, False),
+    ),
     "firesteel-client": Engine("firesteel, committed and at the client", "datastream", ({}, True)),
     "spark-files": Engine("Structured Streaming, files, transformWithState", "spark", ("files", "transformWithState")),
     "spark-pandas": Engine(

@@ -40,9 +40,9 @@ def empty_batch_seconds(slots: int, seconds: float) -> float:
     times: list[float] = []
     run_batch = Pipeline.run_batch
 
-    def timed(*arguments):
+    def timed(*arguments, **options):
         begin = time.perf_counter()
-        reports = run_batch(*arguments)
+        reports = run_batch(*arguments, **options)
         times.append(time.perf_counter() - begin)
         return reports
 

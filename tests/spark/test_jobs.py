@@ -13,6 +13,7 @@ import pytest
 
 from firesteel.client.errors import JobCanceledError, JobFailedError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
+from firesteel.coordinator import split_enumerator
 from firesteel.datastream import (
     DataStream,
     KeyedProcessFunction,
@@ -45,6 +46,12 @@ def numbers(env: StreamExecutionEnvironment, count: int) -> DataStream:
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
 
 
+@pytest.fixture(params=["small batches", "batches on lanes"])
+def sizes(request, monkeypatch):
+    """Let all batches of a STREAMING job run in one task, or on lanes with exchanges."""
+    monkeypatch.setattr(split_enumerator, "_SMALL_S", 3600 if request.param == "small batches" else -1)
+
+
 class RunningCount(KeyedProcessFunction):
     def open(self, runtime_context):
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
@@ -64,7 +71,7 @@ def word_counts(env: StreamExecutionEnvironment) -> DataStream:
     )
 
 
-def test_streaming_prints_one_line_per_change_with_the_subtask_first(capsys):
+def test_streaming_prints_one_line_per_change_with_the_subtask_first(capsys, sizes):
     env = environment()
     word_counts(env).print()
     env.execute()
@@ -130,7 +137,7 @@ def test_lines_of_a_directory_are_read_once(tmp_path):
     assert found == sorted(f"{number}-{line}" for number in range(3) for line in range(1000))
 
 
-def test_a_killed_slot_process_changes_no_result(tmp_path):
+def test_a_killed_slot_process_changes_no_result(tmp_path, sizes):
     """The user's function kills its own process in the middle of a batch, at each of three places of the input once."""
 
     def kill_once(value):
@@ -202,7 +209,7 @@ def test_a_closed_iterator_ends_the_job():
 
 
 @pytest.mark.parametrize("parallelism", [1, 2])
-def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path, parallelism):
+def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path, parallelism, sizes):
     marker = tmp_path / "failed once"
 
     def fail_once(value):
@@ -377,6 +384,7 @@ def test_a_batch_job_whose_commit_failed_in_the_middle_is_committed_and_not_run_
 
 
 @MODES
+@pytest.mark.usefixtures("sizes")
 def test_large_output_is_printed_and_collected_in_order(mode, capsys):
     """More than travels with the reports of a batch: it goes through files."""
     env = environment(mode, parallelism=1)
@@ -388,6 +396,7 @@ def test_large_output_is_printed_and_collected_in_order(mode, capsys):
 
 
 @MODES
+@pytest.mark.usefixtures("sizes")
 def test_elements_of_a_megabyte_pass_an_exchange(mode, capsys):
     class Large(Source):
         def discover_splits(self):

@@ -26,6 +26,8 @@ _FORGETTING = 8
 """Maximum factor by which the estimated element size decreases from one batch to the next."""
 
 _NOTHING_TO_COME_S = 60.0
+_SMALL_S = 0.1
+"""Maximum time in seconds for the elements of a small batch; a Spark stage costs about 20 ms."""
 
 Ranges = dict[Reader, list[SplitRange]]
 
@@ -118,6 +120,11 @@ class SplitEnumerator:
     def expected_s(self) -> float:
         """The expected duration of the batch planned last, in seconds."""
         return self._sizes.expected_s(self._given)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the elements of the batch planned last take so little time that its fixed cost matters most."""
+        return self.expected_s - self._sizes.fixed_s <= _SMALL_S
 
     def plan_all(self) -> BatchPlan:
         """Return a single plan that reads all input (BATCH mode).

@@ -23,6 +23,7 @@ from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
 from firesteel.spark.shared_stages import SharedStages
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
+from firesteel.spark.small_batches import SmallBatches
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
@@ -48,10 +49,18 @@ class Pipeline:
         region: The pipelined region that is run.
         lanes: Which slots each partition serves.
         checkpoint: The job's checkpoint directory.
+        small_batches: Runs small batches; None if they are run like others.
     """
 
     def __init__(
-        self, context: Any, run: RunStage, plan: StagePlan, region: int, lanes: Lanes, checkpoint: str
+        self,
+        context: Any,
+        run: RunStage,
+        plan: StagePlan,
+        region: int,
+        lanes: Lanes,
+        checkpoint: str,
+        small_batches: SmallBatches | None = None,
     ) -> None:
         self._context = context
         self._run = run
@@ -61,10 +70,17 @@ class Pipeline:
         self._checkpoint = checkpoint
         self._partitions = placed_partitions(context, lanes.hosts)
         self._exchange = Exchange(context, len(lanes.slots))
+        self._small_batches = small_batches
         self._idle = IdleSlots(plan)
 
     def run_batch(
-        self, first: BatchTry, plan: BatchPlan, parents: Parents, is_stopping: Callable[[], bool]
+        self,
+        first: BatchTry,
+        plan: BatchPlan,
+        parents: Parents,
+        is_stopping: Callable[[], bool],
+        *,
+        is_small: bool = False,
     ) -> list[StageReport]:
         """Run a batch, with retries if Spark or a slot lost a part of it; each try starts from the previous version.
 
@@ -73,14 +89,18 @@ class Pipeline:
             plan: What the batch reads.
             parents: Returns the version of each slot that a stage starts from.
             is_stopping: Whether the run is being stopped, so that failures must not be retried.
+            is_small: Whether most of the batch's time is expected to be the fixed cost of Spark's tasks.
 
         Raises:
             Py4JJavaError: user code raised, or Spark gave up the batch.
+            SmallBatchError: the same in a small batch.
             SparkLostError: the JVM is gone.
         """
+        run = self._run_small if is_small and self._small_batches is not None else self._run_on_lanes
         for attempt in range(1, _TRIES + 1):
+            at = replace(first, number=attempt)
             try:
-                reports = self._try_batch(replace(first, number=attempt), plan, parents)
+                reports = self._reports_of(at, run(at, plan, parents))
             except Exception as error:
                 if is_stopping() or attempt == _TRIES or FAILURE_MARK in str(error):
                     raise
@@ -99,34 +119,37 @@ class Pipeline:
             return True
         return False
 
-    def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
+    def _run_small(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> Iterable[Row]:
+        assert self._small_batches is not None
+        return self._small_batches(self._stages_of(at, plan, parents, self._small_batches.lanes))
+
+    def _run_on_lanes(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> Iterable[Row]:
         from pyspark.traceback_utils import SCCallSiteSync
 
+        rows = self._partitions
         # A common call site saves Java a stack walk for each RDD.
         with SCCallSiteSync(self._context), SharedStages(self._context) as shared:  # type: ignore[no-untyped-call]
-            return self._try_batch_with(shared, at, plan, parents)
+            for number, stage in enumerate(self._stages_of(at, plan, parents, self._lanes)):
+                if number > 0:
+                    rows = self._exchange(rows)
+                rows = rows.mapPartitionsWithIndex(shared.share(stage))
+            try:
+                return [row for _, row in rows.collect()]
+            finally:
+                if len(self._stages) > 1:
+                    rows.cleanShuffleDependencies()
 
-    def _try_batch_with(
-        self, shared: SharedStages, at: BatchTry, plan: BatchPlan, parents: Parents
-    ) -> list[StageReport]:
-        rows = self._partitions
-        first = self._stages.start
+    def _stages_of(self, at: BatchTry, plan: BatchPlan, parents: Parents, lanes: Lanes) -> list[Stage]:
+        """Return the functions of all stages for Spark's tasks."""
+        stages: list[Stage] = []
         for stage in self._stages:
-            if stage > first:
-                rows = self._exchange(rows)
             # Only the first stage reads sources.
-            stage_plan = replace(plan, ranges={}) if stage > first else plan
+            stage_plan = replace(plan, ranges={}) if stages else plan
             request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
             versions = parents(stage)
             only_with_rows = self._idle.only_with_rows(stage, stage_plan, versions)
-            stage_of_lane = Stage(self._run, request, versions, self._lanes, self._level_of_gate, only_with_rows)
-            rows = rows.mapPartitionsWithIndex(shared.share(stage_of_lane))
-        try:
-            reports = rows.collect()
-        finally:
-            if len(self._stages) > 1:
-                rows.cleanShuffleDependencies()
-        return self._reports_of(at, (row for _, row in reports))
+            stages.append(Stage(self._run, request, versions, lanes, self._level_of_gate, only_with_rows))
+        return stages
 
     def _reports_of(self, at: BatchTry, rows: Iterable[Row]) -> list[StageReport]:
         reports: list[StageReport] = []

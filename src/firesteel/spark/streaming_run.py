@@ -6,6 +6,7 @@ import asyncio
 import math
 import threading
 import time
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
+from firesteel.spark.small_batches import SmallBatches
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
 from firesteel.task.slot_tasks import BatchPlan, StageReport
@@ -99,14 +101,22 @@ class StreamingRun(Run):
         restored = self._checkpoints.recover(self._enumerator)
         slots = self._slots()
         lanes = Lanes.of(slots.addresses, self._cores())
-        pipeline = Pipeline(self._context, slots, self._plan, self._region, lanes, str(self._directory))
-        if restored is not None:
-            self._tell(self._listener.checkpoint_restored, restored)
-        while (plan := self._next_plan()) is not None:
-            self._run_batch(pipeline, plan)
+        with self._small_batches(slots) as small_batches:
+            pipeline = Pipeline(
+                self._context, slots, self._plan, self._region, lanes, str(self._directory), small_batches
+            )
+            if restored is not None:
+                self._tell(self._listener.checkpoint_restored, restored)
+            while (plan := self._next_plan()) is not None:
+                self._run_batch(pipeline, plan)
         # The job ends when its last subtask is reported as ended, so its output must be committed before.
         if not self._stopping.is_set():
             self._tell_progress(self._last_reports)
+
+    def _small_batches(self, slots: RemoteSlots) -> AbstractContextManager[SmallBatches | None]:
+        """Return what runs small batches, or None where Spark has executors."""
+        is_local = self._context._jsc.sc().isLocal()
+        return closing(SmallBatches(self._context, slots.addresses)) if is_local else nullcontext()
 
     def _leave(self, has_failed: bool) -> None:
         self._checkpoints.end(has_failed)
@@ -131,7 +141,9 @@ class StreamingRun(Run):
             is_savepoint=any(request.is_savepoint for request in asked),
         )
         at = self._checkpoints.next_batch()
-        reports = pipeline.run_batch(at, plan, self._checkpoints.parents, self._stopping.is_set)
+        reports = pipeline.run_batch(
+            at, plan, self._checkpoints.parents, self._stopping.is_set, is_small=self._enumerator.is_small
+        )
         self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         if not self._is_idle or plan.is_checkpoint:

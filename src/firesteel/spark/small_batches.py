@@ -1,0 +1,132 @@
+"""Small batches of a local Spark: one Spark job with one task that runs all stages, without exchanges.
+
+Most of the time of a small batch is Spark's: to build RDDs, to start a task per lane and stage, to write and read
+shuffle files, and to return results. But with a single lane the output of a stage is already where the next stage
+needs it. So one task serves all slots, and since it is the same for all batches, so is its RDD: the task gets the
+stages of its batch, and returns their output, through a socket of the driver, while Spark starts and ends the job.
+
+Large batches use one task per core and Spark's exchange, see `Pipeline`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.spark.lanes import Lanes
+from firesteel.spark.placed_partitions import placed_partitions
+from firesteel.spark.shim import Stage
+from firesteel.spark.temporary_directory import TemporaryDirectory
+from firesteel.task.protocol import END_GATE, ERROR_GATE, REQUEST_GATE, FrameParser, Row, frame
+
+_POLL_S = 1.0
+"""Interval in seconds at which the driver checks whether the job is over although its task never answered."""
+
+_RECEIVED_BYTES = 1 << 20
+
+
+class SmallBatchError(Exception):
+    """The task of a small batch failed; the message is the traceback in Spark's worker."""
+
+
+class SmallBatches:
+    """Runs small batches of one region.
+
+    Args:
+        context: The SparkContext; Spark must be local.
+        slots: The slots of the region's lanes.
+
+    Attributes:
+        lanes: The single lane with all slots.
+    """
+
+    def __init__(self, context: Any, slots: Iterable[int]) -> None:
+        self.lanes = Lanes((tuple(sorted(slots)),), ("",))
+        self._directory = TemporaryDirectory("batches")
+        self._context = context
+        path = str(self._directory.path / "socket")
+        self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._server.settimeout(_POLL_S)
+        self._server.bind(path)
+        self._server.listen()
+        tasks = placed_partitions(context, self.lanes.hosts).mapPartitionsWithIndex(_SmallBatchTask(path))
+        self._tasks = tasks._jrdd
+
+    def __call__(self, stages: Sequence[Stage]) -> list[Row]:
+        """Run the stages of a batch one after the other and return the output of the last one.
+
+        Raises:
+            SmallBatchError: user code raised, or the batch must be retried.
+            Py4JJavaError: Spark could not run the task.
+            ConnectionError: the task's process is gone.
+        """
+        from pyspark.traceback_utils import SCCallSiteSync
+
+        # A common call site saves Java a stack walk.
+        with SCCallSiteSync(self._context):  # type: ignore[no-untyped-call]
+            job = self._tasks.collectAsync()
+        with self._connection_of_a_task(job) as connection:
+            connection.sendall(frame((0, 0, REQUEST_GATE, pickle.dumps(stages, protocol=5))))
+            rows: list[Row] = []
+            for row in _received(connection):
+                if row[2] == END_GATE:
+                    return rows
+                if row[2] == ERROR_GATE:
+                    raise SmallBatchError(row[3].decode())
+                rows.append(row)
+        raise ConnectionError("Spark's task ended before its answer was complete")
+
+    def _connection_of_a_task(self, job: Any) -> socket.socket:
+        """Return the connection of this job's task, or of one that came too late for its own batch; all are alike."""
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except TimeoutError:
+                if job.isDone():
+                    job.get()
+                    raise ConnectionError("Spark's job ended without running its task") from None
+            else:
+                connection.settimeout(None)
+                return connection
+
+    def close(self) -> None:
+        """Release the socket; tasks that wait for a batch end."""
+        self._server.close()
+        self._directory.remove()
+
+
+@dataclass(frozen=True, slots=True)
+class _SmallBatchTask:
+    """The function of the only task: it gets stages from the driver, and returns their output to it."""
+
+    path: str
+
+    def __call__(self, lane: int, rows: Iterable[Any]) -> Iterator[Any]:
+        keyed: Iterable[tuple[int, Row]] = list(rows)  # Spark keeps only workers that have read all of their input.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(self.path)
+            request = next(_received(connection), None)
+            if request is None:
+                return iter(())
+            stages: Sequence[Stage] = pickle.loads(request[3])
+            try:
+                for stage in stages:
+                    keyed = stage(lane, keyed)
+                for _, row in keyed:
+                    connection.sendall(frame(row))
+            except Exception:
+                connection.sendall(frame((0, 0, ERROR_GATE, traceback.format_exc().encode())))
+                raise
+            connection.sendall(frame((0, 0, END_GATE, b"")))
+        return iter(())
+
+
+def _received(connection: socket.socket) -> Iterator[Row]:
+    """Yield rows until the other side closes the connection."""
+    parser = FrameParser()
+    while data := connection.recv(_RECEIVED_BYTES):
+        yield from parser.feed(data)

@@ -1,0 +1,123 @@
+"""Small batches run all their stages in one task of Spark, which gets them through a socket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from firesteel.common import Configuration
+from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.spark.shim import FAILURE_MARK, SlotFailedError, Stage
+from firesteel.spark.small_batches import SmallBatchError, SmallBatches
+from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
+from firesteel.task.versions import BatchTry
+
+pytestmark = pytest.mark.spark
+
+GATE_OF_STAGE_1 = 0
+SLOTS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Slots that send what they get to the next slot, with their stage, and report."""
+
+    deed: str = ""
+
+    def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
+        found = list(rows)
+        stage = next(iter(requests.values())).stage
+        if stage == 1:
+            self._do()
+        for slot in requests:
+            if stage == 0:
+                yield (slot + 1) % len(SLOTS), slot, GATE_OF_STAGE_1, b"from %d" % slot
+            own = sorted(payload for target, _, _, payload in found if target == slot)
+            yield slot, slot, REPORT_GATE, b"%d %d: %s" % (stage, slot, b", ".join(own))
+
+    def _do(self) -> None:
+        if self.deed == "fail":
+            raise SlotFailedError({"message": "wrong"})
+        if self.deed == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.deed == "hang":
+            time.sleep(600)
+
+
+REPORTS = [f"0 {slot}: ".encode() for slot in SLOTS] + [f"1 {slot}: from {(slot - 1) % 3}".encode() for slot in SLOTS]
+
+
+@pytest.fixture(scope="module")
+def context() -> Any:
+    return shared_gateway(Configuration().to_dict()).context()
+
+
+@pytest.fixture
+def batches(context: Any) -> Iterator[SmallBatches]:
+    with closing(SmallBatches(context, SLOTS)) as made:
+        yield made
+
+
+def stages(batches: SmallBatches, deed: str = "") -> list[Stage]:
+    requests = [StageRequest(stage, BatchTry(1, 0), "", b"") for stage in (0, 1)]
+    return [Stage(Slots(deed), request, dict.fromkeys(SLOTS, ()), batches.lanes, (1,)) for request in requests]
+
+
+def reports(batches: SmallBatches, deed: str = "") -> list[bytes]:
+    return sorted(row[3] for row in batches(stages(batches, deed)))
+
+
+def test_rows_of_a_stage_go_to_the_slots_of_the_next(batches: SmallBatches) -> None:
+    assert [reports(batches) for _ in range(3)] == [REPORTS] * 3
+
+
+def test_each_batch_is_a_job_of_one_task_in_the_group_of_its_run(batches: SmallBatches, context: Any) -> None:
+    context.setJobGroup("small", "small batches")
+    for _ in range(3):
+        reports(batches)
+    tracker = context.statusTracker()
+    jobs = tracker.getJobIdsForGroup("small")
+    assert len(jobs) == 3
+    (stage,) = tracker.getJobInfo(max(jobs)).stageIds
+    assert tracker.getStageInfo(stage).numTasks == 1
+
+
+def test_an_error_of_user_code_carries_its_failure(batches: SmallBatches) -> None:
+    with pytest.raises(SmallBatchError, match=FAILURE_MARK):
+        reports(batches, "fail")
+    assert reports(batches) == REPORTS
+
+
+def test_a_killed_worker_is_a_lost_connection(batches: SmallBatches) -> None:
+    with pytest.raises(ConnectionError, match="before its answer was complete"):
+        reports(batches, "die")
+    assert reports(batches) == REPORTS
+
+
+def test_a_cancelled_job_ends_its_batch(batches: SmallBatches, context: Any) -> None:
+    context.setJobGroup("to be cancelled", "small batches", interruptOnCancel=True)
+    timer = threading.Timer(1.0, context.cancelJobGroup, ["to be cancelled"])
+    timer.start()
+    with pytest.raises(ConnectionError):
+        reports(batches, "hang")
+    timer.join()
+    assert reports(batches) == REPORTS
+
+
+def test_tasks_that_wait_for_a_batch_end_when_it_is_closed(context: Any) -> None:
+    batches = SmallBatches(context, SLOTS)
+    waiting = batches._tasks.collectAsync()
+    assert reports(batches) == REPORTS  # One of the two tasks runs the batch.
+    batches.close()
+    deadline = time.monotonic() + 30
+    while not waiting.isDone():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
