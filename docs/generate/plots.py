@@ -103,7 +103,7 @@ def sql() -> str:
 def latency() -> str:
     """Return the plot of latencies."""
     colors = {"p50": BLUE, "p99": "#8fb8e0"}
-    rows = rows_below("2026-11-21_latency.md", "Latency")
+    rows = rows_below("2026-11-23_latency.md", "Latency")
     groups = [(re.sub(r" \(.*?\)", "", row[0]), [("p50", _number(row[2])), ("p99", _number(row[3]))]) for row in rows]
     return grouped_bars(
         "Latency at 500 records per second", "ms, logarithmic", groups, colors, log_from=5, label_width=400

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.spark.shim import FAILURE_MARK, SlotFailedError, Stage
-from firesteel.spark.small_batches import SmallBatchError, SmallBatches
+from firesteel.spark.small_batches import SmallBatchError, SmallBatches, small_batches
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
 from firesteel.task.versions import BatchTry
 
@@ -121,3 +123,17 @@ def test_tasks_that_wait_for_a_batch_end_when_it_is_closed(context: Any) -> None
     while not waiting.isDone():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_path_too_long_for_a_socket_leaves_batches_to_lanes(
+    context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory = tmp_path / ("long" * 30)
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    with small_batches(context, SLOTS) as found:
+        assert found is None
+    assert "AF_UNIX path too long" in caplog.text
+    monkeypatch.undo()
+    with small_batches(context, SLOTS) as found:
+        assert found is not None

@@ -10,10 +10,12 @@ Large batches use one task per core and Spark's exchange, see `Pipeline`.
 
 from __future__ import annotations
 
+import logging
 import pickle
 import socket
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,8 @@ from firesteel.spark.placed_partitions import placed_partitions
 from firesteel.spark.shim import Stage
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.protocol import END_GATE, ERROR_GATE, REQUEST_GATE, FrameParser, Row, frame
+
+logger = logging.getLogger(__name__)
 
 _POLL_S = 1.0
 """Interval in seconds at which the driver checks whether the job is over although its task never answered."""
@@ -51,8 +55,12 @@ class SmallBatches:
         path = str(self._directory.path / "socket")
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._server.settimeout(_POLL_S)
-        self._server.bind(path)
-        self._server.listen()
+        try:
+            self._server.bind(path)
+            self._server.listen()
+        except OSError:
+            self.close()
+            raise
         tasks = placed_partitions(context, self.lanes.hosts).mapPartitionsWithIndex(_SmallBatchTask(path))
         self._tasks = tasks._jrdd
 
@@ -97,6 +105,17 @@ class SmallBatches:
         """Release the socket; tasks that wait for a batch end."""
         self._server.close()
         self._directory.remove()
+
+
+def small_batches(context: Any, slots: Iterable[int]) -> AbstractContextManager[SmallBatches | None]:
+    """Return what runs small batches; None if Spark has executors, or if there is no place for the socket."""
+    if not context._jsc.sc().isLocal():
+        return nullcontext()
+    try:
+        return closing(SmallBatches(context, slots))
+    except OSError as error:  # The path of a socket is limited to about 100 characters.
+        logger.warning("small batches are slower than they could be: no socket in the temporary directory: %s", error)
+        return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)

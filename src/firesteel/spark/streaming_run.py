@@ -6,7 +6,6 @@ import asyncio
 import math
 import threading
 import time
-from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,7 @@ from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
-from firesteel.spark.small_batches import SmallBatches
+from firesteel.spark.small_batches import small_batches
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
 from firesteel.task.slot_tasks import BatchPlan, StageReport
@@ -101,9 +100,9 @@ class StreamingRun(Run):
         restored = self._checkpoints.recover(self._enumerator)
         slots = self._slots()
         lanes = Lanes.of(slots.addresses, self._cores())
-        with self._small_batches(slots) as small_batches:
+        with small_batches(self._context, slots.addresses) as in_one_task:
             pipeline = Pipeline(
-                self._context, slots, self._plan, self._region, lanes, str(self._directory), small_batches
+                self._context, slots, self._plan, self._region, lanes, str(self._directory), in_one_task
             )
             if restored is not None:
                 self._tell(self._listener.checkpoint_restored, restored)
@@ -112,11 +111,6 @@ class StreamingRun(Run):
         # The job ends when its last subtask is reported as ended, so its output must be committed before.
         if not self._stopping.is_set():
             self._tell_progress(self._last_reports)
-
-    def _small_batches(self, slots: RemoteSlots) -> AbstractContextManager[SmallBatches | None]:
-        """Return what runs small batches, or None where Spark has executors."""
-        is_local = self._context._jsc.sc().isLocal()
-        return closing(SmallBatches(self._context, slots.addresses)) if is_local else nullcontext()
 
     def _leave(self, has_failed: bool) -> None:
         self._checkpoints.end(has_failed)
