@@ -41,7 +41,12 @@ def kill_jvm(cluster: HostCluster, chance: Chance) -> None:
 def kill_leader(cluster: HostCluster, chance: Chance) -> None:
     """The leading JobManager, and started again."""
     leader = cluster.leader()
+    (standby,) = (cluster.hosts[name] for name in JOB_MANAGERS if name != leader.name)
+    logged = (standby.files / "log").stat().st_size
     leader.kill("jobmanager", "start")
+    begun = time.monotonic()
+    wait_for(lambda: b"switched to RUNNING" in (standby.files / "log").read_bytes()[logged:])
+    print(f"    {standby.name} leads and has recovered the job after {time.monotonic() - begun:.1f} s")
     time.sleep(chance.uniform(0, 5))
     cluster.start_job_manager(leader.name)
 

@@ -170,6 +170,8 @@ class SparkResourceManagerDriver:
         new = {name: host for name, host in alive.items() if name not in self._hosts and name not in self._released}
         if new:
             self._hosts |= new
+            for container_id, host in new.items():
+                logger.info("executor %s started on %s", container_id, host)
             self._awaited = max(self._awaited - len(new), 0)
             self._listener.containers_granted(list(new))
 
@@ -182,6 +184,8 @@ class SparkResourceManagerDriver:
         is_due = self._awaited and time.monotonic() - self._told_s > _TELL_AGAIN_S
         if self._executors is not None and (total != self._required or is_due):
             self._executors.require(total)
+            if total != self._required:
+                logger.info("required %d executors of Spark", total)
             self._required, self._told_s = total, time.monotonic()
 
 

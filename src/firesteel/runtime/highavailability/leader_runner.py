@@ -97,6 +97,7 @@ class LeaderRunner:
             return  # The revocation that follows stops it.
         await self._process.start()
         self._election.confirm_leadership(session_id, self._process.address)
+        logger.info("%s leads in session %s", self._process.address, session_id)
 
     async def _end(self) -> None:
         process, self._process = self._process, None

@@ -234,6 +234,7 @@ class ResourceManager(FencedRpcEndpoint):
             resource_id, instance_id, gateway, registration.address, SlotReport(())
         )
         self._worker_heartbeats.monitor_target(resource_id)
+        logger.info("TaskExecutor %s registered at %s", resource_id, registration.address)
         return TaskExecutorRegistrationSuccess(instance_id, self._session_id)
 
     async def send_slot_report(self, resource_id: str, instance_id: str, report: SlotReport) -> None:
