@@ -27,9 +27,9 @@ ARROW = [arrow_type(kind) for kind in TYPES]
 class Run:
     """A kernel with a manual clock."""
 
-    def __init__(self, factory: Any, ttl_ms: int = TTL_MS) -> None:
+    def __init__(self, factory: Any, ttl_ms: int = TTL_MS, backend: KeyedStateBackend | None = None) -> None:
         self.now_ms = 1000
-        self.backend = KeyedStateBackend(None, 8)
+        self.backend = backend or KeyedStateBackend(None, 8)
         self.changes: list[tuple[int, Any]] = []
         self.kernel = factory.make()
         context = KernelContext(
@@ -51,9 +51,10 @@ class Run:
         return sum(len(table) for table in self.backend.tables.values())
 
 
-def sums() -> GroupAggregateFactory:
+def sums(ttl_ms: int | None = None) -> GroupAggregateFactory:
     result = find_aggregate("SUM").resolve([TYPES[1]], True, False)
-    return GroupAggregateFactory((0,), (CallPlan("SUM", (1,), result),), TYPES, (TYPES[0], result), False)
+    calls = (CallPlan("SUM", (1,), result),)
+    return GroupAggregateFactory((0,), calls, TYPES, (TYPES[0], result), False, state_ttl_ms=ttl_ms)
 
 
 @pytest.mark.parametrize("by_rows", [False, True])
@@ -73,6 +74,18 @@ def test_groups_live_for_ever_without_a_time_to_live() -> None:
     assert run.give(("a", 2), after_ms=10**9)[-1] == (UPDATE_AFTER, ("a", 3))
 
 
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_the_time_to_live_of_a_hint_replaces_that_of_the_job(by_rows: bool) -> None:
+    longer, never, without_job = Run(sums(3 * TTL_MS)), Run(sums(0)), Run(sums(TTL_MS), ttl_ms=0)
+    for run in (longer, never, without_job):
+        if by_rows:
+            run.kernel.go_by_rows()
+        run.give(("a", 1))
+    assert longer.give(("a", 2), after_ms=2 * TTL_MS)[-1] == (UPDATE_AFTER, ("a", 3))
+    assert never.give(("a", 2), after_ms=10**9)[-1] == (UPDATE_AFTER, ("a", 3))
+    assert without_job.give(("a", 2), after_ms=TTL_MS) == [(INSERT, ("a", 2))]
+
+
 def test_keys_that_never_come_back_are_removed() -> None:
     run = Run(sums())
     for number in range(1000):
@@ -80,8 +93,10 @@ def test_keys_that_never_come_back_are_removed() -> None:
     assert run.entries() < 2 * 40  # a value and a time for each of the last ten keys, and for those not visited yet
 
 
-def join(kind: str) -> JoinFactory:
-    return JoinFactory(JoinPlan(kind, ((0,), (0,)), None, TYPES, TYPES, QuerySettings(), has_updates=False))
+def join(kind: str, ttls_ms: tuple[int | None, int | None] = (None, None)) -> JoinFactory:
+    return JoinFactory(
+        JoinPlan(kind, ((0,), (0,)), None, TYPES, TYPES, QuerySettings(), has_updates=False, state_ttl_ms=ttls_ms)
+    )
 
 
 def test_rows_of_a_join_expire_one_by_one() -> None:
@@ -91,6 +106,35 @@ def test_rows_of_a_join_expire_one_by_one() -> None:
     assert run.give(("a", 7), after_ms=60, index=1) == [(INSERT, ("a", 2, "a", 7))]
     assert run.give(("a", 8), after_ms=60, index=1) == []
     assert run.give(("a", 3), index=0) == [(INSERT, ("a", 3, "a", 7)), (INSERT, ("a", 3, "a", 8))]
+
+
+@pytest.mark.parametrize("kind", ["INNER", "LEFT", "RIGHT", "FULL"])
+@pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.parametrize("job_ms", [0, 10 * TTL_MS])
+def test_each_input_of_a_join_has_a_time_to_live_of_its_own(kind: str, index: int, job_ms: int) -> None:
+    run = Run(join(kind, (TTL_MS, None) if index == 0 else (None, TTL_MS)), job_ms)
+    run.give(("a", 1), index=index)
+    run.give(("b", 2), index=1 - index)
+    found = run.give(("a", 3), after_ms=TTL_MS, index=1 - index)
+    assert [row for _, row in found if None not in row] == []
+    found = run.give(("b", 4), index=index)
+    assert [row for _, row in found if None not in row] == [("b", 4, "b", 2) if index == 0 else ("b", 2, "b", 4)]
+
+
+def test_an_input_that_never_expires_keeps_its_rows() -> None:
+    run = Run(join("INNER", (0, None)))
+    run.give(("a", 1))
+    run.give(("a", 2), index=1)
+    assert run.give(("a", 3), after_ms=10**9, index=1) == [(INSERT, ("a", 1, "a", 3))]
+    assert run.give(("a", 4), after_ms=TTL_MS) == []
+
+
+def test_rows_restored_without_a_time_start_to_age_when_they_are_read() -> None:
+    before = Run(join("LEFT"), ttl_ms=0)
+    before.give(("a", 1))
+    run = Run(join("LEFT"), backend=before.backend)
+    assert run.give(("a", 7), index=1)[-1] == (INSERT, ("a", 1, "a", 7))
+    assert run.give(("a", 8), after_ms=TTL_MS, index=1) == []
 
 
 def test_a_row_without_a_partner_that_expired_is_not_taken_back() -> None:

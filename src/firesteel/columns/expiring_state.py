@@ -110,9 +110,16 @@ class _LiveEntries(MutableMapping[Any, Any]):
         return len(self._values)
 
 
-def expiring_table(context: KernelContext, name: str) -> StateTable:
-    """Return a kernel's state table; its entries expire if the job's queries have a time to live."""
+def expiring_table(context: KernelContext, name: str, ttl_ms: int | None = None) -> StateTable:
+    """Return a kernel's state table, whose entries expire if they have a time to live.
+
+    Args:
+        context: The environment of the kernel.
+        name: The name of the table.
+        ttl_ms: The time to live of the hint STATE_TTL, 0 for no expiry; None for that of the job.
+    """
     values = context.table(name)
-    if not context.state_ttl_ms:
+    lives_ms = context.state_ttl_ms if ttl_ms is None else ttl_ms
+    if not lives_ms:
         return values
-    return ExpiringTable(values, context.table(f"{name} times"), context.state_ttl_ms, context.now_ms)
+    return ExpiringTable(values, context.table(f"{name} times"), lives_ms, context.now_ms)

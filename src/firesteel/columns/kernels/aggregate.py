@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.expiring_state import expiring_table
+from firesteel.columns.expiring_state import ExpiringTable, expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.gathered_groups import GatheredGroups
@@ -44,6 +44,7 @@ class GroupAggregateFactory:
         flat: Whether the only call is a table aggregate function.
         mini_batch_rows: The number of rows after which each changed group emits its new result, at the latest with the
             end of the column batch; 0 emits each change of a result.
+        state_ttl_ms: The time to live of groups, from the hint STATE_TTL; None for that of the job.
     """
 
     keys: tuple[int, ...]
@@ -53,6 +54,7 @@ class GroupAggregateFactory:
     retracts: bool
     flat: bool = False
     mini_batch_rows: int = 0
+    state_ttl_ms: int | None = None
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -71,7 +73,8 @@ class _Grouping(Kernel):
         super().open(context)
         plan = self._plan
         self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
-        self._table = expiring_table(context, "groups")
+        self._table = expiring_table(context, "groups", plan.state_ttl_ms)
+        self._expires = isinstance(self._table, ExpiringTable)
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
 
     def close(self) -> None:
@@ -114,7 +117,7 @@ class GroupAggregate(_Grouping):
                 self._aggregates.new,
                 context.max_parallelism,
                 plan.retracts,
-                not (context.is_state_on_disk or context.state_ttl_ms),
+                not (context.is_state_on_disk or self._expires),
                 plan.mini_batch_rows > 0,
             )
 

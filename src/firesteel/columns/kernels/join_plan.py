@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import Rex
 
 
@@ -20,6 +21,7 @@ class JoinPlan:
         right_types: Logical types of the right input's columns.
         null_aware: Whether NULL keys follow the rules of NOT IN.
         has_updates: Whether an input of a stream contains rows other than inserts.
+        state_ttl_ms: The time to live of each input's state, from the hint STATE_TTL; None for that of the job.
     """
 
     kind: str
@@ -30,3 +32,9 @@ class JoinPlan:
     settings: Any
     null_aware: bool = False
     has_updates: bool = True
+    state_ttl_ms: tuple[int | None, int | None] = (None, None)
+
+    def ttls_ms(self, context: KernelContext) -> tuple[int, int]:
+        """Return the time to live of each input's state; 0 means no expiry."""
+        left, right = (context.state_ttl_ms if ttl is None else ttl for ttl in self.state_ttl_ms)
+        return left, right

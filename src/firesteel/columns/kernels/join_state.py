@@ -9,7 +9,7 @@ from __future__ import annotations
 from firesteel.columns.hashing import groups_of, row_hashes
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.row_joins import JoinSide
+from firesteel.columns.kernels.row_joins import sides_of
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.rows import batch_of, keys_of, rows_of
 from firesteel.columns.values import arrow_type
@@ -34,8 +34,8 @@ def rows_to_logs(plan: JoinPlan, context: KernelContext) -> None:
 
 def logs_to_rows(plan: JoinPlan, context: KernelContext) -> None:
     """Move the rows that `InnerJoin` stored to the tables of `RegularJoin`."""
-    for index, keys in enumerate(plan.keys):
-        log, side = RowLog(context.table(LOGS[index])), JoinSide(context, SIDES[index])
+    for index, side in enumerate(sides_of(plan, context)):
+        log, keys = RowLog(context.table(LOGS[index])), plan.keys[index]
         for rows in log.rows():
             for key, row in zip(keys_of(rows, keys, context.max_parallelism), rows_of(rows), strict=True):
                 side.keep(key, [*side.rows(key), side.entry(row, 0)])

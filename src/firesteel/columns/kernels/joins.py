@@ -45,7 +45,7 @@ class Join(Kernel):
             return BoundedJoin(plan)
         if plan.kind != "INNER":
             return SemiJoin(plan) if plan.kind in ("SEMI", "ANTI") else RegularJoin(plan)
-        if plan.has_updates or context.state_ttl_ms or context.is_state_on_disk:
+        if plan.has_updates or any(plan.ttls_ms(context)) or context.is_state_on_disk:
             logs_to_rows(plan, context)
             return RegularJoin(plan)
         rows_to_logs(plan, context)

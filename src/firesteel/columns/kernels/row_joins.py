@@ -87,13 +87,19 @@ class JoinSide:
     """The rows of one input by key, as entries `[row, number of matches, time of the last write (ms)]`.
 
     An outer join emits a row padded with NULLs while its number of matches is 0. Rows expire one by one, as in the map
-    state of Flink's `JoinRecordStateViews`.
+    state of Flink's `JoinRecordStateViews`. Rows that were written without a time to live start to age when they are
+    first read.
     """
 
-    def __init__(self, context: KernelContext, name: str) -> None:
+    def __init__(self, context: KernelContext, name: str, ttl_ms: int) -> None:
         self._table = context.table(name)
-        self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
+        self._ttl_ms, self._now_ms = ttl_ms, context.now_ms
         self._rounds = CleanupRounds(self._table.data.keys, self.rows) if self._ttl_ms else None
+
+    @property
+    def expires(self) -> bool:
+        """Return whether rows have a time to live."""
+        return self._ttl_ms > 0
 
     @property
     def data(self) -> MutableMapping[Any, list[list[Any]]]:
@@ -105,9 +111,12 @@ class JoinSide:
         rows: list[list[Any]] = self._table.data.get(key) or []
         if not self._ttl_ms or not rows:
             return rows
-        deadline = self._now_ms() - self._ttl_ms
-        live = [entry for entry in rows if entry[2] > deadline]
-        if len(live) < len(rows):
+        now_ms = self._now_ms()
+        unaged = [entry for entry in rows if not entry[2]]
+        for entry in unaged:  # written without a time to live
+            entry[2] = now_ms
+        live = [entry for entry in rows if entry[2] + self._ttl_ms > now_ms]
+        if unaged or len(live) < len(rows):
             self._put(key, live)
         return live
 
@@ -132,6 +141,12 @@ class JoinSide:
             self._table.remove(key)
 
 
+def sides_of(plan: JoinPlan, context: KernelContext) -> tuple[JoinSide, JoinSide]:
+    """Return the stored rows of both inputs."""
+    left, right = plan.ttls_ms(context)
+    return JoinSide(context, "left", left), JoinSide(context, "right", right)
+
+
 class RegularJoin(Kernel):
     """Inner and outer joins; keeps the rows of both inputs."""
 
@@ -143,7 +158,7 @@ class RegularJoin(Kernel):
         """Compile the condition."""
         super().open(context)
         self._matcher = Matcher(self._plan, context)
-        self._sides = (JoinSide(context, "left"), JoinSide(context, "right"))
+        self._sides = sides_of(self._plan, context)
         self._output = RowOutput(self._matcher.types, context.emit)
         self._nulls = ((None,) * len(self._matcher.left), (None,) * len(self._matcher.right))
 
@@ -174,7 +189,7 @@ class RegularJoin(Kernel):
         as late as possible.
         """
         side = self._sides[1 - index]
-        limit = 0 if any(self._outer) or self.context.state_ttl_ms else _PAIRS
+        limit = 0 if any(self._outer) or side.expires else _PAIRS
         rows: list[Row] = []
         candidates: list[list[list[Any]]] = []
         count = 0
@@ -249,7 +264,7 @@ class SemiJoin(Kernel):
         """Compile the condition."""
         super().open(context)
         self._matcher = Matcher(self._plan, context)
-        self._sides = (JoinSide(context, "left"), JoinSide(context, "right"))
+        self._sides = sides_of(self._plan, context)
         self._output = RowOutput(self._matcher.left, context.emit)
 
     def close(self) -> None:
