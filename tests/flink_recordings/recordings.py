@@ -49,6 +49,16 @@ def recorded_table_api() -> dict[str, Any]:
     return json.loads((DIRECTORY / "tables" / "table_api.json").read_text())
 
 
+@cache
+def recorded_hints() -> dict[str, Any]:
+    """Return what Flink does with hints.
+
+    `setup` holds the statements that declare the tables. Each of `statements` has the hints that the optimized plan
+    shows, the text of the error, or `parse_error`.
+    """
+    return json.loads((DIRECTORY / "tables" / "hints.json").read_text())
+
+
 def recorded_answer(name: str) -> dict[str, Any]:
     """Return a recorded answer of Flink's REST API: request, status and body."""
     return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())

@@ -12,15 +12,32 @@ from firesteel.table.unresolved import Ordering, Position, WindowSpec
 
 
 @dataclass(frozen=True, slots=True)
-class TableRef:
-    """A table, view or CTE by name, with the options of `/*+ OPTIONS(...) */`.
+class Hint:
+    """A hint of a SELECT or of a table, such as `BROADCAST(t)` or `STATE_TTL('t' = '1d')`.
 
     Attributes:
+        name: As it was written.
+        items: The options that are a list of names or literals.
+        pairs: The options that are keys with values.
+    """
+
+    name: str
+    items: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table, view or CTE by name.
+
+    Attributes:
+        hints: The hints after the name; OPTIONS changes the options of the table.
         as_of: The expression of `FOR SYSTEM_TIME AS OF`, or None.
     """
 
     path: tuple[str, ...]
-    options: tuple[tuple[str, str], ...] = ()
+    hints: tuple[Hint, ...] = ()
     as_of: Any = None
     position: Position | None = None
 
@@ -119,6 +136,7 @@ class Select:
         group_by: Expressions or `GroupingSets`; None: there is no GROUP BY, `()`: one group (`GROUP BY ()`).
         windows: `WINDOW w AS (...)` by name.
         unnamed: The prefix of the names of unnamed columns; the Table API uses `_c`.
+        hints: The hints after SELECT.
     """
 
     source: Any
@@ -129,6 +147,7 @@ class Select:
     distinct: bool = False
     windows: tuple[tuple[str, WindowSpec], ...] = ()
     unnamed: str = "EXPR$"
+    hints: tuple[Hint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

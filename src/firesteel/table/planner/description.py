@@ -95,7 +95,13 @@ def _grouped(node: Any, name: str, window: str = "") -> str:
 
 
 def _aggregate(node: rel.Aggregate) -> str:
-    return _grouped(node, "GroupTableAggregate" if node.flat else "GroupAggregate")
+    text = _grouped(node, "GroupTableAggregate" if node.flat else "GroupAggregate")
+    return _with_state_ttl(text, "" if node.state_ttl is None else f"[{node.state_ttl}]")
+
+
+def _with_state_ttl(text: str, options: str) -> str:
+    """Return the text of a node with the options of its hint STATE_TTL, empty if it has none."""
+    return f"{text[:-1]}, stateTtlHints=[[[STATE_TTL options:{options}]]])" if options else text
 
 
 def _window_text(window: rel.Window, names: list[str]) -> str:
@@ -128,6 +134,12 @@ def _join_text(node: rel.Join, name: str) -> str:
         "ANTI": "LeftAntiJoin",
     }
     return f"{name}(joinType=[{kinds[node.kind]}], where=[{' AND '.join(pairs) or 'true'}], select=[{_names(node)}])"
+
+
+def _regular_join(node: rel.Join) -> str:
+    pairs = zip(("LEFT", "RIGHT"), node.state_ttl, strict=True)
+    ttl = ", ".join(f"{side}={ttl}" for side, ttl in pairs if ttl is not None)
+    return _with_state_ttl(_join_text(node, "Join"), f"{{{ttl}}}" if ttl else "")
 
 
 def _order_text(order: tuple[rel.Collation, ...], names: list[str]) -> str:
@@ -191,7 +203,7 @@ _RULES: dict[type, Callable[[Any], str]] = {
     rel.Aggregate: _aggregate,
     rel.WindowAggregate: _window_aggregate,
     rel.WindowTableFunction: _window_table,
-    rel.Join: lambda node: _join_text(node, "Join"),
+    rel.Join: _regular_join,
     rel.IntervalJoin: lambda node: _join_text(node.join, "IntervalJoin"),
     rel.TemporalJoin: lambda node: _join_text(node.join, "TemporalJoin"),
     rel.WindowJoin: lambda node: _join_text(node.join, "WindowJoin"),

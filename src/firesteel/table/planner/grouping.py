@@ -88,7 +88,8 @@ class GroupedResolver(ExpressionResolver):
 class GroupedSelect:
     """The groups of a SELECT and the expressions over them."""
 
-    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select) -> None:
+    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select, state_ttl: str | None = None) -> None:
+        self._state_ttl = state_ttl
         self.queries = queries
         self.context = queries.context
         self.node = node
@@ -315,7 +316,7 @@ class GroupedSelect:
         if window is not None or kept is not None:
             grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind, kept)
         else:
-            grouped = rel.Aggregate(node, keys, calls, kind)
+            grouped = rel.Aggregate(node, keys, calls, kind, state_ttl=self._state_ttl)
         return grouped, self._placer(len(keys), count, len(calls))
 
     def _placer(self, width: int, keys: int, calls: int) -> Any:

@@ -20,13 +20,14 @@ from firesteel.table.planner.window_columns import window_columns
 
 @dataclass(slots=True)
 class Sides:
-    """A join being made: both inputs, with columns added for keys that are expressions."""
+    """A join being made: both inputs, with columns added for keys that are expressions, and their times to live."""
 
     left: Any
     right: Any
     left_keys: list[int]
     right_keys: list[int]
     rest: list[Rex]
+    state_ttl: tuple[str | None, str | None] = (None, None)
 
 
 def joined_type(left: RowType, right: RowType, kind: str) -> RowType:
@@ -39,7 +40,14 @@ def joined_type(left: RowType, right: RowType, kind: str) -> RowType:
 
 
 def make_join(
-    left: Any, right: Any, kind: str, condition: Rex | None, context: Any, time: Rex | None, null_aware: bool = False
+    left: Any,
+    right: Any,
+    kind: str,
+    condition: Rex | None,
+    context: Any,
+    time: Rex | None,
+    null_aware: bool = False,
+    state_ttl: tuple[str | None, str | None] = (None, None),
 ) -> Any:
     """Return the node of a join.
 
@@ -51,6 +59,7 @@ def make_join(
         context: The shared context of resolution.
         time: The expression of FOR SYSTEM_TIME AS OF over the left input, or None.
         null_aware: Whether the join implements NOT IN.
+        state_ttl: The times to live of the state of both inputs, from the hint STATE_TTL.
 
     Raises:
         ValidationException: such a join is not supported.
@@ -60,6 +69,7 @@ def make_join(
     if time is None:
         left, right, parts = _filtered_sides(left, right, kind, parts)
     sides = split_keys(left, right, parts)
+    sides.state_ttl = state_ttl
     grown = len(sides.left.row_type) > width or len(sides.right.row_type) > len(right.row_type)
     node = _special(sides, kind, context, time, null_aware)
     if not grown or kind in ("SEMI", "ANTI"):
@@ -142,6 +152,7 @@ def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Any]) -> re
         conjunction(rest),
         types,
         null_aware,
+        sides.state_ttl,
     )
 
 

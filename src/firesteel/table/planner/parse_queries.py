@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from firesteel.table.planner.parse_expressions import ExpressionParser
+from firesteel.table.planner.parse_hints import HintParser
 from firesteel.table.queries import (
     GroupingSets,
     Join,
@@ -31,7 +31,7 @@ _WINDOW_FUNCTIONS = {
 }
 
 
-class QueryParser(ExpressionParser):
+class QueryParser(HintParser):
     """A parser of queries."""
 
     def query(self) -> Any:
@@ -117,18 +117,18 @@ class QueryParser(ExpressionParser):
         if not self.at("SELECT"):
             self.fail("SELECT", "VALUES", "WITH", "TABLE", "(")
         self.expect("SELECT")
-        self._hints()
+        hints = self.hints()
         self.accept("STREAM")
         distinct = bool(self.accept("DISTINCT")) or bool(self.accept("ALL") and False)
         items = self.comma_list(self._item)
         if not self.accept("FROM"):
-            return Select(None, items, distinct=distinct)
+            return Select(None, items, distinct=distinct, hints=hints)
         source = self._from()
         where = self.expression() if self.accept("WHERE") else None
         group_by = self._group_by() if self.accept("GROUP", "BY") else None
         having = self.expression() if self.accept("HAVING") else None
         windows = self.comma_list(self._named_window) if self.accept("WINDOW") else ()
-        return Select(source, items, where, group_by, having, distinct, windows)
+        return Select(source, items, where, group_by, having, distinct, windows, hints=hints)
 
     def _item(self) -> Any:
         if self.accept("*"):
@@ -266,22 +266,11 @@ class QueryParser(ExpressionParser):
         if self.at("("):
             self.index -= 1
             return TableFunctionCall(self.expression())
-        table = TableRef(path, position=position, options=self._hints())
+        table = TableRef(path, position=position, hints=self.hints())
         if self.accept("FOR"):
             self.expect("SYSTEM_TIME", "AS", "OF")
             table = replace(table, as_of=self.sum())
         return table
-
-    def _hints(self) -> tuple[tuple[str, str], ...]:
-        """Take `/*+ OPTIONS('k'='v') */`; other hints say nothing to us."""
-        options: list[tuple[str, str]] = []
-        while self.accept("/*+"):
-            while not self.accept("*/"):
-                if self.accept("OPTIONS"):
-                    options += self.options()
-                else:
-                    self.next()
-        return tuple(options)
 
     def options(self) -> tuple[tuple[str, str], ...]:
         """Take `('key' = 'value', ...)`."""

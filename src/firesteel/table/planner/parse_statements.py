@@ -7,6 +7,7 @@ from typing import Any
 
 from firesteel.table import statements as s
 from firesteel.table.planner.parse_alter import AlterParser
+from firesteel.table.planner.select_hints import table_options
 
 
 class StatementParser(AlterParser):
@@ -252,7 +253,7 @@ class StatementParser(AlterParser):
         else:
             self.accept("INTO")
         self.accept("TABLE")
-        path, options = self.path(), self._hints()
+        path, options = self.path(), tuple(table_options(self.hints()).items())
         partition = self.in_parentheses(self._assignment) if self.accept("PARTITION") else ()
         columns = self.names() if self.at("(") and not self.at_query() else ()
         return s.Insert(path, self.query(), columns, partition, overwrite, options)

@@ -25,9 +25,9 @@ def first_columns(node: Any, kind: RowType) -> Any:
     return rel.Project(node, refs(node.row_type)[: len(kind)], kind)
 
 
-def distinct(node: Any) -> Any:
+def distinct(node: Any, state_ttl: str | None = None) -> Any:
     """Return the node without repetitions."""
-    return rel.Aggregate(node, tuple(range(len(node.row_type))), (), node.row_type)
+    return rel.Aggregate(node, tuple(range(len(node.row_type))), (), node.row_type, state_ttl=state_ttl)
 
 
 def one_row() -> Any:

@@ -129,6 +129,7 @@ class Aggregate(OneInput):
 
     Attributes:
         flat: Whether the only call is a table aggregate function with several rows per group.
+        state_ttl: The time to live of the state, as the hint STATE_TTL gives it; None for that of the job.
     """
 
     input: Any
@@ -136,6 +137,7 @@ class Aggregate(OneInput):
     calls: tuple[AggregateCall, ...]
     row_type: RowType
     flat: bool = False
+    state_ttl: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,7 @@ class Join:
         left_keys: Columns that must equal `right_keys` (indexes within each input).
         condition: The remaining condition over the columns of both inputs, or None.
         null_aware: Whether it implements NOT IN: a NULL key on the right makes the result empty.
+        state_ttl: The time to live of each input's state, as the hint STATE_TTL gives it; None for that of the job.
     """
 
     left: Any
@@ -208,6 +211,7 @@ class Join:
     condition: Rex | None
     row_type: RowType
     null_aware: bool = False
+    state_ttl: tuple[str | None, str | None] = (None, None)
 
     @property
     def inputs(self) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.rex import InputRef, Literal, Rex
+from firesteel.columns.type_text import quoted
 from firesteel.columns.types import ArrayType, BooleanType, IntType, MapType, MultisetType, RowType, TimestampKind
 from firesteel.table import queries as q
 from firesteel.table.errors import ValidationException
@@ -16,6 +17,7 @@ from firesteel.table.planner.projections import one_row
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.rex_tools import row_type, shift, unique_names
 from firesteel.table.planner.scope import Scope, ScopeColumn, where
+from firesteel.table.planner.select_hints import SelectHints, input_name, table_options
 from firesteel.table.planner.time_attributes import with_kind
 from firesteel.table.unresolved import Apply, Ref
 
@@ -28,13 +30,21 @@ class FromResolver:
         outer: The scope of the enclosing query.
         conditions: The parts of WHERE. Those that an inner join can check are taken out, so that `FROM a, b WHERE
             a.k = b.k` is a join by key.
+        hints: The hints of the SELECT, which its joins look up.
     """
 
-    def __init__(self, queries: Any, outer: Scope | None, conditions: list[Any] | None = None) -> None:
+    def __init__(
+        self,
+        queries: Any,
+        outer: Scope | None,
+        conditions: list[Any] | None = None,
+        hints: SelectHints | None = None,
+    ) -> None:
         self.queries = queries
         self.context = queries.context
         self.outer = outer
         self._conditions = conditions if conditions is not None else []
+        self._hints = hints or SelectHints(())
 
     def resolve(self, item: Any) -> tuple[Any, Scope]:
         """Return node and scope of an item.
@@ -64,15 +74,22 @@ class FromResolver:
                 f"SQL validation failed. {where(item.position, name)}Object '{name}' not found{hint}"
             )
         if hasattr(found, "options"):
-            if item.options:
-                found = replace(found, options={**found.options, **dict(item.options)})
-            return scan(found, self.context)
+            options = table_options(item.hints)
+            return scan(replace(found, options={**found.options, **options}) if options else found, self.context)
+        if table_options(item.hints):
+            raise ValidationException(
+                f"SQL validation failed. {where(item.position, '.'.join(item.path))}View '{self._quoted(item.path)}' "
+                "cannot be enriched with new options. Hints can only be applied to tables."
+            )
         node = found.query
         if not hasattr(node, "row_type"):
             from firesteel.table.planner.resolve_queries import QueryResolver
 
             node = QueryResolver(self.context).resolve(node)
         return self._rename(node, tuple(found.columns or ()), item.path[-1])
+
+    def _quoted(self, path: tuple[str, ...]) -> str:
+        return ".".join(map(quoted, self.context.catalogs.qualify(path)))
 
     def _rename(self, node: Any, columns: tuple[str, ...], name: str) -> Any:
         from firesteel.table.planner.resolve_queries import renamed
@@ -113,7 +130,8 @@ class FromResolver:
         condition = self._condition(item, both, left_scope, right_scope, width)
         if kind == "INNER" and time is None:
             condition = self._and_where(condition, both)
-        node = make_join(left, right, kind, condition, self.context, time)
+        ttl = self._hints.of_join(input_name(item.left), input_name(item.right))
+        node = make_join(left, right, kind, condition, self.context, time, state_ttl=ttl)
         if kind in ("SEMI", "ANTI"):
             return node, left_scope
         return node, self._joined_scope(item, node, left_scope, right_scope, width)
@@ -138,7 +156,7 @@ class FromResolver:
         return condition
 
     def _with_conditions(self, conditions: list[Any]) -> FromResolver:
-        return FromResolver(self.queries, self.outer, conditions)
+        return FromResolver(self.queries, self.outer, conditions, self._hints)
 
     def _and_where(self, condition: Rex | None, both: Scope) -> Rex | None:
         """Return the condition with the parts of WHERE that the columns of both sides decide, which are taken out."""

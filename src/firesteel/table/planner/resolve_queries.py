@@ -22,6 +22,7 @@ from firesteel.table.planner.resolve_match import resolve_match
 from firesteel.table.planner.resolve_select import SelectResolver
 from firesteel.table.planner.rex_tools import refs, row_type
 from firesteel.table.planner.scope import Scope, where
+from firesteel.table.planner.select_hints import SelectHints
 from firesteel.table.planner.time_attributes import interval_millis, without_time_attribute
 from firesteel.table.unresolved import Lit
 
@@ -62,9 +63,11 @@ class QueryResolver:
             return self.from_clause(query, outer)[0]
         return rule(self, query, outer)
 
-    def from_clause(self, query: Any, outer: Scope | None, conditions: list[Any] | None = None) -> tuple[Any, Scope]:
+    def from_clause(
+        self, query: Any, outer: Scope | None, conditions: list[Any] | None = None, hints: SelectHints | None = None
+    ) -> tuple[Any, Scope]:
         """Return node and scope of the FROM clause; joins remove the `conditions` that they can check."""
-        return FromResolver(self, outer, conditions).resolve(query)
+        return FromResolver(self, outer, conditions, hints).resolve(query)
 
     def _resolved(self, query: q.Resolved, outer: Scope | None) -> Any:
         return query.node

@@ -16,6 +16,7 @@ from firesteel.table.planner.projections import distinct, one_row
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.rex_tools import refs, row_type, unique_names
 from firesteel.table.planner.scope import Scope, field_access
+from firesteel.table.planner.select_hints import SelectHints, input_name
 from firesteel.table.planner.subqueries import Subqueries, conjuncts_of, filter_by
 from firesteel.table.planner.unresolved_tools import has_aggregate, name_of
 from firesteel.table.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
@@ -33,6 +34,7 @@ class SelectResolver:
         self.queries = queries
         self.context = queries.context
         self.outer = outer
+        self._is_grouped = False
 
     def resolve(self, query: q.Select) -> Any:
         """Return the node of a SELECT.
@@ -40,21 +42,32 @@ class SelectResolver:
         Raises:
             ValidationException: a name is unknown, types do not fit, or a column is not grouped.
         """
-        node, _ = self.resolve_ordered(query, (), [])
+        hints = SelectHints(query.hints, self.context.is_streaming)
+        node, _ = self._resolve_ordered(query, (), [], hints)
         if query.distinct:
-            return distinct(node)
+            node = distinct(node, None if self._is_grouped else hints.of_group(input_name(query.source)))
+        hints.check()
         return node
 
     def resolve_ordered(self, query: q.Select, orderings: Sequence[Any], hidden: list[Any]) -> tuple[Any, list[int]]:
         """Return the node and, for each item of ORDER BY, its column; `hidden` takes those added for it."""
+        hints = SelectHints(query.hints, self.context.is_streaming)
+        resolved = self._resolve_ordered(query, orderings, hidden, hints)
+        hints.check()
+        return resolved
+
+    def _resolve_ordered(
+        self, query: q.Select, orderings: Sequence[Any], hidden: list[Any], hints: SelectHints
+    ) -> tuple[Any, list[int]]:
         conditions = [] if query.where is None else conjuncts_of(query.where)
-        node, scope = self._source(query, conditions)
+        node, scope = self._source(query, conditions, hints)
         node = filter_by(node, conditions, scope, self.queries)
         items = self._expanded(query.items, scope)
         everything = [*items, *([] if query.having is None else [query.having]), *(o.expression for o in orderings)]
         layer: Any
         if query.group_by is not None or query.having is not None or self._aggregates(everything):
-            layer = GroupedSelect(self.queries, node, scope, query)
+            self._is_grouped = True
+            layer = GroupedSelect(self.queries, node, scope, query, hints.of_group(input_name(query.source)))
         else:
             layer = PlainSelect(self.queries, node, scope, query)
         names, rexes = self._columns(items, layer, query)
@@ -71,10 +84,10 @@ class SelectResolver:
     def _aggregates(self, expressions: list[Any]) -> bool:
         return any(has_aggregate(expression, self.context.catalogs) for expression in expressions)
 
-    def _source(self, query: q.Select, conditions: list[Any]) -> tuple[Any, Scope]:
+    def _source(self, query: q.Select, conditions: list[Any], hints: SelectHints) -> tuple[Any, Scope]:
         if query.source is None:
             return one_row(), Scope((), self.outer)
-        node, scope = self.queries.from_clause(query.source, self.outer, conditions)
+        node, scope = self.queries.from_clause(query.source, self.outer, conditions, hints)
         return node, Scope(scope.columns, self.outer)
 
     def _expanded(self, items: tuple[Any, ...], scope: Scope) -> list[Any]:

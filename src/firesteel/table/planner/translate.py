@@ -35,6 +35,7 @@ from firesteel.table.errors import TableException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, deduplicates, is_rowtime, kinds_of, sorts_all
 from firesteel.table.planner.description import describe
+from firesteel.table.planner.hint_checks import duration_ms
 from firesteel.table.planner.mini_batch import mini_batch_rows
 from firesteel.table.planner.parallelism import scan_with_parallelism
 from firesteel.table.planner.partition_pruning import partition_predicate
@@ -158,6 +159,7 @@ class Translator:
             self.retracts(node.input),
             node.flat,
             mini_batch_rows(self._config) if self.is_streaming else 0,
+            _ttl_ms(node.state_ttl),
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
 
@@ -329,6 +331,7 @@ class Translator:
             self.settings,
             node.null_aware,
             self.retracts(node.left) or self.retracts(node.right),
+            (_ttl_ms(node.state_ttl[0]), _ttl_ms(node.state_ttl[1])),
         )
 
     def _inputs(self, node: Any) -> tuple[Any, Any]:
@@ -377,6 +380,10 @@ class Translator:
 
 def _types(node: Any) -> tuple[Any, ...]:
     return tuple(node.row_type.field_types())
+
+
+def _ttl_ms(text: str | None) -> int | None:
+    return None if text is None else duration_ms(text)
 
 
 def _call(call: rel.AggregateCall) -> CallPlan:

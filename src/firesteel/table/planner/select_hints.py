@@ -1,0 +1,99 @@
+"""The hints of a SELECT, found by the names of the inputs of its joins and groups. Flink: `QueryHintsResolver`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.table.errors import ValidationException
+from firesteel.table.planner.hint_checks import LOOKUP, OPTIONS, STATE_TTL
+from firesteel.table.planner.scope import where
+from firesteel.table.queries import Hint, Named, TableRef
+
+
+class SelectHints:
+    """The hints of one SELECT.
+
+    A hint names inputs of joins, STATE_TTL also the input of an aggregation. As in Flink, a name that no input has is
+    an error only if the SELECT has a join or an aggregation at all.
+
+    Args:
+        hints: The hints, with valid options.
+        is_streaming: Whether state has a time to live.
+    """
+
+    def __init__(self, hints: tuple[Hint, ...], is_streaming: bool = True) -> None:
+        self._is_streaming = is_streaming
+        self._hints = [hint for hint in hints if hint.name.upper() != OPTIONS]
+        self._unmatched: dict[str, set[str]] = {}
+        self._matched: dict[str, set[str]] = {}
+
+    def of_join(self, left: str | None, right: str | None) -> tuple[str | None, str | None]:
+        """Return the time to live of the state of both inputs of a join, None where no hint gives one.
+
+        Args:
+            left: The name of the left input, None if it has none.
+            right: The name of the right input.
+        """
+        for hint in self._hints:
+            self._match(hint, _names(hint), left, right)
+        return self._ttl(left), self._ttl(right)
+
+    def of_group(self, source: str | None) -> str | None:
+        """Return the time to live of the state of an aggregation, None if no hint gives one."""
+        for hint in self._hints:
+            if hint.name.upper() == STATE_TTL:
+                self._match(hint, _names(hint), source)
+        return self._ttl(source)
+
+    def _match(self, hint: Hint, names: tuple[str, ...], *inputs: str | None) -> None:
+        kind = hint.name.upper()
+        matched = self._matched.setdefault(kind, set())
+        matched |= {name for name in names if _last_part(name) in inputs}
+        self._unmatched.setdefault(kind, set()).update(names)
+
+    def _ttl(self, name: str | None) -> str | None:
+        if name is None or not self._is_streaming:
+            return None
+        for hint in self._hints:
+            found = [value for key, value in hint.pairs if _last_part(key) == name]
+            if found and hint.name.upper() == STATE_TTL:
+                return found[-1]
+        return None
+
+    def check(self) -> None:
+        """Check that the inputs of the joins and aggregations have the names that the hints give.
+
+        Raises:
+            ValidationException: no input has one of the names.
+        """
+        rest = {kind: names - self._matched[kind] for kind, names in sorted(self._unmatched.items())}
+        wrong = next((hint for hint in self._hints if rest.get(hint.name.upper())), None)
+        if wrong is not None:
+            lines = "".join(f"\n`{', '.join(sorted(names))}` in `{kind}`" for kind, names in rest.items())
+            raise ValidationException(
+                f"SQL validation failed. {where(wrong.position, wrong.name)}The options of following hints cannot "
+                f"match the name of input tables or views: {lines}"
+            )
+
+
+def input_name(item: Any) -> str | None:
+    """Return the name that hints use for an item of FROM: its alias, or the name of the table or view."""
+    if isinstance(item, Named):
+        return item.name
+    return item.path[-1] if isinstance(item, TableRef) else None
+
+
+def table_options(hints: tuple[Hint, ...]) -> dict[str, str]:
+    """Return the options of a table's hint OPTIONS; the first one counts, as in Flink."""
+    return next((dict(hint.pairs) for hint in hints if hint.name.upper() == OPTIONS), {})
+
+
+def _names(hint: Hint) -> tuple[str, ...]:
+    kind = hint.name.upper()
+    if kind == LOOKUP:
+        return tuple(value for key, value in hint.pairs if key == "table")
+    return tuple(key for key, _ in hint.pairs) if kind == STATE_TTL else hint.items
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition(".")[2]
