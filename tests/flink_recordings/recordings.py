@@ -59,6 +59,15 @@ def recorded_hints() -> dict[str, Any]:
     return json.loads((DIRECTORY / "tables" / "hints.json").read_text())
 
 
+@cache
+def recorded_objects() -> dict[str, Any]:
+    """Return the results of statements about models and functions.
+
+    `module` is the source of the module `funcs`, `sequences` the statements that ran one after the other.
+    """
+    return json.loads((DIRECTORY / "tables" / "objects.json").read_text())
+
+
 def recorded_answer(name: str) -> dict[str, Any]:
     """Return a recorded answer of Flink's REST API: request, status and body."""
     return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())

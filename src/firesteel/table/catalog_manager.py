@@ -14,6 +14,7 @@ from firesteel.table.connectors.registry import create_sink, create_source
 from firesteel.table.errors import CatalogException, DatabaseNotExistException, ValidationException
 from firesteel.table.function_catalog import FunctionCatalog
 from firesteel.table.memory_catalog import GenericInMemoryCatalog
+from firesteel.table.model_catalog import ModelCatalog
 from firesteel.table.schema_resolver import resolve_table
 
 Path = tuple[str, ...]
@@ -38,6 +39,7 @@ class CatalogManager:
 
     Attributes:
         functions: All functions of the user.
+        models: All models.
         current_catalog: The catalog of paths without a catalog.
         current_database: The database of names without a database.
     """
@@ -52,6 +54,7 @@ class CatalogManager:
         self.current_catalog: str | None = catalog
         self.current_database: str | None = database
         self.functions = FunctionCatalog(self)
+        self.models = ModelCatalog(self)
 
     # --- paths -------------------------------------------------------------------------------------------------------
 

@@ -155,7 +155,7 @@ class DdlExecutor:
         if statement.is_system:
             functions.add_system(statement.path[-1], function, statement.if_not_exists)
         else:
-            functions.add_temporary(statement.path, function, statement.if_not_exists)
+            functions.add_temporary(statement.path, function, statement.if_not_exists, declared)
         return ok()
 
     # --- DROP and USE ------------------------------------------------------------------------------------------------

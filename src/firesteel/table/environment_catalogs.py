@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.datastream.data_stream import DataStream
 from firesteel.table import statements as s
-from firesteel.table.catalog_objects import CatalogBaseTable, CatalogModel, ObjectPath
+from firesteel.table.catalog_objects import CatalogBaseTable, CatalogModel
 from firesteel.table.errors import ValidationException
 from firesteel.table.identifiers import parse_path
 from firesteel.table.module import Module, ModuleEntry
@@ -357,62 +357,55 @@ class CatalogMethods:
             ignore_if_exists: Whether to do nothing if it exists; None means False.
 
         Raises:
-            ValidationException: a schema is missing.
-            CatalogException: the model exists, or the catalog does not.
+            ValidationException: a schema is missing, or the model exists.
+            CatalogException: the catalog does not exist.
         """
-        catalog, path = self._model_place(model_path)
-        catalog.create_model(path, _model_of(model_descriptor), bool(ignore_if_exists))
+        model = _model_of(model_descriptor)
+        self._catalogs.models.add(parse_path(model_path), model, False, bool(ignore_if_exists))
 
     def create_temporary_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
     ) -> None:
-        """Raise an error: temporary models are not supported.
+        """Register a model for the lifetime of this environment; it hides a model of a catalog of the same path.
 
         Args:
-            model_path: Only named for compatibility.
-            model_descriptor: Only named for compatibility.
-            ignore_if_exists: Only named for compatibility.
+            model_path: Path of the model.
+            model_descriptor: Schemas and options; both schemas are required.
+            ignore_if_exists: Whether to do nothing if there is such a temporary model; None means False.
 
         Raises:
-            NotImplementedError: always.
+            ValidationException: a schema is missing, or the temporary model exists.
         """
-        raise NotImplementedError("Temporary models are not supported; use create_model()")
+        model = _model_of(model_descriptor)
+        self._catalogs.models.add(parse_path(model_path), model, True, bool(ignore_if_exists))
 
     def drop_model(self, model_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a model and return whether it existed.
+        """Drop a model of a catalog and return whether it existed.
 
         Args:
             model_path: Path of the model.
             ignore_if_not_exists: Whether to return False if it does not exist; None means False.
 
         Raises:
-            CatalogException: the model or its catalog does not exist.
+            ValidationException: the model does not exist.
         """
-        catalog, path = self._model_place(model_path)
-        found = catalog.model_exists(path)
-        catalog.drop_model(path, bool(ignore_if_not_exists))
-        return found
+        return self._catalogs.models.drop(parse_path(model_path), False, bool(ignore_if_not_exists))
 
     def drop_temporary_model(self, model_path: str) -> bool:
-        """Return False, as there are no temporary models.
+        """Drop a temporary model and return whether it existed.
 
         Args:
-            model_path: Only named for compatibility.
+            model_path: Path of the model.
         """
-        return False
+        return self._catalogs.models.drop(parse_path(model_path), True, True)
 
     def list_models(self) -> list[str]:
         """Return the names of all models of the current database."""
-        catalog, database = self._database()
-        return self._catalogs.catalog(catalog).list_models(database)
+        return self._catalogs.models.names(self._database())
 
     def list_temporary_models(self) -> list[str]:
-        """Return an empty list, as there are no temporary models."""
-        return []
-
-    def _model_place(self, model_path: str) -> tuple[Catalog, ObjectPath]:
-        catalog, database, name = self._catalogs.qualify(parse_path(model_path))
-        return self._catalogs.catalog(catalog), ObjectPath(database, name)
+        """Return the names of the temporary models of the current database."""
+        return self._catalogs.models.temporary_names(self._database())
 
 
 def _model_of(descriptor: ModelDescriptor) -> CatalogModel:

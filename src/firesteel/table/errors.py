@@ -89,6 +89,20 @@ class FunctionAlreadyExistException(CatalogException):
         super().__init__(f"Function {name} already exists in Catalog {catalog}.")
 
 
+class ModelNotExistException(CatalogException):
+    """A model does not exist in its catalog."""
+
+    def __init__(self, catalog: str, name: str) -> None:
+        super().__init__(f"Model {name} does not exist in Catalog {catalog}.")
+
+
+class ModelAlreadyExistException(CatalogException):
+    """A model exists already."""
+
+    def __init__(self, catalog: str, name: str) -> None:
+        super().__init__(f"Model {name} already exists in Catalog {catalog}.")
+
+
 class PartitionNotExistException(CatalogException):
     """A partition does not exist in its table."""
 

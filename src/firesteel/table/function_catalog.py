@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionEntry:
+    """A function that was found by name.
+
+    Attributes:
+        function: The function of the user, or the built-in one.
+        declared: Its class and language, None if it is a system function or was registered as an object.
+    """
+
+    function: Any
+    is_system: bool
+    is_temporary: bool
+    declared: CatalogFunction | None = None
+
+
 class FunctionCatalog:
     """Temporary system functions, temporary functions of catalogs, and functions of catalogs.
 
@@ -28,6 +44,7 @@ class FunctionCatalog:
         self._catalogs = catalogs
         self._system: dict[str, Any] = {}
         self._temporary: dict[Path, Any] = {}
+        self._declared: dict[Path, CatalogFunction] = {}
 
     def find(self, path: Path) -> Any:
         """Return a function; None: there is none, or a built-in one goes before it.
@@ -46,15 +63,45 @@ class FunctionCatalog:
         qualified = self._key(path)
         return self._temporary[qualified] if qualified in self._temporary else self._stored(qualified)
 
+    def entry(self, path: Path) -> FunctionEntry | None:
+        """Return the function of a path, built-in ones included, or None.
+
+        Raises:
+            ValidationException: the function of a catalog can't be loaded.
+        """
+        if len(path) == 1:
+            name = path[0].lower()
+            if name in self._system:
+                return FunctionEntry(self._system[name], True, True)
+            built_in = find_scalar(name) or find_aggregate(name)
+            if built_in is not None:
+                return FunctionEntry(built_in, True, False)
+        if len(path) > 3:
+            return None
+        key = self._key(path)
+        if key in self._temporary:
+            return FunctionEntry(self._temporary[key], False, True, self._declared.get(key))
+        declared = self._stored_declaration(key)
+        if declared is None:
+            return None
+        try:
+            return FunctionEntry(_loaded(declared), False, False, declared)
+        except (ValidationException, TypeError) as error:
+            raise ValidationException(f"Cannot instantiate user-defined function '{'.'.join(key)}'. {error}") from error
+
     def _key(self, path: Path) -> Path:
         *database, name = self._catalogs.qualify(path)
         return (*database, name.lower())
 
     def _stored(self, path: Path) -> Any:
+        declared = self._stored_declaration(path)
+        return None if declared is None else _loaded(declared)
+
+    def _stored_declaration(self, path: Path) -> CatalogFunction | None:
         catalog, object_path = self._catalogs.find_catalog(path[0]), ObjectPath(*path[1:])
         if catalog is None or not catalog.database_exists(path[1]) or not catalog.function_exists(object_path):
             return None
-        return _loaded(catalog.get_function(object_path))
+        return catalog.get_function(object_path)
 
     def add_system(self, name: str, function: Any, ignore_if_exists: bool = False) -> None:
         """Add a temporary system function.
@@ -68,8 +115,16 @@ class FunctionCatalog:
             )
         self._system.setdefault(name.lower(), as_function(function))
 
-    def add_temporary(self, path: Path, function: Any, ignore_if_exists: bool = False) -> None:
+    def add_temporary(
+        self, path: Path, function: Any, ignore_if_exists: bool = False, declared: CatalogFunction | None = None
+    ) -> None:
         """Add a temporary function of a database.
+
+        Args:
+            path: The path of the function.
+            function: The function.
+            ignore_if_exists: Whether to do nothing if there is one of that path.
+            declared: Its class and language, if SQL declared it.
 
         Raises:
             ValidationException: there is one of that name.
@@ -79,7 +134,11 @@ class FunctionCatalog:
             raise ValidationException(
                 f"Could not register temporary catalog function. A function '{'.'.join(key)}' does already exist."
             )
-        self._temporary.setdefault(key, as_function(function))
+        if key in self._temporary:
+            return
+        self._temporary[key] = as_function(function)
+        if declared is not None:
+            self._declared[key] = declared
 
     def add_stored(self, path: Path, function: CatalogFunction, ignore_if_exists: bool) -> None:
         """Add a function to a catalog."""
@@ -101,6 +160,7 @@ class FunctionCatalog:
 
     def drop_temporary(self, path: Path) -> bool:
         """Remove a temporary function of a database and return whether it existed."""
+        self._declared.pop(self._key(path), None)
         return self._temporary.pop(self._key(path), None) is not None
 
     def drop_stored(self, path: Path, ignore_if_not_exists: bool) -> bool:

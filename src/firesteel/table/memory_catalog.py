@@ -21,6 +21,8 @@ from firesteel.table.errors import (
     DatabaseNotExistException,
     FunctionAlreadyExistException,
     FunctionNotExistException,
+    ModelAlreadyExistException,
+    ModelNotExistException,
     PartitionNotExistException,
     TableAlreadyExistException,
     TableNotExistException,
@@ -284,14 +286,32 @@ class GenericInMemoryCatalog(Catalog):
     def get_model(self, model_path: ObjectPath) -> CatalogModel:
         """Return a model."""
         if not self.model_exists(model_path):
-            raise CatalogException(f"Model {model_path} does not exist in Catalog {self._name}.")
+            raise ModelNotExistException(self._name, model_path.get_full_name())
         return self._of(model_path.get_database_name()).models[model_path.get_object_name()]
 
     def create_model(self, model_path: ObjectPath, model: CatalogModel, ignore_if_exists: bool) -> None:
         """Create a model."""
         if self.model_exists(model_path) and not ignore_if_exists:
-            raise CatalogException(f"Model {model_path} already exists in Catalog {self._name}.")
+            raise ModelAlreadyExistException(self._name, model_path.get_full_name())
         self._of(model_path.get_database_name()).models.setdefault(model_path.get_object_name(), model)
+
+    def alter_model(self, model_path: ObjectPath, new_model: CatalogModel, ignore_if_not_exists: bool) -> None:
+        """Replace a model."""
+        if not ignore_if_not_exists:
+            self.get_model(model_path)
+        if self.model_exists(model_path):
+            self._of(model_path.get_database_name()).models[model_path.get_object_name()] = new_model
+
+    def rename_model(self, model_path: ObjectPath, new_model_name: str, ignore_if_not_exists: bool) -> None:
+        """Rename a model."""
+        if not ignore_if_not_exists:
+            self.get_model(model_path)
+        if not self.model_exists(model_path):
+            return
+        models = self._of(model_path.get_database_name()).models
+        if new_model_name in models:
+            raise ModelAlreadyExistException(self._name, f"{model_path.get_database_name()}.{new_model_name}")
+        models[new_model_name] = models.pop(model_path.get_object_name())
 
     def drop_model(self, model_path: ObjectPath, ignore_if_not_exists: bool) -> None:
         """Drop a model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from firesteel.columns.type_text import quoted, type_text
-from firesteel.table.catalog_objects import CatalogBaseTable
+from firesteel.table.catalog_objects import CatalogBaseTable, CatalogModel
 from firesteel.table.expression_text import expression_sql
 from firesteel.table.statements import ColumnDefinition
 
@@ -39,6 +39,17 @@ def create_view_text(view: CatalogBaseTable, path: tuple[str, ...], is_temporary
     columns = ",\n".join(f"  {quoted(column.name)}" for column in view.schema._columns)
     comment = f"COMMENT {_string(view.comment)}\n" if view.comment else ""
     return f"CREATE {'TEMPORARY ' if is_temporary else ''}VIEW {_name(path)} (\n{columns}\n)\n{comment}AS {view.text}\n"
+
+
+def create_model_text(model: CatalogModel, path: tuple[str, ...], is_temporary: bool) -> str:
+    """Return the CREATE MODEL statement of a model."""
+    text = f"CREATE {'TEMPORARY ' if is_temporary else ''}MODEL {_name(path)}\n"
+    for word, schema in (("INPUT", model._input_schema), ("OUTPUT", model._output_schema)):
+        columns = ", ".join(_column(column, False) for column in schema._columns)
+        text += f"{word} ({columns})\n" if columns else ""
+    if model.get_comment():
+        text += f"COMMENT {_string(model.get_comment())}\n"
+    return text + _options(model.get_options())
 
 
 def create_catalog_text(name: str, options: dict[str, str], comment: str | None) -> str:

@@ -15,6 +15,8 @@ from firesteel.table.catalog_objects import CatalogPartitionSpec, ObjectPath
 from firesteel.table.connectors.base import Column, ResolvedTable
 from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.expression_text import expression_sql
+from firesteel.table.function_description import described_function
+from firesteel.table.model_execution import describe_model, show_create_model
 from firesteel.table.modules import Modules
 from firesteel.table.print_style import PrintStyle
 from firesteel.table.resolved_schema import column_extras
@@ -98,8 +100,8 @@ class ShowExecutor:
         return texts("jars", [], PrintStyle.WIDE)
 
     def _models(self, statement: s.Show) -> TableResult:
-        catalog, database = self._catalogs.qualify_database(statement.path)
-        return _listed("model name", self._catalogs.catalog(catalog).list_models(database), statement)
+        database = self._catalogs.qualify_database(statement.path)
+        return _listed("model name", self._catalogs.models.names(database), statement)
 
     def _procedures(self, statement: s.Show) -> TableResult:
         catalog, database = self._catalogs.qualify_database(statement.path)
@@ -139,6 +141,11 @@ class ShowExecutor:
             return self._describe_catalog(statement)
         if statement.kind == "DATABASE":
             return self._describe_database(statement)
+        if statement.kind == "FUNCTION":
+            rows = described_function(self._catalogs, statement.path, statement.extended)
+            return _columns_result(("info name", "info value"), rows)
+        if statement.kind == "MODEL":
+            return describe_model(self._catalogs, statement.path)
         raise TableException(f"DESCRIBE {statement.kind} is not supported")
 
     def _describe_table(self, statement: s.Describe) -> TableResult:
@@ -182,7 +189,7 @@ class ShowExecutor:
         ]
         if statement.extended:
             rows += [[f"option:{key}", value] for key, value in sorted(options.items()) if key != "type"]
-        return _text_columns(("info name", "info value"), rows)
+        return _columns_result(("info name", "info value"), rows)
 
     def _describe_database(self, statement: s.Describe) -> TableResult:
         catalog, name = self._catalogs.qualify_database(statement.path)
@@ -194,7 +201,7 @@ class ShowExecutor:
         ]
         if statement.extended:
             rows.append(["Properties", str(tuple(sorted(database.get_properties().items())))])
-        return _text_columns(("info name", "info value"), rows)
+        return _columns_result(("info name", "info value"), rows)
 
     def _create_table(self, statement: s.Show) -> TableResult:
         table = self._existing(statement.path, "Table")
@@ -252,11 +259,6 @@ def _columns_result(names: Iterable[str], rows: list[list[Any]]) -> TableResult:
     return TableResult(RowType(fields), [Row(*row) for row in rows], style=PrintStyle.WIDE)
 
 
-def _text_columns(names: Iterable[str], rows: list[list[Any]]) -> TableResult:
-    fields = [DataTypes.FIELD(name, DataTypes.STRING()) for name in names]
-    return TableResult(RowType(fields), [Row(*row) for row in rows], style=PrintStyle.WIDE)
-
-
 def _listed(column: str, names: Iterable[str], statement: s.Show) -> TableResult:
     return texts(column, [name for name in names if _matches(name, statement)], PrintStyle.WIDE)
 
@@ -291,5 +293,6 @@ _SHOWS: dict[str, Callable[[ShowExecutor, s.Show], TableResult]] = {
     "CREATE TABLE": ShowExecutor._create_table,
     "CREATE VIEW": ShowExecutor._create_view,
     "CREATE CATALOG": ShowExecutor._create_catalog,
+    "CREATE MODEL": lambda executor, statement: show_create_model(executor._catalogs, statement.path),
 }
 ShowExecutor.rules = {s.Show: ShowExecutor._show, s.Describe: ShowExecutor._describe}

@@ -9,9 +9,12 @@ from firesteel.common.types import Row
 from firesteel.table import queries as q
 from firesteel.table import statements as s
 from firesteel.table.alter_execution import AlterExecutor
+from firesteel.table.catalog_objects import ObjectPath
 from firesteel.table.ddl_execution import DdlExecutor
 from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.insert_planning import InsertPlanner, PlannedInsert
+from firesteel.table.model_execution import ModelExecutor
+from firesteel.table.planner.scope import where
 from firesteel.table.print_style import PrintStyle
 from firesteel.table.show_execution import ShowExecutor
 from firesteel.table.table_result import TableResult, ok, texts
@@ -45,6 +48,7 @@ class StatementExecutor:
         self._inserts = InsertPlanner(planner, catalogs, is_streaming)
         self.ddl = DdlExecutor(planner, catalogs, modules)
         self._alter = AlterExecutor(planner, catalogs)
+        self._models = ModelExecutor(catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
     def execute(self, statement: Any) -> TableResult:
@@ -55,7 +59,7 @@ class StatementExecutor:
         """
         if isinstance(statement, s.CreateTable) and statement.query is not None:
             return self._create_table_as(statement)
-        for executor in (self.ddl, self._alter, self.shows):
+        for executor in (self.ddl, self._alter, self._models, self.shows):
             rule = executor.rules.get(type(statement))
             if rule is not None:
                 return rule(executor, statement)
@@ -181,6 +185,20 @@ class StatementExecutor:
             f"Can't delete from table '{'.'.join(statement.path)}': its connector does not support DELETE"
         )
 
+    def _call(self, statement: s.Call) -> TableResult:
+        path = self._catalogs.qualify(statement.path)
+        catalog = self._catalogs.find_catalog(path[0])
+        found = f"SQL validation failed. {where(statement.position, '.'.join(statement.path))}"
+        if catalog is None:
+            raise ValidationException(f"{found}No match found for function signature {path[-1]}")
+        try:
+            catalog.get_procedure(ObjectPath(*path[1:]))
+        except NotImplementedError as error:
+            raise ValidationException(
+                f"{found}getProcedure is not implemented for class {type(catalog).__name__}."
+            ) from error
+        raise TableException(f"{found}Procedures can't be called")
+
     def _analyze(self, statement: s.AnalyzeTable) -> TableResult:
         raise TableException("ANALYZE TABLE is not supported: statistics are not used to plan queries")
 
@@ -193,4 +211,5 @@ _RULES: dict[type, Callable[[StatementExecutor, Any], TableResult]] = {
     s.SetOption: StatementExecutor._set,
     s.Delete: StatementExecutor._delete,
     s.AnalyzeTable: StatementExecutor._analyze,
+    s.Call: StatementExecutor._call,
 }

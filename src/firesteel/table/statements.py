@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.table.unresolved import Position
+
 Path = tuple[str, ...]
 Options = tuple[tuple[str, str], ...]
 
@@ -127,6 +129,52 @@ class CreateFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateModel:
+    """CREATE [TEMPORARY] MODEL name INPUT (...) OUTPUT (...) WITH (...)."""
+
+    path: Path
+    inputs: tuple[ColumnDefinition, ...] = ()
+    outputs: tuple[ColumnDefinition, ...] = ()
+    options: Options = ()
+    comment: str | None = None
+    is_temporary: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterModel:
+    """ALTER MODEL.
+
+    Attributes:
+        action: RENAME, SET or RESET.
+        value: The new path, the options, or the keys.
+    """
+
+    path: Path
+    action: str
+    value: Any
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropModel:
+    """DROP [TEMPORARY] MODEL."""
+
+    path: Path
+    is_temporary: bool = False
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """CALL of a procedure, with unresolved arguments."""
+
+    path: Path
+    arguments: tuple[Any, ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AlterFunction:
     """ALTER [TEMPORARY [SYSTEM]] FUNCTION name AS 'module.attribute' LANGUAGE PYTHON."""
 
@@ -208,7 +256,7 @@ class Show:
     Attributes:
         what: CATALOGS, CURRENT CATALOG, DATABASES, CURRENT DATABASE, TABLES, VIEWS, COLUMNS, FUNCTIONS, USER FUNCTIONS,
             MODULES, FULL MODULES, MODELS, PROCEDURES, MATERIALIZED TABLES, PARTITIONS, JARS, JOBS, CREATE TABLE,
-            CREATE VIEW or CREATE CATALOG.
+            CREATE VIEW, CREATE MODEL or CREATE CATALOG.
         path: The object concerned (`SHOW TABLES FROM db`, `SHOW CREATE TABLE t`); empty for the current one.
         pattern: The pattern of LIKE or ILIKE; `negated` for NOT LIKE, `ignore_case` for ILIKE.
     """
@@ -223,7 +271,7 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """DESCRIBE of a TABLE, CATALOG, DATABASE or JOB; `extended` for DESCRIBE EXTENDED."""
+    """DESCRIBE of a TABLE, CATALOG, DATABASE, FUNCTION, MODEL or JOB; `extended` for DESCRIBE EXTENDED."""
 
     path: Path
     kind: str = "TABLE"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from firesteel.table.errors import ValidationException
 from firesteel.table.planner.parse_hints import HintParser
+from firesteel.table.planner.scope import where
 from firesteel.table.queries import (
     GroupingSets,
     Join,
@@ -29,6 +31,8 @@ _WINDOW_FUNCTIONS = {
     "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"),
     "SESSION": ("DATA", "TIMECOL", "GAP"),
 }
+
+_MODEL_FUNCTIONS = ("ML_PREDICT", "ML_EVALUATE")
 
 
 class QueryParser(HintParser):
@@ -231,9 +235,17 @@ class QueryParser(HintParser):
             return self._named(self._match(query))
         return query
 
+    def _refuse_model_function(self) -> None:
+        if self.token.upper in _MODEL_FUNCTIONS and self.ahead().text == "(":
+            place = where(self.position(), self.token.text)
+            raise ValidationException(
+                f"SQL validation failed. {place}{self.token.upper} is not supported: models can't be executed"
+            )
+
     def _table_primary(self) -> Any:
         if self.accept("LATERAL"):
             if self.accept("TABLE", "("):
+                self._refuse_model_function()
                 call = self.expression()
                 self.expect(")")
                 return TableFunctionCall(call)
@@ -261,6 +273,7 @@ class QueryParser(HintParser):
         return self._table_name()
 
     def _table_name(self) -> Any:
+        self._refuse_model_function()
         position = self.position()
         path = self.path()
         if self.at("("):
@@ -286,6 +299,7 @@ class QueryParser(HintParser):
 
     def _table_function(self) -> Any:
         """Take TUMBLE(...) and the like, or a call of a table function."""
+        self._refuse_model_function()
         word, position = self.token.upper, self.position()
         if word not in _WINDOW_FUNCTIONS or self.ahead().text != "(":
             return TableFunctionCall(self.expression())

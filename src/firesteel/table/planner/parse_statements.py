@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.table import statements as s
-from firesteel.table.planner.parse_alter import AlterParser
+from firesteel.table.planner.parse_models import ModelParser
 from firesteel.table.planner.select_hints import table_options
 
 
-class StatementParser(AlterParser):
+class StatementParser(ModelParser):
     """A parser of statements."""
 
     def statement(self) -> Any:
@@ -29,6 +29,10 @@ class StatementParser(AlterParser):
         or_replace = self.accept("OR", "REPLACE")
         is_temporary = self.accept("TEMPORARY")
         is_system = self.accept("SYSTEM")
+        if self.at_any("MATERIALIZED", "OR"):
+            self._refuse_materialized()
+        if not is_system and self.accept("MODEL"):
+            return self.create_model(is_temporary)
         kind = self.accept_any("TABLE", "VIEW", "CATALOG", "DATABASE", "FUNCTION")
         if kind == "TABLE":
             return self._create_table(is_temporary, or_replace)
@@ -44,7 +48,12 @@ class StatementParser(AlterParser):
             exists, path = self._if_not_exists(), self.path()
             comment = self._comment()
             return s.CreateDatabase(path, self._with_options(), comment, exists)
-        self.fail("TABLE", "VIEW", "CATALOG", "DATABASE", "FUNCTION")
+        self.fail("TABLE", "VIEW", "CATALOG", "DATABASE", "FUNCTION", "MODEL")
+
+    def _refuse_materialized(self) -> None:
+        self.accept("OR", "ALTER")
+        if self.at("MATERIALIZED", "TABLE"):
+            self.refuse_materialized_table()
 
     def _if_not_exists(self) -> bool:
         return self.accept("IF", "NOT", "EXISTS")
@@ -148,13 +157,16 @@ class StatementParser(AlterParser):
         class_name, language = self.function_body()
         return s.CreateFunction(path, class_name, language, is_temporary, is_system, exists)
 
-    def _drop(self) -> s.Drop:
+    def _drop(self) -> Any:
         self.expect("DROP")
         is_temporary = self.accept("TEMPORARY")
         is_system = self.accept("SYSTEM")
+        self._refuse_materialized()
+        if not is_system and self.accept("MODEL"):
+            return self.drop_model(is_temporary)
         kind = self.accept_any("TABLE", "VIEW", "CATALOG", "DATABASE", "FUNCTION")
         if kind is None:
-            self.fail("TABLE", "VIEW", "CATALOG", "DATABASE", "FUNCTION")
+            self.fail("TABLE", "VIEW", "CATALOG", "DATABASE", "FUNCTION", "MODEL")
         exists, path = self._if_exists(), self.path()
         cascade = self.accept_any("RESTRICT", "CASCADE") == "CASCADE"
         return s.Drop(kind, path, is_temporary, is_system, exists, cascade)
@@ -171,6 +183,9 @@ class StatementParser(AlterParser):
 
     def _show(self) -> s.Show:
         self.expect("SHOW")
+        if self.at("CREATE", "MATERIALIZED"):
+            self.next()
+            self.refuse_materialized_table()
         words = next((words for words in _SHOWN if self.accept(*words.split())), None)
         if words is None:
             self.fail(*(words.split()[0] for words in _SHOWN))
@@ -191,7 +206,7 @@ class StatementParser(AlterParser):
     def _describe(self) -> s.Describe:
         self.next()
         kind = "TABLE"
-        if self.at_any("CATALOG", "DATABASE", "JOB", "FUNCTION") and self.ahead().kind != "end":
+        if self.at_any("CATALOG", "DATABASE", "JOB", "FUNCTION", "MODEL") and self.ahead().kind != "end":
             kind = self.next().upper
         extended = self.accept("EXTENDED")
         if kind == "JOB":
@@ -320,6 +335,7 @@ _SHOWN = (
     "CREATE TABLE",
     "CREATE VIEW",
     "CREATE CATALOG",
+    "CREATE MODEL",
 )
 _STATEMENTS: dict[str, Callable[[StatementParser], Any]] = {
     "CREATE": StatementParser._create,
@@ -340,4 +356,5 @@ _STATEMENTS: dict[str, Callable[[StatementParser], Any]] = {
     "DELETE": StatementParser._delete,
     "ANALYZE": StatementParser._analyze,
     "STOP": StatementParser._stop,
+    "CALL": StatementParser.call,
 }
