@@ -139,7 +139,8 @@ async def test_options_of_processes_and_secrets_stay_outside_of_sessions() -> No
 
 async def test_a_session_is_configured_by_statements_that_start_no_job(client: Client) -> None:
     session = await client.open()
-    for statement in (TABLE, "SET 'a' = 'b'", "CREATE VIEW v AS SELECT n FROM t"):
+    model = "CREATE MODEL m WITH ('provider' = 'x')"
+    for statement in (TABLE, "SET 'a' = 'b'", "CREATE VIEW v AS SELECT n FROM t", model, "DROP MODEL m"):
         assert await client.ask("POST", f"{session}/configure-session", json={"statement": statement}) == {}
     assert await client.rows(session, "SHOW TABLES") == [["t"], ["v"]]
     for statement in ("SELECT n FROM t", "CREATE TABLE c WITH ('connector' = 'print') AS SELECT n FROM t"):

@@ -81,6 +81,16 @@ def test_errors_of_hints_name_their_place(tables: TableEnvironment, hint: str, p
     assert f"SQL validation failed. {place}" in str(caught.value)
 
 
+def test_names_are_checked_for_all_selects_together(tables: TableEnvironment) -> None:
+    groups = "SELECT /*+ STATE_TTL('o' = '2d') */ k, COUNT(*) AS n FROM o GROUP BY k"
+    plan = tables.sql_query(f"SELECT /*+ STATE_TTL('o' = '1d') */ c.id FROM ({groups}) AS t JOIN c ON t.k = c.id")
+    assert "select=[k, COUNT(*) AS EXPR$1], stateTtlHints=[[[STATE_TTL options:[2d]]]])" in plan.explain()
+    assert "LEFT" not in plan.explain()
+    wrong = groups.replace("'o'", "'y'")
+    with pytest.raises(ValidationException, match=r"\n`y, z` in `STATE_TTL`"):
+        tables.sql_query(f"SELECT /*+ STATE_TTL('z' = '1d') */ c.id FROM ({wrong}) AS t JOIN c ON t.k = c.id")
+
+
 def test_a_malformed_hint_is_a_syntax_error(tables: TableEnvironment) -> None:
     with pytest.raises(SqlParserError, match=r'Encountered "\*/" at line 1, column 24'):
         tables.sql_query(f"SELECT /*+ BROADCAST(o */ {JOIN}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.batch import Kind
@@ -18,6 +19,7 @@ from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve_queries import QueryResolver, ResolveContext
 from firesteel.table.planner.rules import optimize, optimize_all
 from firesteel.table.planner.scope import Scope
+from firesteel.table.planner.select_hints import HintNames
 from firesteel.table.planner.sinks import add_sink
 from firesteel.table.planner.translate import Translator
 
@@ -47,7 +49,10 @@ class Planner:
         Raises:
             ValidationException: A name is unknown, or types do not fit.
         """
-        return QueryResolver(self._context).resolve(query)
+        context = replace(self._context, hint_names=HintNames())
+        node = QueryResolver(context).resolve(query)
+        context.hint_names.check()
+        return node
 
     def resolve_expression(self, expression: Any, row_type: Any) -> Any:
         """Resolve an expression over the columns of a row.

@@ -44,7 +44,7 @@ class FromResolver:
         self.context = queries.context
         self.outer = outer
         self._conditions = conditions if conditions is not None else []
-        self._hints = hints or SelectHints(())
+        self._hints = hints or SelectHints((), self.context.hint_names, self.context.is_streaming)
 
     def resolve(self, item: Any) -> tuple[Any, Scope]:
         """Return node and scope of an item.

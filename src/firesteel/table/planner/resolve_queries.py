@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +22,7 @@ from firesteel.table.planner.resolve_match import resolve_match
 from firesteel.table.planner.resolve_select import SelectResolver
 from firesteel.table.planner.rex_tools import refs, row_type
 from firesteel.table.planner.scope import Scope, where
-from firesteel.table.planner.select_hints import SelectHints
+from firesteel.table.planner.select_hints import HintNames, SelectHints
 from firesteel.table.planner.time_attributes import interval_millis, without_time_attribute
 from firesteel.table.unresolved import Lit
 
@@ -34,10 +34,12 @@ class ResolveContext:
     Attributes:
         catalogs: Finds tables and functions.
         is_streaming: Whether time attributes and changelogs exist.
+        hint_names: The names in the hints of the statement.
     """
 
     catalogs: Any
     is_streaming: bool
+    hint_names: HintNames = field(default_factory=HintNames)
 
 
 class QueryResolver:

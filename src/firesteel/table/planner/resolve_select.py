@@ -42,19 +42,16 @@ class SelectResolver:
         Raises:
             ValidationException: a name is unknown, types do not fit, or a column is not grouped.
         """
-        hints = SelectHints(query.hints, self.context.is_streaming)
+        hints = SelectHints(query.hints, self.context.hint_names, self.context.is_streaming)
         node, _ = self._resolve_ordered(query, (), [], hints)
         if query.distinct:
             node = distinct(node, None if self._is_grouped else hints.of_group(input_name(query.source)))
-        hints.check()
         return node
 
     def resolve_ordered(self, query: q.Select, orderings: Sequence[Any], hidden: list[Any]) -> tuple[Any, list[int]]:
         """Return the node and, for each item of ORDER BY, its column; `hidden` takes those added for it."""
-        hints = SelectHints(query.hints, self.context.is_streaming)
-        resolved = self._resolve_ordered(query, orderings, hidden, hints)
-        hints.check()
-        return resolved
+        hints = SelectHints(query.hints, self.context.hint_names, self.context.is_streaming)
+        return self._resolve_ordered(query, orderings, hidden, hints)
 
     def _resolve_ordered(
         self, query: q.Select, orderings: Sequence[Any], hidden: list[Any], hints: SelectHints
