@@ -52,6 +52,12 @@ class ModelCatalog:
     def add(self, path: Path, model: CatalogModel, is_temporary: bool, ignore_if_exists: bool) -> None:
         """Add a model.
 
+        Args:
+            path: The path of the model as it was written.
+            model: The model.
+            is_temporary: Whether it lives as long as the environment, and hides a model of the catalog.
+            ignore_if_exists: Whether to do nothing if there is one of that path.
+
         Raises:
             ValidationException: there is one of that path, or no such database.
         """
@@ -70,6 +76,11 @@ class ModelCatalog:
     def drop(self, path: Path, is_temporary: bool, ignore_if_not_exists: bool) -> bool:
         """Remove a model and return whether it existed.
 
+        Args:
+            path: The path of the model as it was written.
+            is_temporary: Whether to remove a temporary model, otherwise that of the catalog.
+            ignore_if_not_exists: Whether to return False if there is none.
+
         Raises:
             ValidationException: there is none.
         """
@@ -86,6 +97,10 @@ class ModelCatalog:
 
     def stored(self, path: Path, ignore_if_not_exists: bool) -> CatalogModel | None:
         """Return a model that ALTER MODEL can change; None if there is none, which is ignored.
+
+        Args:
+            path: The path of the model as it was written.
+            ignore_if_not_exists: Whether to return None if there is none.
 
         Raises:
             ValidationException: there is none, or a temporary one.
@@ -105,6 +120,10 @@ class ModelCatalog:
 
     def rename(self, path: Path, new_path: Path) -> None:
         """Rename a model within its database.
+
+        Args:
+            path: The path of the model as it was written.
+            new_path: The new path; its missing parts are those of the old one.
 
         Raises:
             ValidationException: the new name is taken, or belongs to another database.
