@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.loop_watchdog import LoopWatchdog
 
 if TYPE_CHECKING:
     from tests.objects.server import Bucket, S3Server
 
+# An example that is slow on a busy machine is not wrong.
+settings.register_profile("firesteel", deadline=None)
+settings.load_profile("firesteel")
 
 SLOW = {
     "benchmarks",
