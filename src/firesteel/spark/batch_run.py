@@ -10,12 +10,14 @@ from firesteel.coordinator.batch_leftovers import remove_earlier_runs, remove_fa
 from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.operators.committables import remove_files
+from firesteel.spark import batch_shim
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
 from firesteel.task.job_place import remote_store
+from firesteel.task.preloading import FOR_WORKERS
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.version_store import claim_run, claim_stored_run
 from firesteel.task.versions import BatchTry, Chain
@@ -45,6 +47,7 @@ class BatchRun(Run):
         self._tell_progress(reports)
 
     def _run_job(self, run: int) -> list[StageReport]:
+        self._context.environment[FOR_WORKERS] = batch_shim.__name__
         job = cloudpickle.dumps(self._query.job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         slots = LocalSlots(job, self._query.attempt, self._query.job_graph.configuration)
         plan = SplitEnumerator(self._query.job_graph).plan_all()

@@ -11,6 +11,9 @@ import re
 import sys
 from collections.abc import Iterable
 
+FOR_WORKERS = "FIRESTEEL_PRELOADED_MODULES"
+"""Environment variable with the modules that the daemon of Spark's Python workers imports, separated by spaces."""
+
 _OWN_MODULE = re.compile(rb"\bfiresteel(?:\.[a-z0-9_]+)+")
 _MOST_BYTES = 1 << 20
 """Number of bytes searched; job graphs that are larger consist of data."""
