@@ -44,6 +44,7 @@ class KernelContext:
         state_ttl_ms: The time to live of state since its last write (`table.exec.state.ttl`); 0 means no expiry.
         is_state_on_disk: Whether the state tables are on disk, so that state may be larger than memory.
         watermark_ms: Returns the operator's watermark, or None before the first one.
+        function_context: The context that is passed to `open` of user functions.
     """
 
     is_streaming: bool
@@ -58,6 +59,7 @@ class KernelContext:
     state_ttl_ms: int = 0
     is_state_on_disk: bool = False
     watermark_ms: Callable[[], int | None] = lambda: None
+    function_context: Any = None
 
 
 class Kernel:

@@ -22,13 +22,13 @@ class QuerySettings:
     query_start_us: int = 0
     database: str = "default_database"
 
-    def context(self, kernel: KernelContext, function_context: object = None) -> EvaluationContext:
+    def context(self, kernel: KernelContext) -> EvaluationContext:
         """Return the evaluation context of the expressions in a kernel."""
         return EvaluationContext(
             time_zone(self.time_zone),
             kernel.is_streaming,
             self.query_start_us,
-            function_context,
+            kernel.function_context,
             kernel.watermark_ms,
             database=self.database,
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.java_objects import WithoutJava
+from firesteel.common.job_parameters import JOB_PARAMETERS, global_job_parameters
 from firesteel.common.time import Duration
 
 __all__ = ["ExecutionConfig"]
@@ -17,7 +18,6 @@ _WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 _LATENCY_INTERVAL = "metrics.latency.interval"
 _CANCELLATION_INTERVAL = "task.cancellation.interval"
 _CANCELLATION_TIMEOUT = "task.cancellation.timeout"
-_JOB_PARAMETERS = "pipeline.global-job-parameters"
 
 
 class ExecutionConfig(WithoutJava):
@@ -206,21 +206,16 @@ class ExecutionConfig(WithoutJava):
 
     def get_global_job_parameters(self) -> dict[str, str]:
         """Return the parameters that every operator can read."""
-        text = self._configuration.get_string(_JOB_PARAMETERS, "{}")
-        if text.startswith("{"):
-            return {str(key): str(value) for key, value in json.loads(text).items()}
-        pairs = (item.partition(":") for item in text.split(",") if item)
-        return {key.strip(): value.strip() for key, _, value in pairs}
+        return global_job_parameters(self._configuration.to_dict())
 
     def set_global_job_parameters(self, global_job_parameters_dict: dict[str, Any]) -> ExecutionConfig:
-        """Set parameters that belong to the job.
+        """Set parameters that every function can read with `get_job_parameter`.
 
         Args:
-            global_job_parameters_dict: Replaces all former parameters; keys and values are converted by `str`. Unlike
-                in Flink, `get_job_parameter` of functions does not return them, but options of the job.
+            global_job_parameters_dict: Replaces all former parameters; keys and values are converted by `str`.
         """
         texts = {str(key): str(value) for key, value in global_job_parameters_dict.items()}
-        self._configuration.set_string(_JOB_PARAMETERS, json.dumps(texts))
+        self._configuration.set_string(JOB_PARAMETERS, json.dumps(texts))
         return self
 
     def get_registered_pojo_types(self) -> list[str]:

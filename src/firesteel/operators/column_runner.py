@@ -9,6 +9,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
 from firesteel.common.time import Duration
 from firesteel.operators.clock import now_ms
+from firesteel.operators.context import TaskRuntimeContext
 from firesteel.operators.keyed import store_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.state_backend import Delta, KeyedStateBackend
@@ -48,6 +49,7 @@ class ColumnRunner(Operator):
                 Duration.parse(task.configuration.get(_STATE_TTL, "0 ms")).to_millis(),
                 self.backend.is_on_disk,
                 self._watermark_ms,
+                TaskRuntimeContext(self.name, task),
             )
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.common.job_parameters import global_job_parameters
 from firesteel.common.keys import PLAIN, key_of
 from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, RuntimeContext
 from firesteel.datastream.time_domain import TimeDomain
@@ -50,8 +51,12 @@ class TaskRuntimeContext(RuntimeContext):
         return f"{task.vertex_name} ({task.subtask_index + 1}/{task.parallelism})#{task.attempt_number}"
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """Return an option of the job's configuration, or the default value."""
-        return self._task.configuration.get(key, default_value)
+        """Return a global job parameter, or the default value."""
+        return self.get_job_parameters().get(key, default_value)
+
+    def get_job_parameters(self) -> dict[str, str]:
+        """Return all global job parameters."""
+        return global_job_parameters(self._task.configuration)
 
     def get_metrics_group(self) -> MetricGroup:
         """Return the metric group of this operator."""

@@ -104,7 +104,7 @@ class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract met
         """Initialize the function; called once per subtask before the first call.
 
         Args:
-            function_context: None at present: unlike in Flink, job parameters and metrics are not passed on.
+            function_context: Gives access to job parameters, metrics and the index of the subtask.
         """
 
     def close(self) -> None:  # noqa: B027 - need not be overridden

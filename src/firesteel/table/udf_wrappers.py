@@ -15,6 +15,22 @@ from firesteel.table.udf_base import AggregateFunction, FunctionContext, UserDef
 from firesteel.table.unresolved import Alias, Apply, Star
 
 
+def _function_context(context: Any) -> FunctionContext:
+    """Return the `FunctionContext` with what the `RuntimeContext` of a subtask tells; other contexts as they are."""
+    if not hasattr(context, "get_job_parameters"):
+        return context  # type: ignore[no-any-return]
+    return FunctionContext(
+        context.get_metrics_group(),
+        context.get_job_parameters(),
+        context.get_task_name(),
+        context.get_task_name_with_subtasks(),
+        context.get_number_of_parallel_subtasks(),
+        context.get_max_number_of_parallel_subtasks(),
+        context.get_index_of_this_subtask(),
+        context.get_attempt_number(),
+    )
+
+
 class UserDefinedFunctionWrapper:
     """A user-defined function with its declaration. PyFlink: `UserDefinedFunctionWrapper`.
 
@@ -62,10 +78,11 @@ class UserDefinedFunctionWrapper:
         """Prepare the function; called once per subtask.
 
         Args:
-            function_context: Passed on to `open` of the function, unless that is a plain Python function.
+            function_context: Passed on to `open` of the function, unless that is a plain Python function. The
+                `RuntimeContext` of a subtask is converted to a `FunctionContext`.
         """
         if isinstance(self.func, UserDefinedFunction):
-            self.func.open(function_context)
+            self.func.open(_function_context(function_context))
 
     def close(self) -> None:
         """Release the function's resources."""

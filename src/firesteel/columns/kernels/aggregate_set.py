@@ -224,7 +224,7 @@ class _UserAggregate:
         self._types = [input_types[i] for i in plan.arguments]
         self._function = plan.function.func
         self._wrapper = plan.function
-        self._wrapper.open(None)
+        self._wrapper.open(context.function_context)
         self._result = arrow_type(plan.type)
 
     def close(self) -> None:
@@ -276,7 +276,7 @@ class _PandasAggregate:
         self._plan = plan
         self._types = [input_types[i] for i in plan.arguments]
         self._function = plan.function
-        self._function.open(None)
+        self._function.open(context.function_context)
 
     def close(self) -> None:
         """Close the user function."""

@@ -64,7 +64,7 @@ class Correlate(Kernel):
         self._results = [arrow_type(kind) for kind in plan.result_types]
         self._condition = None if plan.condition is None else compile_filter(plan.condition, evaluation)
         if not isinstance(plan.function, str):
-            plan.function.open(None)
+            plan.function.open(context.function_context)
 
     def close(self) -> None:
         """Close the function."""

@@ -1,0 +1,63 @@
+"""The global parameters of a job, which all its functions can read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+JOB_PARAMETERS = "pipeline.global-job-parameters"
+
+_PART = r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^'",:])*"""
+_PAIR = re.compile(rf"({_PART}):((?:{_PART}:?)*)(?:,|$)")
+
+
+def global_job_parameters(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parameters that `pipeline.global-job-parameters` holds.
+
+    Args:
+        options: The options of a job. The value is a map in YAML's flow style (of which JSON is a part), or pairs such
+            as `a:1,b:2`, in which quotes protect commas and colons.
+
+    Raises:
+        ValueError: The value is neither.
+    """
+    text = str(options.get(JOB_PARAMETERS) or "").strip()
+    if text.startswith("{"):
+        return {str(key): _as_text(value) for key, value in _flow_map(text).items()}
+    pairs: dict[str, str] = {}
+    position = 0
+    while position < len(text):
+        match = _PAIR.match(text, position)
+        if match is None or match.end() == position:
+            raise ValueError(f"{JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}")
+        pairs[_unquoted(match[1])] = _unquoted(match[2])
+        position = match.end()
+    return pairs
+
+
+def _flow_map(text: str) -> dict[Any, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        import yaml  # late import: `set_global_job_parameters` writes JSON
+
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ValueError(f"{JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}") from error
+    return value  # type: ignore[no-any-return]
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace(text[0] * 2, text[0])
+    return text
