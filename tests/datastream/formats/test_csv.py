@@ -56,7 +56,7 @@ def test_many_messages_are_read_as_each_by_itself(messages):
 
 def test_a_bad_message_is_named_by_its_position_and_field():
     with pytest.raises(
-        ValueError, match=r"message 2 of 3: Failed to deserialize CSV row 'x,y': field a: invalid literal"
+        ValueError, match=r"message 2 of 3: Failed to deserialize CSV row 'x,y': field a: 'x' is not an integer"
     ):
         schema().deserialize_all([b"1,a", b"x,y", b"2,b"])
 
@@ -84,3 +84,32 @@ def test_columns_take_the_types_of_tables():
     assert schema.row_type.get_field_types() == [Types.INT(), Types.LIST(Types.STRING())]
     with pytest.raises(TypeError, match=r"Column 'a': the type must be one of .*DataTypes, found 'INT'"):
         CsvSchema.builder().add_number_column("a", "INT")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("128", Types.BYTE()),
+        ("32768", Types.SHORT()),
+        ("99999999999", Types.INT()),
+        (str(2**63), Types.LONG()),
+        ("1_000", Types.INT()),
+        ("1_0.5", Types.DOUBLE()),
+        ("1_0.5", Types.BIG_DEC()),
+        ("x", Types.BIG_DEC()),
+    ],
+)
+def test_numbers_that_do_not_fit_are_errors_and_do_not_wrap(text, kind):
+    row_type = Types.ROW([kind])
+    with pytest.raises(ValueError, match=r"field f0: .*(out of the range|is not a)"):
+        schema(row_type).deserialize(text.encode())
+    with pytest.raises(ValueError, match=r"field f0: .*(out of the range|is not a)"):
+        schema(row_type).deserialize_all([text.encode()])
+    assert schema(row_type, set_ignore_parse_errors=True).deserialize(text.encode()) is None
+
+
+def test_a_message_that_is_no_utf_8_can_be_skipped():
+    messages = [b"1,\xff", b"2,b"]
+    assert schema(set_ignore_parse_errors=True).deserialize_all(messages) == [None, Row(2, "b")]
+    with pytest.raises(ValueError, match=r"Failed to deserialize CSV row '1,\\\\xff'"):
+        schema().deserialize(messages[0])

@@ -42,7 +42,7 @@ def one_field(type_info):
         ("1", Types.INT(), 1),
         ('"12"', Types.INT(), 12),
         ("1.9", Types.INT(), 1),
-        ("2147483648", Types.INT(), -(2**31)),
+        ("2147483647", Types.INT(), 2**31 - 1),
         ("1", Types.STRING(), "1"),
         ("true", Types.STRING(), "true"),
         ("1.0", Types.STRING(), "1.0"),
@@ -120,7 +120,7 @@ def test_a_bad_message_is_named_by_its_position_and_field(parser):
     messages = [b'{"a": 1}'] * 100
     messages[41] = b'{"a": "x"}'
     with pytest.raises(
-        ValueError, match=r"message 42 of 100: Failed to deserialize JSON b'.*': field a: invalid literal"
+        ValueError, match=r"message 42 of 100: Failed to deserialize JSON b'.*': field a: '.*' is not an integer"
     ):
         schema().deserialize_all(messages)
 
@@ -183,3 +183,25 @@ def test_a_json_schema_gives_the_type_as_in_flink():
 def test_an_unsupported_json_schema_is_rejected_with_its_position(text, message):
     with pytest.raises(ValueError, match=message):
         JsonRowDeserializationSchema.builder().json_schema(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("128", Types.BYTE()),
+        ("-32769", Types.SHORT()),
+        ("99999999999", Types.INT()),
+        ('"99999999999"', Types.INT()),
+        ("1e12", Types.INT()),
+        (str(2**63), Types.LONG()),
+        ('"1_0"', Types.LONG()),
+    ],
+)
+def test_integers_that_do_not_fit_are_errors_and_do_not_wrap(text, kind):
+    builder = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["a"], [kind]))
+    message = f'{{"a": {text}}}'.encode()
+    with pytest.raises(ValueError, match=r"field a: .*(out of the range|is not an integer)"):
+        builder.build().deserialize(message)
+    with pytest.raises(ValueError, match=r"field a: .*(out of the range|is not an integer)"):
+        builder.build().deserialize_all([message])
+    assert builder.ignore_parse_errors().build().deserialize_all([message]) == [None]

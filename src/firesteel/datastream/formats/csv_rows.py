@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any, Self
 
 from firesteel.common.batch_decoding import decode_all
@@ -25,13 +26,20 @@ from firesteel.common.typeinfo import (
     TypeInformation,
 )
 from firesteel.common.types import Row
+from firesteel.common.whole_numbers import parse_whole
 
 
 def _decimal(text: str) -> Decimal:
     try:
-        return Decimal(text)
+        return Decimal(_plain_number(text))
     except InvalidOperation:
         raise ValueError(f"{text!r} is not a number") from None
+
+
+def _plain_number(text: str) -> str:
+    if "_" in text:  # Python allows it between digits, Java does not
+        raise ValueError(f"{text!r} is not a number")
+    return text
 
 
 @dataclass(frozen=True)
@@ -62,9 +70,10 @@ _TIMES: tuple[tuple[type, Callable[[str], Any]], ...] = (
     (TimeTypeInfo, datetime.time.fromisoformat),
     (TimestampTypeInfo, datetime.datetime.fromisoformat),
 )
+_WHOLE = (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT)
 _NUMBERS: dict[BasicType, Any] = {
-    **dict.fromkeys((BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT), int),
-    **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), float),
+    **{basic_type: partial(parse_whole, basic_type=basic_type) for basic_type in _WHOLE},
+    **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), lambda text: float(_plain_number(text))),
     BasicType.BIG_DEC: _decimal,
     BasicType.BOOLEAN: lambda text: text.strip().lower() == "true",
 }
@@ -92,15 +101,14 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         Raises:
             ValueError: the number of fields is wrong, or a field has another type; the error names it.
         """
-        text = message.decode()
-        if self._is_comment(text):
-            return None
         try:
-            return self._row(self._split([text])[0])
+            text = message.decode()
+            return None if self._is_comment(text) else self._row(self._split([text])[0])
         except ValueError as error:
             if self.dialect.ignore_parse_errors:
                 return None
-            raise ValueError(f"Failed to deserialize CSV row {text[:200]!r}: {error}") from error
+            shown = message[:200].decode(errors="backslashreplace")
+            raise ValueError(f"Failed to deserialize CSV row {shown!r}: {error}") from error
 
     def deserialize_all(self, messages: list[bytes]) -> list[Row | None]:
         """Return the Rows of several messages, which is faster than one call per message.

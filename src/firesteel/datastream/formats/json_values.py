@@ -27,6 +27,7 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
+from firesteel.common.whole_numbers import in_range, parse_whole
 
 Reader = Callable[[Any], Any]
 
@@ -77,8 +78,14 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, Decimal)) else value
 
 
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, (str, float, Decimal)) else value
+def _whole(basic_type: BasicType) -> Reader:
+    def read(value: Any) -> Any:
+        if isinstance(value, str):
+            return parse_whole(value, basic_type)
+        whole = int(value) if isinstance(value, (float, Decimal)) else value
+        return in_range(whole, basic_type) if isinstance(whole, int) else whole
+
+    return read
 
 
 def _floating(value: Any) -> Any:
@@ -124,7 +131,7 @@ def _check_utc(text: str, offset: datetime.timedelta | None) -> None:
 
 _SCALARS: dict[BasicType, Reader] = {
     BasicType.STRING: _text,
-    **dict.fromkeys(_WHOLE, _whole),
+    **{basic_type: _whole(basic_type) for basic_type in _WHOLE},
     **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), _floating),
     BasicType.BIG_DEC: _decimal,
     BasicType.BOOLEAN: _boolean,
