@@ -206,3 +206,12 @@ def test_a_descriptor_without_columns_takes_those_of_the_query(t_env):
     declared = Schema.new_builder().column("a", "INT").build()
     with pytest.raises(ValidationException, match="Different number of columns"):
         query.insert_into(TableDescriptor.for_connector("blackhole").schema(declared).build())
+
+
+@pytest.mark.parametrize(
+    "limited",
+    [lambda t: t.limit(-1), lambda t: t.limit(1, -1), lambda t: t.offset(-1), lambda t: t.fetch(-1)],
+)
+def test_negative_numbers_of_rows_are_refused(table, limited):
+    with pytest.raises(ValidationException, match=r"greater or equal 0|equal or larger than 0"):
+        limited(table)

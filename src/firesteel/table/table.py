@@ -142,9 +142,12 @@ class Table(ColumnOperations):
         """Skip the first rows of a sorted table.
 
         Args:
-            offset: Number of rows, 0 or more; not checked.
+            offset: Number of rows, 0 or more.
+
+        Raises:
+            ValidationException: the number is negative.
         """
-        return self._new(queries.Limit(self._query, offset))
+        return self._new(queries.Limit(self._query, _checked_offset(offset)))
 
     def fetch(self, fetch: int) -> Table:
         """Return only the first rows of a sorted table.
@@ -155,18 +158,19 @@ class Table(ColumnOperations):
         Raises:
             ValidationException: the number is negative.
         """
-        if fetch < 0:
-            raise ValidationException("FETCH must be at least 0.")
-        return self._new(queries.Limit(self._query, 0, fetch))
+        return self._new(queries.Limit(self._query, 0, _checked_fetch(fetch)))
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
         """Return a part of the rows; without `order_by`, which ones is not defined.
 
         Args:
-            fetch: Maximum number of rows, 0 or more; not checked.
-            offset: Number of rows to skip before, 0 or more; not checked.
+            fetch: Maximum number of rows, 0 or more.
+            offset: Number of rows to skip before, 0 or more.
+
+        Raises:
+            ValidationException: a number is negative.
         """
-        return self._new(queries.Limit(self._query, offset, fetch))
+        return self._new(queries.Limit(self._query, _checked_offset(offset), _checked_fetch(fetch)))
 
     def map(self, func: Any) -> Table:
         """Replace each row by the row that a scalar function returns for it.
@@ -480,3 +484,15 @@ class Table(ColumnOperations):
 def _ordering(field: Any) -> Ordering:
     node = node_of(field) if isinstance(field, ExpressionBase) else Ref((field,))
     return node if isinstance(node, Ordering) else Ordering(node)
+
+
+def _checked_offset(offset: int) -> int:
+    if offset < 0:
+        raise ValidationException("Offset should be greater or equal 0")
+    return offset
+
+
+def _checked_fetch(fetch: int) -> int:
+    if fetch < 0:
+        raise ValidationException("FETCH count must be equal or larger than 0.")
+    return fetch
