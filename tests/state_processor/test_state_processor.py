@@ -205,3 +205,33 @@ def test_spark_reads_the_subtasks_in_parallel(all_kinds: SavepointReader) -> Non
     assert found.where("key.number = 2 and map_key = 2").first()["value"] == "v2"
     rules = all_kinds.to_dataframe(session, OperatorIdentifier.for_uid("rules"), "rules")
     assert sorted(tuple(row) for row in rules.collect()) == [(f"rule {number}", number) for number in range(1, 5)]
+
+
+def _written(writer: SavepointWriter, tmp_path: Path) -> SavepointReader:
+    return SavepointReader.read(writer.write(str(tmp_path / "written")))
+
+
+def test_a_state_that_is_set_twice_has_the_last_entries(tmp_path: Path) -> None:
+    writer = SavepointWriter.new_savepoint().with_keyed_state(COUNT, DESCRIPTOR, [("a", 1), ("b", 2)])
+    reader = _written(writer.with_keyed_state(COUNT, DESCRIPTOR, [("a", 9)]), tmp_path)
+    assert list(reader.read_keyed_state(COUNT, "count")) == [("a", 9)]
+
+
+def test_an_operator_that_is_removed_and_set_again_has_only_the_new_state(tmp_path: Path) -> None:
+    other = ValueStateDescriptor("other", Types.LONG())
+    first = SavepointWriter.new_savepoint().with_keyed_state(COUNT, DESCRIPTOR, [("a", 1)])
+    path = first.with_keyed_state(COUNT, other, [("a", 2)]).write(str(tmp_path / "first"))
+    writer = SavepointWriter.from_existing_savepoint(path).remove_operator(COUNT)
+    reader = _written(writer.with_keyed_state(COUNT, DESCRIPTOR, [("b", 3)]), tmp_path)
+    assert list(reader.read_keyed_state(COUNT, "count")) == [("b", 3)]
+    with pytest.raises(StateNotFoundError):
+        list(reader.read_keyed_state(COUNT, "other"))
+
+
+def test_an_added_operator_that_is_removed_is_not_written(tmp_path: Path) -> None:
+    writer = SavepointWriter.new_savepoint().with_keyed_state(COUNT, DESCRIPTOR, [("a", 1)])
+    writer.with_keyed_state(STATES, DESCRIPTOR, [("b", 2)]).remove_operator(COUNT)
+    reader = _written(writer, tmp_path)
+    assert list(reader.read_keyed_state(STATES, "count")) == [("b", 2)]
+    with pytest.raises(StateNotFoundError):
+        list(reader.read_keyed_state(COUNT, "count"))

@@ -60,7 +60,8 @@ class SavepointWriter:
         self._files = files
         self._removed: set[str] = set()
         self._replaced: dict[str, set[TableName]] = {}
-        self._added: dict[Slot, list[Frame]] = {}
+        self._added: dict[Slot, dict[tuple[str, TableName], list[Frame]]] = {}
+        self._rebuilt: set[str] = set()
         self._layouts: dict[str, VertexLayout] = {}
         if source is not None:
             self._layouts = {id_: layout for id_, (_, layout) in source.operators.items()}
@@ -96,7 +97,8 @@ class SavepointWriter:
         """Omit all state of an operator.
 
         Args:
-            operator: An operator of the savepoint; a later `with_keyed_state` for it restores all its former state.
+            operator: An operator of the savepoint, or one that this writer added. A later `with_keyed_state` for it
+                adds it again, with no other state.
 
         Raises:
             SavepointWriteError: there is no such operator.
@@ -104,7 +106,14 @@ class SavepointWriter:
         if operator.operator_id not in self._layouts:
             raise SavepointWriteError(f"there is no operator {operator.operator_id} to remove")
         self._removed.add(operator.operator_id)
+        self._rebuilt.discard(operator.operator_id)
+        self._remove_added(lambda operator_id, _: operator_id == operator.operator_id)
         return self
+
+    def _remove_added(self, is_removed: Callable[[str, TableName], bool]) -> None:
+        for tables in self._added.values():
+            for table in [table for table in tables if is_removed(*table)]:
+                del tables[table]
 
     def with_keyed_state(
         self,
@@ -136,11 +145,13 @@ class SavepointWriter:
             subtask = operator_index(key_group(kept), layout.parallelism, layout.max_parallelism)
             found = by_slot.setdefault((layout.stage, layout.first_slot + subtask), {})
             found.update(stored(kept, value))
-        self._replaced.setdefault(operator.operator_id, set()).add(TableName(name))
+        table = operator.operator_id, TableName(name)
+        self._replaced.setdefault(operator.operator_id, set()).add(table[1])
+        self._remove_added(lambda *added: added == table)
         for slot, items in by_slot.items():
             deltas: Iterator[Delta] = parts_of(name, items.items())
-            frames = [(layout.vertex_id, operator.operator_id, pickled(delta)) for delta in deltas]
-            self._added.setdefault(slot, []).extend(frames)
+            frames: list[Frame] = [(layout.vertex_id, operator.operator_id, pickled(delta)) for delta in deltas]
+            self._added.setdefault(slot, {})[table] = frames
         return self
 
     def _layout_of(self, operator_id: str) -> VertexLayout:
@@ -150,7 +161,8 @@ class SavepointWriter:
             operators = ((operator_id, operator_id),)
             layout = VertexLayout(operator_id, operator_id, stage, 0, 1, self._max_parallelism, operators)
             self._layouts[operator_id] = layout
-        self._removed.discard(operator_id)
+        if operator_id in self._removed:
+            self._rebuilt.add(operator_id)
         return layout
 
     def write(self, path: str) -> str:
@@ -192,7 +204,8 @@ class SavepointWriter:
                 ends[vertex_id] = vertex_id, None, {**state, "operators": of_kept}
             elif operator_id not in self._removed and not self._is_replaced(operator_id, state):
                 yield vertex_id, operator_id, state
-        yield from (frame for frame in self._added.get(slot, ()) if frame[1] not in self._removed)
+        for frames in self._added.get(slot, {}).values():
+            yield from frames
         yield from ends.values()
 
     def _is_replaced(self, operator_id: str, state: bytes) -> bool:
@@ -200,9 +213,9 @@ class SavepointWriter:
         return bool(replaced) and TableName(pickle.loads(state)[0]) in replaced
 
     def _metadata(self, chains: dict[Slot, Chain]) -> CheckpointMetadata:
-        now_ms = time.time_ns() // 1_000_000
+        now_ms, dropped = time.time_ns() // 1_000_000, self._removed - self._rebuilt
         vertices = tuple(
-            replace(layout, operators=tuple(found for found in layout.operators if found[0] not in self._removed))
+            replace(layout, operators=tuple(found for found in layout.operators if found[0] not in dropped))
             for layout in dict.fromkeys(self._layouts.values())
         )
         if self._source is None:
