@@ -52,3 +52,15 @@ def test_storage_paths_of_rocksdb_are_plain_paths():
 def test_a_field_index_is_not_negative():
     with pytest.raises(ValueError, match="Field index must be non-negative, got: -1"):
         RowFieldExtractorSchema(-1)
+
+
+def test_several_storage_paths_are_separated_as_the_store_reads_them():
+    backend = EmbeddedRocksDBStateBackend()
+    backend.set_db_storage_paths("/tmp/x", "/tmp/y")
+    assert backend.to_options()["state.backend.rocksdb.localdir"] == "/tmp/x,/tmp/y"
+
+
+@pytest.mark.parametrize("paths", [(), ("x",), ("s3://bucket/x",), ("/x,y",), ("/x:y",)])
+def test_storage_paths_must_be_local_and_absolute(paths):
+    with pytest.raises(ValueError, match=r"path|Path|separates"):
+        EmbeddedRocksDBStateBackend().set_db_storage_paths(*paths)

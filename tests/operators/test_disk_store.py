@@ -13,7 +13,7 @@ from firesteel.common.keys import canonical_key
 from firesteel.common.types import Row
 from firesteel.datastream.window import TimeWindow
 from firesteel.operators import disk_store
-from firesteel.operators.disk_store import DiskStore
+from firesteel.operators.disk_store import DiskStore, local_directory
 from firesteel.operators.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.state_table import DELETED
@@ -188,3 +188,19 @@ def test_a_version_has_only_the_changes_of_a_large_map(store: DiskStore | None) 
     for delta in backend.full():
         again.load(delta)
     assert dict(again.map_table("s\0map").items("k")) == dict(table.items("k"))
+
+
+def test_one_of_several_directories_is_used_and_missing_ones_are_created(tmp_path: Any) -> None:
+    unusable = tmp_path / "file"
+    unusable.touch()
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert local_directory(f"{unusable},{first}:{second}") in (str(first), str(second))
+    assert first.is_dir()
+    assert second.is_dir()
+
+
+def test_a_store_without_a_usable_directory_fails(tmp_path: Any) -> None:
+    unusable = tmp_path / "file"
+    unusable.touch()
+    with pytest.raises(OSError, match="No local storage directories available"):
+        DiskStore({"state.backend.rocksdb.localdir": str(unusable)})

@@ -54,6 +54,17 @@ class PredefinedOptions(Enum):
     FLASH_SSD_OPTIMIZED = 3
 
 
+def _local_path(text: str) -> str:
+    path = re.sub(r"^file:(//)?", "", text).rstrip("/") or "/"
+    if "://" in path:
+        raise ValueError(f"Path {text} has a non-local scheme")
+    if not path.startswith("/"):
+        raise ValueError(f"Relative paths are not supported, found {text!r}")
+    if "," in path or ":" in path:
+        raise ValueError(f"a comma or colon separates directories and cannot be part of one, found {text!r}")
+    return path
+
+
 class EmbeddedRocksDBStateBackend(StateBackend):
     """A state backend that keeps state in an embedded store on local disk, for state larger than memory.
 
@@ -80,10 +91,15 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         """Set the directories of the store.
 
         Args:
-            paths: One existing local directory, as an absolute path or a `file:` URI. Without one, with several, and if
-                it does not exist, state is stored in a temporary directory.
+            paths: Local directories, as absolute paths or `file:` URIs, over which processes are distributed; missing
+                ones are created. A job fails if it can use none of them.
+
+        Raises:
+            ValueError: there is no path, or a path is relative, not local, or has a comma or colon in it.
         """
-        self._paths = [re.sub(r"^file:(//)?", "", path).rstrip("/") for path in paths]
+        if not paths:
+            raise ValueError("set_db_storage_paths takes at least one path")
+        self._paths = [_local_path(path) for path in paths]
 
     def is_incremental_checkpoints_enabled(self) -> bool:
         """Return whether checkpoints are incremental."""
@@ -141,7 +157,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
             "state.backend.rocksdb.predefined-options": self._predefined.name,
             "state.backend.rocksdb.checkpoint.transfer.thread.num": str(self._threads),
         }
-        return options | ({"state.backend.rocksdb.localdir": ";".join(self._paths)} if self._paths else {})
+        return options | ({"state.backend.rocksdb.localdir": ",".join(self._paths)} if self._paths else {})
 
     def __str__(self) -> str:
         return f"EmbeddedRocksDBStateBackend(incremental={self._incremental})"

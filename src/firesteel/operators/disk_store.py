@@ -10,6 +10,7 @@ import io
 import marshal
 import os
 import pickle
+import re
 import sqlite3
 import struct
 import tempfile
@@ -29,12 +30,35 @@ _LENGTH = struct.Struct(">I")
 _PLAIN = frozenset({int, str, bytes, float, bool, type(None)})
 
 
+def local_directory(directories: str) -> str:
+    """Return the directory for the state of this process; SQLite would silently use another one if it is unusable.
+
+    Args:
+        directories: Directories separated by commas or colons, as in Flink; missing ones are created.
+
+    Raises:
+        OSError: none of them can be created and written to.
+    """
+    usable = [path for path in re.split("[,:]", directories) if path and _is_usable(path)]
+    if not usable:
+        raise OSError(f"No local storage directories available. {_LOCAL_DIRECTORY} is {directories!r}")
+    return usable[os.getpid() % len(usable)]
+
+
+def _is_usable(path: str) -> bool:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK | os.X_OK)
+
+
 class DiskStore:
     """The database of one operator; `table` creates a dictionary in it."""
 
     def __init__(self, configuration: dict[str, str]) -> None:
         # SQLite reads this variable whenever it creates a temporary file.
-        os.environ["SQLITE_TMPDIR"] = configuration.get(_LOCAL_DIRECTORY, tempfile.gettempdir())
+        os.environ["SQLITE_TMPDIR"] = local_directory(configuration.get(_LOCAL_DIRECTORY) or tempfile.gettempdir())
         self._database = sqlite3.connect("", isolation_level=None)
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {setting}")
