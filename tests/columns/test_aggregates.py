@@ -135,3 +135,14 @@ def test_single_value_refuses_a_second_row():
 
 def test_sum_of_floats_has_32_bits():
     assert run("SUM", ["FLOAT"], rows(16777216.0, 1.0)) == 16777216.0
+
+
+@pytest.mark.parametrize("percentage", [1.5, -0.1])
+def test_a_percentage_is_between_0_and_1(percentage):
+    with pytest.raises(FunctionError, match=r"between \[0\.0, 1\.0\], but was"):
+        run("PERCENTILE", ["INT", "DOUBLE"], [(1, percentage), (2, percentage)])
+
+
+def test_a_null_as_delimiter_of_listagg_is_an_error():
+    with pytest.raises(FunctionError, match="must not be NULL"):
+        run("LISTAGG", ["STRING", "STRING"], [("a", None)])

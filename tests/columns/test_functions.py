@@ -162,3 +162,71 @@ def test_remainder_takes_exact_numbers_only():
     for left, right in (("DOUBLE", "INT"), ("INT", "FLOAT"), ("DECIMAL(3, 1)", "DOUBLE")):
         with pytest.raises(FunctionError, match="<EXACT_NUMERIC> % <EXACT_NUMERIC>"):
             call("MOD", column(0, left), column(1, right))
+
+
+@pytest.mark.parametrize(
+    ("text", "operands", "result"),
+    [
+        ("%s %b", [("BOOLEAN", True), ("BOOLEAN", True)], "true true"),
+        ("%,d", [("INT", 1234567)], "1,234,567"),
+        ("%2$s %1$s", [(S, "a"), (S, "b")], "b a"),
+        ("%s %<s %s", [(S, "a"), (S, "b")], "a a b"),
+        ("%s|%5d|%b", [(S, None), ("INT", None), (S, None)], "null| null|false"),
+        ("%5.2f", [("DOUBLE", 1.5)], " 1.50"),
+        ("%5.2f", [("DECIMAL(2, 1)", D("1.5"))], " 1.50"),
+        ("%.0f %.2f", [("DOUBLE", 0.5), ("DOUBLE", 1.005)], "1 1.01"),
+        ("%e %.1e", [("DOUBLE", 12345.678), ("DOUBLE", 9.99)], "1.234568e+04 1.0e+01"),
+        (
+            "%g %g %g",
+            [("DOUBLE", 0.00012345), ("DOUBLE", 1234567.0), ("DOUBLE", 0.0)],
+            "0.000123450 1.23457e+06 0.00000",
+        ),
+        ("%s %s", [("DOUBLE", 1.0e10), ("DOUBLE", 3.0)], "1.0E10 3.0"),
+        ("%-5d|%05d|%+d|%(d", [("INT", 1), ("INT", 2), ("INT", 3), ("INT", -4)], "1    |00002|+3|(4)"),
+        (
+            "%x %o %x %X",
+            [("INT", 255), ("INT", -8), ("BIGINT", -1), ("INT", 255)],
+            "ff 37777777770 ffffffffffffffff FF",
+        ),
+        (
+            "%S|%.3s|%c|%5s|%-5s|",
+            [(S, "abc"), (S, "abcdef"), ("INT", 65), (S, "x"), (S, "y")],
+            "ABC|abc|A|    x|y    |",
+        ),
+        ("%%%n", [], "%\n"),
+        ("%q", [("INT", 1)], None),
+        ("%", [("INT", 1)], None),
+        ("%d", [(S, "a")], None),
+        ("%s %s", [(S, "a")], None),
+        ("%-d", [("INT", 1)], None),
+        ("%<s", [(S, "a")], None),
+    ],
+)
+def test_printf_formats_as_java(text, operands, result):
+    assert values("PRINTF", [(S, text), *operands]) == (result, S)
+
+
+@pytest.mark.parametrize(
+    ("operands", "result"),
+    [
+        ([""], []),
+        (["a=1,"], [("a", "1")]),
+        (["a=1=2"], [("a", "1=2")]),
+        (["a="], [("a", "")]),
+        (["a=1;b=2", "(;)", "="], [("a", "1"), ("b", "2")]),
+        (["a1b2", r"\p{Digit}", "x"], [("a", None), ("b", None)]),
+    ],
+)
+def test_str_to_map_splits_as_java(operands, result):
+    assert values("STR_TO_MAP", [(S, operand) for operand in operands])[0] == result
+
+
+def test_the_host_of_a_url_keeps_its_case():
+    url = (S, "http://User@ExAmple.COM:80/p?q=1#f")
+    assert values("PARSE_URL", [url, (S, "HOST")])[0] == "ExAmple.COM"
+    assert values("PARSE_URL", [url, (S, "AUTHORITY")])[0] == "User@ExAmple.COM:80"
+
+
+def test_other_digits_make_no_address():
+    assert values("INET_ATON", [(S, "\u00b2")])[0] is None
+    assert values("INET_ATON", [(S, "1.2.3.\u0664")])[0] is None

@@ -105,3 +105,11 @@ def test_unsupported_paths_are_errors():
     with pytest.raises(FunctionError, match="begins with"):
         json_path("a.b")
     assert json_path("$").find(parse_json("1")) == 1
+
+
+@pytest.mark.parametrize("text", ['{"a": "x"}', '{"a": 99999999999}', '{"a": "99999999999"}'])
+def test_a_value_of_another_type_is_an_error_of_json_value(text):
+    operands = lit(text, S), lit("$.a", S), option("RETURNING", parse_type("INT"))
+    assert run(call("JSON_VALUE", *operands)) == [None]
+    with pytest.raises(FunctionError, match="JSON_VALUE"):
+        run(call("JSON_VALUE", *operands, option("ERROR", "ERROR")))

@@ -179,7 +179,8 @@ class StringMethods(ExpressionBase):
         """Format values with this string as the format (PRINTF).
 
         Args:
-            obj: The values, formatted by Python's rules for `%`; the result is NULL if one is NULL or does not fit.
+            obj: The values, formatted by the rules of Java's `String.format` (`%d`, `%,d`, `%2$s`, `%b`, `%5.2f`, but
+                not `%t`, `%h` and `%a`). A NULL is shown as `null`; the result is NULL if a value does not fit.
         """
         return self._call("PRINTF", *obj)
 

@@ -119,7 +119,10 @@ def _value(call: CallSite) -> Callable[..., Any]:
             return _fallback(on_empty, empty_default, "Empty result of JSON_VALUE function is not allowed")
         if container:
             return _fallback(on_error, error_default, "Strict jsonpath mode requires scalar value")
-        return convert(value)
+        try:
+            return convert(value)
+        except (FunctionError, OverflowError) as error:
+            return _fallback(on_error, error_default, error)
 
     return function
 
@@ -134,10 +137,17 @@ def _scalar_converter(data_type: t.DataType) -> Callable[[Any], Any]:
     if isinstance(data_type, STRINGS):
         return scalar_text
     if isinstance(data_type, t.IntType):
-        return lambda value: int(value) if not isinstance(value, str) else _parsed(data_type, value)
+        return lambda value: _int(value) if not isinstance(value, str) else _parsed(data_type, value)
     if isinstance(data_type, t.DoubleType):
         return lambda value: float(value) if not isinstance(value, str) else _parsed(data_type, value)
     return lambda value: value if isinstance(value, bool) else _parsed(data_type, scalar_text(value))
+
+
+def _int(number: Any) -> int:
+    whole = int(number)
+    if not -(2**31) <= whole < 2**31:
+        raise FunctionError(f"{number} is out of the range of INTEGER")
+    return whole
 
 
 def _parsed(data_type: t.DataType, text: str) -> Any:

@@ -12,7 +12,9 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 from firesteel.columns import types as t
 from firesteel.columns.functions.errors import FunctionError
-from firesteel.columns.functions.function import Bind, Function, Operands, Types, per_row, plain
+from firesteel.columns.functions.function import Bind, CallSite, Function, Operands, Types, per_row, plain
+from firesteel.columns.functions.java_format import FormatError, java_format
+from firesteel.columns.functions.regex_functions import java_regex
 from firesteel.columns.functions.signatures import BOOLEAN, BYTES, INT, STRING, Result, signature
 from firesteel.columns.type_rules import common_argument_type
 
@@ -83,11 +85,25 @@ def _from_base64(value: Any) -> str | None:
         return None
 
 
+def _java_split(text: str, regex: re.Pattern[str]) -> list[str]:
+    """Return the parts as Java's `split`: without groups, empty parts at the end, and one at the start by no text."""
+    parts, start = [], 0
+    for match in regex.finditer(text):
+        if match.end():
+            parts.append(text[start : match.start()])
+            start = match.end()
+    parts.append(text[start:])
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
 def _str_to_map(text: str, list_delimiter: str = ",", key_delimiter: str = "=") -> list[tuple[str, str | None]]:
     result: dict[str, str | None] = {}
-    for part in re.split(list_delimiter, text):
-        key, *rest = re.split(key_delimiter, part, maxsplit=1)
-        result[key] = rest[0] if rest else None
+    between = java_regex(key_delimiter)
+    for part in _java_split(text, java_regex(list_delimiter)):
+        match = next((found for found in between.finditer(part) if found.end()), None)
+        result[part if match is None else part[: match.start()]] = None if match is None else part[match.end() :]
     return list(result.items())
 
 
@@ -103,7 +119,7 @@ def _parse_url(url: str, part: str, key: str | None = None) -> str | None:
         return match.group(1) if match else None
     userinfo = split.netloc.rpartition("@")[0]
     parts: dict[str, str | None] = {
-        "HOST": split.hostname,
+        "HOST": _host(split.netloc),
         "PATH": split.path,
         "QUERY": split.query or None,
         "REF": split.fragment or None,
@@ -113,6 +129,12 @@ def _parse_url(url: str, part: str, key: str | None = None) -> str | None:
         "USERINFO": userinfo or None,
     }
     return parts.get(part)
+
+
+def _host(netloc: str) -> str | None:
+    """Return the host as it is written; `hostname` of urlsplit has small letters."""
+    match = re.fullmatch(r"(?:.*@)?(\[[^]]*\]|[^:]*)(?::\d*)?", netloc)
+    return match[1].strip("[]") or None if match else None
 
 
 def _url_decode(text: str) -> str | None:
@@ -134,11 +156,16 @@ def _elt(index: int, *values: Any) -> Any:
     return values[index - 1] if index is not None and 1 <= index <= len(values) else None
 
 
-def _printf(format_text: str, *values: Any) -> str | None:
-    try:
-        return format_text.replace("%n", "\n") % values
-    except (TypeError, ValueError):
-        return None
+def _printf(call: CallSite) -> Callable[..., Any]:
+    types = call.types[1:]
+
+    def printf(format_text: str | None, *values: Any) -> str | None:
+        try:
+            return None if format_text is None else java_format(format_text, values, types)
+        except FormatError:
+            return None
+
+    return printf
 
 
 def _is_decimal(value: Any) -> bool:
@@ -163,11 +190,15 @@ def _decode(value: bytes, charset: str) -> str:
     return value.decode(_charset(charset), "replace")
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
 def _inet_aton(text: str) -> int | None:
     parts = text.split(".")
-    if not 1 <= len(parts) <= 4 or not all(part.isdigit() and int(part) < 256 for part in parts[:-1]):
+    if not 1 <= len(parts) <= 4 or not all(_is_number(part) and int(part) < 256 for part in parts[:-1]):
         return None
-    if not parts[-1].isdigit() or int(parts[-1]) >= 256 ** (5 - len(parts)):
+    if not _is_number(parts[-1]) or int(parts[-1]) >= 256 ** (5 - len(parts)):
         return None
     head = sum(int(part) << (8 * (3 - index)) for index, part in enumerate(parts[:-1]))
     return head + int(parts[-1])
@@ -210,7 +241,6 @@ _ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., A
     ("PARSE_URL", STRING, (_TEXT,) * 3, {"optional": 1, "nullable": True}, _parse_url),
     ("URL_ENCODE", STRING, (_TEXT,), {"nullable": True}, lambda text: quote_plus(text, safe="*-._")),
     ("URL_DECODE", STRING, (_TEXT,), {"nullable": True}, _url_decode),
-    ("PRINTF", STRING, (_TEXT, "ANY"), {"variadic": True, "optional": 1, "nullable": True}, _printf),
     (
         "STARTSWITH",
         BOOLEAN,
@@ -242,6 +272,11 @@ _NULL_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[.
 )
 
 FUNCTIONS = [
+    Function(
+        "PRINTF",
+        signature("PRINTF", STRING, _TEXT, "ANY", variadic=True, optional=1, nullable=True),
+        per_row(_printf, null_call=True),
+    ),
     *(Function(n, signature(n, result, *ops, **options), per_row(plain(f))) for n, result, ops, options, f in _ROWS),
     *(
         Function(n, signature(n, result, *ops, **options), per_row(plain(f), null_call=True))

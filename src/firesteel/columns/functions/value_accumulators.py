@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from firesteel.columns.functions.accumulators import Accumulator, State
+from firesteel.columns.functions.errors import FunctionError
 
 
 def freeze(value: Any) -> Hashable:
@@ -169,6 +170,8 @@ class ListAgg(ValueLog):
     def add(self, state: State, *args: Any) -> None:
         super().add(state, args[0])
         if len(args) > 1:
+            if args[1] is None:
+                raise FunctionError("Argument to function 'LISTAGG' must not be NULL: the delimiter")
             state[3] = args[1]
 
     def merge(self, state: State, other: State) -> None:
@@ -258,6 +261,8 @@ class Percentile(Accumulator):
 
     @staticmethod
     def _at(values: list[tuple[Any, int]], percentage: Any) -> float:
+        if percentage is None or not 0 <= percentage <= 1:
+            raise FunctionError(f"Percentage of PERCENTILE should be between [0.0, 1.0], but was {percentage}")
         position = (sum(count for _, count in values) - 1) * float(percentage)
         lower, upper = math.floor(position), math.ceil(position)
         low, high = (_nth(values, index) for index in (lower, upper))
