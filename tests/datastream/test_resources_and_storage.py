@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.common.serialization import RowFieldExtractorSchema
+from firesteel.common.serialization import Encoder, RowFieldExtractorSchema
 from firesteel.datastream import EmbeddedRocksDBStateBackend, FileSystemCheckpointStorage, SlotSharingGroup
 from firesteel.datastream.slot_sharing_group import MemorySize
 
@@ -64,3 +64,28 @@ def test_several_storage_paths_are_separated_as_the_store_reads_them():
 def test_storage_paths_must_be_local_and_absolute(paths):
     with pytest.raises(ValueError, match=r"path|Path|separates"):
         EmbeddedRocksDBStateBackend().set_db_storage_paths(*paths)
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        {"cpu_cores": -1, "task_heap_memory": MemorySize(1)},
+        {"cpu_cores": float("nan"), "task_heap_memory": MemorySize(1)},
+        {"cpu_cores": 1.0},
+        {"cpu_cores": 1.0, "task_heap_memory": MemorySize(0)},
+        {"managed_memory": MemorySize(1)},
+    ],
+)
+def test_resources_that_the_builder_refuses_are_refused_by_the_constructor(resources):
+    with pytest.raises(ValueError, match=r"must be"):
+        SlotSharingGroup("g", **resources)
+
+
+@pytest.mark.parametrize("cores", [float("nan"), float("inf")])
+def test_cores_are_finite(cores):
+    with pytest.raises(ValueError, match="must be greater than 0"):
+        SlotSharingGroup.builder("g").set_cpu_cores(cores)
+
+
+def test_characters_that_a_charset_does_not_have_are_replaced():
+    assert Encoder.simple_string_encoder("ISO-8859-1").encode("1 \u20ac") == b"1 ?\n"

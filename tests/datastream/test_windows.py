@@ -9,6 +9,7 @@ from firesteel.common import Time
 from firesteel.common.constants import MIN_LONG_VALUE
 from firesteel.datastream.window import (
     ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
     CountSlidingWindowAssigner,
     CountTrigger,
     CountTumblingWindowAssigner,
@@ -179,3 +180,16 @@ def test_window_survives_its_serializer():
 
 def test_mod_inverse_inverts_odd_numbers():
     assert all(x * mod_inverse(x) % 2**32 == 1 for x in (1, 3, 5, 12345))
+
+
+@pytest.mark.parametrize("trigger", [ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger])
+@pytest.mark.parametrize("interval", [0, -1])
+def test_an_interval_without_a_length_is_refused(trigger, interval):
+    with pytest.raises(ValueError, match="must be at least 1 ms"):
+        trigger.of(Time.milliseconds(interval))
+
+
+@pytest.mark.parametrize("make", [CountTrigger.of, CountTrigger.purging])
+def test_a_count_below_one_is_refused(make):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        make(0)

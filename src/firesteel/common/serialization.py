@@ -175,7 +175,7 @@ class Encoder:
         """Return an encoder that writes Java's text of each record, followed by a line feed.
 
         Args:
-            charset_name: A charset that Python knows; a character that it does not have fails the job.
+            charset_name: A charset that Python knows; `?` replaces a character that it does not have, as in Java.
 
         Raises:
             LookupError: the charset is unknown.
@@ -189,7 +189,7 @@ class Encoder:
             element: The record.
             type_info: Its type, which determines how numbers and times are formatted; None uses Python's `str`.
         """
-        return (java_formatter(type_info)(element) + "\n").encode(self.charset_name)
+        return java_encoder(self.charset_name)(java_formatter(type_info)(element) + "\n")
 
 
 class BulkWriterFactory:

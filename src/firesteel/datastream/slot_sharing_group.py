@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import total_ordering
 
 __all__ = ["MemorySize", "SlotSharingGroup"]
@@ -75,6 +76,22 @@ class MemorySize:
     __repr__ = __str__
 
 
+def _checked_cores(cpu_cores: float) -> float:
+    if not 0 < cpu_cores < math.inf:
+        raise ValueError(f"cpu_cores must be greater than 0, found {cpu_cores}")
+    return float(cpu_cores)
+
+
+def _check_resources(name: str, cpu_cores: float | None, heap: MemorySize | None, has_others: bool) -> None:
+    if cpu_cores is None and heap is None and not has_others:
+        return
+    if cpu_cores is None or heap is None:
+        raise ValueError(f"Slot sharing group {name!r}: CPU cores and task heap memory must be set if any resource is")
+    _checked_cores(cpu_cores)
+    if not heap.get_bytes():
+        raise ValueError(f"Slot sharing group {name!r}: the task heap memory must be greater than 0 bytes")
+
+
 class SlotSharingGroup:
     """A named group of operators that share slots, optionally with declared resources per slot.
 
@@ -85,6 +102,9 @@ class SlotSharingGroup:
         task_off_heap_memory: Off-heap memory of a slot, or None.
         managed_memory: Managed memory of a slot, or None.
         external_resources: Amounts of external resources, such as `gpu`, by name.
+
+    Raises:
+        ValueError: resources are declared without CPU cores or heap memory, or either of them is not greater than 0.
 
     Example:
         >>> group = SlotSharingGroup.builder("heavy").set_cpu_cores(2).set_task_heap_memory_mb(512).build()
@@ -99,6 +119,8 @@ class SlotSharingGroup:
         managed_memory: MemorySize | None = None,
         external_resources: dict[str, float] | None = None,
     ) -> None:
+        others = task_off_heap_memory, managed_memory, external_resources or None
+        _check_resources(name, cpu_cores, task_heap_memory, any(part is not None for part in others))
         self._name = name
         self._cpu_cores = cpu_cores
         self._task_heap_memory = task_heap_memory
@@ -174,11 +196,9 @@ class SlotSharingGroup:
                 cpu_cores: Number of cores greater than 0, such as 0.5.
 
             Raises:
-                ValueError: the number is not greater than 0.
+                ValueError: the number is not greater than 0, or not finite.
             """
-            if cpu_cores <= 0:
-                raise ValueError(f"cpu_cores must be greater than 0, found {cpu_cores}")
-            self._cpu_cores = float(cpu_cores)
+            self._cpu_cores = _checked_cores(cpu_cores)
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
@@ -251,7 +271,7 @@ class SlotSharingGroup:
             Raises:
                 ValueError: the amount is not greater than 0.
             """
-            if value <= 0:
+            if not 0 < value < math.inf:
                 raise ValueError(f"external resource {name!r} must be greater than 0, found {value}")
             self._external_resources[name] = value
             return self
@@ -262,14 +282,6 @@ class SlotSharingGroup:
             Raises:
                 ValueError: resources are declared without CPU cores or heap memory, or either of them is zero.
             """
-            name = f"Slot sharing group {self._name!r}"
-            others = (self._task_off_heap_memory, self._managed_memory, self._external_resources or None)
-            required = (self._cpu_cores, self._task_heap_memory)
-            if any(part is not None for part in required + others):
-                if self._cpu_cores is None or self._task_heap_memory is None:
-                    raise ValueError(f"{name}: CPU cores and task heap memory must be set if any resource is")
-                if not self._task_heap_memory.get_bytes():
-                    raise ValueError(f"{name}: the task heap memory must be greater than 0 bytes")
             return SlotSharingGroup(
                 self._name,
                 self._cpu_cores,

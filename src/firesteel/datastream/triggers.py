@@ -274,6 +274,8 @@ class _ContinuousTrigger(_TimeTrigger[TimeWindow]):
     """A trigger that keeps the next time to fire in state; merged windows use the earliest of their times."""
 
     def __init__(self, interval: int) -> None:
+        if interval < 1:
+            raise ValueError(f"the interval of {type(self).__name__} must be at least 1 ms, found {interval} ms")
         self.interval = interval
         self.state_desc = ReducingStateDescriptor("fire-time", min, Types.LONG())
 
@@ -304,7 +306,10 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         """Return a trigger with this interval.
 
         Args:
-            interval: The interval between two firings of a window, in event time.
+            interval: The interval between two firings of a window, at least 1 ms, in event time.
+
+        Raises:
+            ValueError: the interval is shorter.
         """
         return ContinuousEventTimeTrigger(interval.to_milliseconds())
 
@@ -373,7 +378,10 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         """Return a trigger with this interval.
 
         Args:
-            interval: The interval between two firings of a window, in processing time.
+            interval: The interval between two firings of a window, at least 1 ms, in processing time.
+
+        Raises:
+            ValueError: the interval is shorter.
         """
         return ContinuousProcessingTimeTrigger(interval.to_milliseconds())
 
@@ -459,6 +467,8 @@ class CountTrigger(_TimeTrigger[Window]):
     _result = TriggerResult.FIRE
 
     def __init__(self, window_size: int) -> None:
+        if window_size < 1:
+            raise ValueError(f"the window size of CountTrigger must be at least 1, found {window_size}")
         self.window_size = window_size
         self.count_state_descriptor = ReducingStateDescriptor("trigger-count", _add, Types.LONG())
 
@@ -467,7 +477,10 @@ class CountTrigger(_TimeTrigger[Window]):
         """Return a trigger that fires each time a window has received a number of elements.
 
         Args:
-            window_size: Number of elements between two firings; not checked, and less than 2 fires for each element.
+            window_size: Number of elements between two firings, at least 1.
+
+        Raises:
+            ValueError: the number is less than 1.
         """
         return CountTrigger(window_size)
 
@@ -478,7 +491,10 @@ class CountTrigger(_TimeTrigger[Window]):
         It suits count windows, which receive no more elements when they are full.
 
         Args:
-            window_size: Number of elements between two firings; not checked, and less than 2 fires for each element.
+            window_size: Number of elements between two firings, at least 1.
+
+        Raises:
+            ValueError: the number is less than 1.
         """
         trigger = CountTrigger(window_size)
         trigger._result = TriggerResult.FIRE_AND_PURGE
