@@ -2,8 +2,10 @@ import json
 
 import pytest
 
-from firesteel.table import ResultKind
-from firesteel.table.errors import ValidationException
+from firesteel.table import DataTypes, ResultKind, TableSchema
+from firesteel.table.catalog import CatalogBaseTable, CatalogPartitionSpec, ObjectPath
+from firesteel.table.errors import CatalogException, PartitionNotExistException, ValidationException
+from firesteel.table.memory_catalog import GenericInMemoryCatalog
 
 
 def rows_of(result):
@@ -230,3 +232,41 @@ def test_the_json_plan_has_the_operators_of_the_job(t_env):
         text = rows_of(t_env.execute_sql(f"EXPLAIN JSON_EXECUTION_PLAN {statement}"))[0][0]
         plan = json.loads(text.partition("== Physical Execution Plan ==")[2])
         assert [node["pact"] for node in plan["nodes"]] == types
+
+
+def test_temporary_tables_and_views_are_not_renamed(t_env):
+    for name in ("t1", "t2"):
+        t_env.execute_sql(f"CREATE TEMPORARY TABLE {name} (a INT) WITH ('connector' = 'datagen')")
+    t_env.execute_sql("CREATE TEMPORARY VIEW v1 AS SELECT 1 AS b")
+    for target in ("t2", "t3", "other.t3"):
+        with pytest.raises(ValidationException, match="doesn't exist or is a temporary table"):
+            t_env.execute_sql(f"ALTER TABLE t1 RENAME TO {target}")
+    with pytest.raises(ValidationException, match="doesn't exist or is a temporary view"):
+        t_env.execute_sql("ALTER VIEW v1 RENAME TO t2")
+    assert t_env.list_tables() == ["t1", "t2", "v1"]
+
+
+def test_a_table_that_a_temporary_view_hides_is_dropped(t_env):
+    t_env.execute_sql("CREATE TABLE t (a INT) WITH ('connector' = 'datagen')")
+    t_env.create_temporary_view("t", t_env.from_elements([(1,)], ["b"]))
+    assert t_env.drop_table("t")
+    assert t_env.drop_temporary_view("t")
+    assert t_env.list_tables() == []
+
+
+def test_dropping_from_what_is_missing_can_be_ignored():
+    catalog = GenericInMemoryCatalog("c", "d")
+    catalog.drop_partition(ObjectPath("d", "missing"), CatalogPartitionSpec({"a": "1"}), True)
+    catalog.drop_partition(ObjectPath("missing", "t"), CatalogPartitionSpec({"a": "1"}), True)
+    catalog.drop_model(ObjectPath("missing", "m"), True)
+    with pytest.raises(PartitionNotExistException):
+        catalog.drop_partition(ObjectPath("d", "missing"), CatalogPartitionSpec({"a": "1"}), False)
+
+
+def test_a_table_does_not_become_a_view():
+    catalog, path = GenericInMemoryCatalog("c", "d"), ObjectPath("d", "t")
+    schema = TableSchema(["a"], [DataTypes.INT()])
+    catalog.create_table(path, CatalogBaseTable.create_table(schema), False)
+    view = CatalogBaseTable.create_view("SELECT 1", "SELECT 1", schema, {})
+    with pytest.raises(CatalogException, match="Table types don't match"):
+        catalog.alter_table(path, view, False)

@@ -199,11 +199,12 @@ class Catalog:
 
         Args:
             table_path: Database and name of a table or view.
-            new_table: The complete new definition.
+            new_table: The complete new definition, a view for a view and a table for a table.
             ignore_if_not_exists: Whether to do nothing if it does not exist.
 
         Raises:
             TableNotExistException: It does not exist, and `ignore_if_not_exists` is false.
+            CatalogException: A table would become a view, or a view a table.
         """
         raise self._unsupported("alter_table")
 

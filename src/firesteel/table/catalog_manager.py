@@ -161,6 +161,9 @@ class CatalogManager:
             return self._temporary[qualified]
         if qualified in self._anonymous:
             return self._anonymous[qualified]
+        return self._permanent(qualified)
+
+    def _permanent(self, qualified: Path) -> CatalogBaseTable | None:
         catalog, object_path = self._catalogs.get(qualified[0]), ObjectPath(*qualified[1:])
         if catalog is None or not catalog.database_exists(qualified[1]) or not catalog.table_exists(object_path):
             return None
@@ -255,7 +258,7 @@ class CatalogManager:
                 f"Temporary {kind.lower()} with identifier '{_quoted(path)}' exists. Drop it first before removing the "
                 f"permanent {kind.lower()}."
             )
-        found = None if path in self._temporary else self.get(path)
+        found = self._permanent(path)
         if found is None or found.is_view != is_view:
             if not ignore_if_not_exists:
                 raise ValidationException(f"{kind} with identifier '{'.'.join(path)}' does not exist.")
@@ -267,13 +270,13 @@ class CatalogManager:
         """Rename a table or view within its database.
 
         Raises:
-            ValidationException: it would move to another database, or the new name is taken.
+            ValidationException: it is temporary, would move to another database, or the new name is taken.
         """
         path = self.qualify(path)
         target = self.qualify((*path[: 3 - len(new_path)], *new_path))
         if path in self._temporary:
-            self._temporary[target] = self._temporary.pop(path)
-            return
+            kind = "View" if self._temporary[path].is_view else "Table"
+            raise ValidationException(f"{kind} {_quoted(path)} doesn't exist or is a temporary {kind.lower()}.")
         if target[:2] != path[:2]:
             raise ValidationException("The table can't be renamed into another catalog or database")
         self.catalog(path[0]).rename_table(ObjectPath(*path[1:]), target[2], False)

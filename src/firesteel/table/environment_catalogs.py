@@ -185,7 +185,7 @@ class CatalogMethods:
         """Drop a table and return whether it existed.
 
         Args:
-            table_path: Path of the table; neither a view nor a table that a temporary view hides is dropped.
+            table_path: Path of the table; a view is not dropped. A temporary view only hides it from queries.
             ignore_if_not_exists: Whether to return False if it does not exist; None means False.
 
         Raises:
@@ -197,7 +197,7 @@ class CatalogMethods:
         """Drop a view and return whether it existed.
 
         Args:
-            view_path: Path of the view; neither a table nor a view that a temporary table hides is dropped.
+            view_path: Path of the view; a table is not dropped. A temporary table only hides it from queries.
             ignore_if_not_exists: Whether to return False if it does not exist; None means False.
 
         Raises:
@@ -312,7 +312,7 @@ class CatalogMethods:
         self._executor.ddl.modules.load(module_name)
 
     def unload_module(self, module_name: str) -> None:
-        """Remove a module from the lists of modules; unlike in Flink, its functions can still be called.
+        """Remove a module from the lists of modules; as in Flink, built-in functions can still be called.
 
         Args:
             module_name: Name of a loaded module.
@@ -323,7 +323,7 @@ class CatalogMethods:
         self._executor.ddl.modules.unload(module_name)
 
     def use_modules(self, *module_names: str) -> None:
-        """Set which modules are listed as used; unlike in Flink, functions of other modules can still be called.
+        """Set which modules are listed as used; as in Flink, built-in functions can be called in any case.
 
         Args:
             module_names: Names of loaded modules.

@@ -139,8 +139,13 @@ class GenericInMemoryCatalog(Catalog):
             raise TableAlreadyExistException(self._name, table_path.get_full_name())
 
     def alter_table(self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool) -> None:
-        """Replace a table or view."""
+        """Replace a table or view by another of the same kind."""
         if self._is_there(table_path, ignore_if_not_exists):
+            kinds = ["view" if table.is_view else "table" for table in (self.get_table(table_path), new_table)]
+            if kinds[0] != kinds[1]:
+                raise CatalogException(
+                    f"Table types don't match. Existing table is '{kinds[0]}' and new table is '{kinds[1]}'."
+                )
             self._of(table_path.get_database_name()).tables[table_path.get_object_name()] = new_table
 
     def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool) -> None:
@@ -228,7 +233,8 @@ class GenericInMemoryCatalog(Catalog):
         """Drop a partition."""
         if not ignore_if_not_exists:
             self.get_partition(table_path, partition_spec)
-        self._partitions(table_path).pop(partition_spec, None)
+        if self.table_exists(table_path):
+            self._partitions(table_path).pop(partition_spec, None)
 
     # --- functions ---------------------------------------------------------------------------------------------------
 
@@ -317,7 +323,8 @@ class GenericInMemoryCatalog(Catalog):
         """Drop a model."""
         if not ignore_if_not_exists:
             self.get_model(model_path)
-        self._of(model_path.get_database_name()).models.pop(model_path.get_object_name(), None)
+        if self.database_exists(model_path.get_database_name()):
+            self._of(model_path.get_database_name()).models.pop(model_path.get_object_name(), None)
 
     def list_procedures(self, database_name: str) -> list[str]:
         """Return the names of all procedures: there are none."""
