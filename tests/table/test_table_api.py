@@ -15,7 +15,7 @@ from firesteel.table.expressions import (
     with_columns,
     without_columns,
 )
-from firesteel.table.udf import AggregateFunction, ScalarFunction, udaf, udf, udtf
+from firesteel.table.udf import AggregateFunction, ScalarFunction, TableAggregateFunction, udaf, udf, udtaf, udtf
 from firesteel.table.window import Over, Tumble
 
 
@@ -215,3 +215,45 @@ def test_a_descriptor_without_columns_takes_those_of_the_query(t_env):
 def test_negative_numbers_of_rows_are_refused(table, limited):
     with pytest.raises(ValidationException, match=r"greater or equal 0|equal or larger than 0"):
         limited(table)
+
+
+@pytest.mark.parametrize("bounds", [(2, 1), ("b", "a")])
+@pytest.mark.parametrize("choose", [with_columns, without_columns])
+def test_a_range_that_ends_before_its_start_is_refused(table, choose, bounds):
+    with pytest.raises(ValidationException, match="should not be behind the end a"):
+        table.select(choose(range_(*bounds)))
+
+
+def test_columns_are_not_renamed_to_one_name(table):
+    with pytest.raises(ValidationException, match="Ambiguous column name: b"):
+        table.rename_columns(col("a").alias("b"))
+    swapped = table.rename_columns(col("a").alias("b"), col("b").alias("a"))
+    assert names(swapped) == ["b", "a", "c"]
+
+
+class AggregateOfRows(TableAggregateFunction):
+    def create_accumulator(self):
+        return []
+
+    def accumulate(self, accumulator, *values):
+        pass
+
+    def emit_value(self, accumulator):
+        return []
+
+
+class AggregateOfOneValue(AggregateFunction):
+    def create_accumulator(self):
+        return []
+
+    def accumulate(self, accumulator, *values):
+        pass
+
+    def get_value(self, accumulator):
+        return 1
+
+
+@pytest.mark.parametrize(("declare", "function"), [(udtaf, AggregateOfOneValue()), (udaf, AggregateOfRows())])
+def test_aggregate_functions_are_declared_by_the_function_of_their_kind(declare, function):
+    with pytest.raises(TypeError, match="not an object of"):
+        declare(function, result_type=DataTypes.INT(), accumulator_type=DataTypes.INT())

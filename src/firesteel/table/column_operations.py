@@ -82,7 +82,7 @@ class ColumnOperations:
             fields: Columns with their new names: `col("old").alias("new")`.
 
         Raises:
-            ValidationException: something else is given, or a column does not exist.
+            ValidationException: something else is given, a column does not exist, or two columns would have one name.
         """
         new_names = {}
         for field in fields:
@@ -91,7 +91,11 @@ class ColumnOperations:
                 raise ValidationException(f"Unexpected field expression: {field}; expected col('old').alias('new')")
             new_names[node.expression.path[-1]] = node.names[0]
         self._check(list(new_names), "Rename")
-        return self._project_names([new_names.get(name, name) for name in self._names])
+        names = [new_names.get(name, name) for name in self._names]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise ValidationException(f"Ambiguous column name: {repeated}")
+        return self._project_names(names)
 
     def drop_columns(self, *fields: Expression[Any]) -> Table:
         """Return a table without some columns.

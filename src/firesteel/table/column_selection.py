@@ -124,6 +124,10 @@ def _is_selection(node: Any) -> bool:
 def _selected(node: Apply, names: list[str]) -> list[str]:
     if node.function == "RANGE":
         start, end = (_index(operand, names) for operand in node.operands)
+        if start > end:
+            raise ValidationException(
+                f"The start {names[start]} of a range of columns should not be behind the end {names[end]}."
+            )
         return names[start : end + 1]
     chosen = [name for operand in node.operands for name in _of_operand(operand, names)]
     if node.function == "WITH_COLUMNS":

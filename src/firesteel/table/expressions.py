@@ -111,7 +111,7 @@ def range_(start: str | int, end: str | int) -> Expression[Any]:
 
     Args:
         start: First column, by name or by position from 1.
-        end: Last column, inclusive, by name or by position from 1; before `start`, no column is selected.
+        end: Last column, inclusive, by name or by position from 1; not before `start`.
     """
     return Expression(Apply("RANGE", (_column_or_index(start), _column_or_index(end))))
 

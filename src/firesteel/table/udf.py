@@ -227,16 +227,21 @@ def _check_func_type(func_type: str) -> None:
         raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}")
 
 
+_AGGREGATES = (AggregateFunction, TableAggregateFunction)
+
+
 def _instance(f: Any, base: type) -> Any:
     """Return the function object, created if its class was given instead.
 
     Raises:
-        TypeError: `f` is neither callable nor of the base class.
+        TypeError: `f` is neither callable nor of the base class, or aggregates in another way than required.
     """
     if inspect.isclass(f):
         if not issubclass(f, base):
             raise TypeError(f"Invalid function: not a subclass of {base.__name__}: {f}")
         f = f()
+    if base in _AGGREGATES and isinstance(f, UserDefinedFunction) and not isinstance(f, base):
+        raise TypeError(f"Invalid function: not an object of {base.__name__}: {f!r}")
     if not callable(f) and not isinstance(f, UserDefinedFunction):
         raise TypeError(f"Invalid function: not a function or callable (__call__ is not defined): {type(f)}")
     return f
