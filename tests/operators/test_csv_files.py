@@ -118,3 +118,10 @@ def test_format_without_reader_is_refused(kind: str, tmp_path: Path) -> None:
     env.from_source(builder.build(), WatermarkStrategy.no_watermarks(), "files").print()
     with pytest.raises(NotImplementedError, match=r"no reader for format 'orc'; there are text_line, csv"):
         run_local(env)
+
+
+@pytest.mark.parametrize("kind", [Types.DOUBLE(), Types.BIG_INT(), Types.BIG_DEC()])
+def test_numbers_have_no_underscores(kind: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1_0\n")
+    with pytest.raises(UserFunctionError, match="column 'n': '1_0' is not a number"):
+        rows_of(tmp_path / "a.csv", CsvSchema.builder().add_number_column("n", kind).build())

@@ -29,7 +29,7 @@ from firesteel.datastream.connectors.file_system import (
     StreamingFileSink,
 )
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from firesteel.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
 from firesteel.datastream.formats.orc import OrcBulkWriters
 from firesteel.datastream.formats.parquet import ParquetBulkWriters
 from firesteel.operators.file_sink import FileWriter
@@ -543,3 +543,33 @@ def test_files_written_are_read_back(tmp_path: Path) -> None:
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path)).build()
     env.from_source(source, WatermarkStrategy.no_watermarks(), "lines", Types.STRING()).collect_async()
     assert sorted(run_local(env).elements) == ["a", "b"]
+
+
+def test_csv_arrays_have_the_separators_that_they_are_read_with(tmp_path: Path) -> None:
+    builder = CsvSchema.builder().add_string_column("a b").add_array_column("l", "|").add_array_column("x,y")
+    schema = builder.remove_array_element_separator(2).set_array_element_separator("/").set_use_header().build()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    rows = [Row("x", ["a", "b"], ["c", "d"])]
+    sink = FileSink.for_bulk_format(str(tmp_path), CsvBulkWriters.for_schema(schema)).with_bucket_assigner(FLAT)
+    env.from_collection(rows, schema.row_type).sink_to(sink.build())
+    run_local(env, default_parallelism=1)
+    assert shown(tmp_path) == ['"a b",l,"x,y"\nx,a|b,c/d\n']
+    source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), str(tmp_path)).build()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "csv").collect_async()
+    assert [list(row) for row in run_local(env).elements] == [list(row) for row in rows]
+
+
+def test_a_csv_array_without_a_separator_is_refused() -> None:
+    builder = CsvSchema.builder().add_array_column("l").disable_array_element_separator()
+    builder.build()
+    with pytest.raises(ValueError, match="Column 'l': an array needs an array element separator"):
+        builder.remove_array_element_separator(0).build()
+
+
+def test_text_files_replace_characters_that_their_charset_does_not_have(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    sink = FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder("ISO-8859-1"))
+    env.from_collection(["1 \u20ac"], Types.STRING()).sink_to(sink.with_bucket_assigner(FLAT).build())
+    run_local(env, default_parallelism=1)
+    assert shown(tmp_path) == ["1 ?\n"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any, TextIO
 
@@ -17,7 +17,6 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 _BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicType.LONG: 64}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _LARGEST_FIELD = 1 << 30
-_ARRAY_SEPARATOR = ";"
 
 Convert = Callable[[str], Any]
 
@@ -110,7 +109,7 @@ def _converter(column: CsvColumn, schema: CsvSchema) -> Convert:
     convert = _of_type(column.type_info)
     if isinstance(column.type_info, ElementTypeInfo):
         element = _of_type(column.type_info.element_type)
-        separator = column.array_separator or schema.array_element_separator or _ARRAY_SEPARATOR
+        separator = schema.array_separator_of(column)
 
         def convert(text: str) -> Any:
             return [element(part) for part in text.split(separator)] if text else []
@@ -138,10 +137,23 @@ def _integer(name: str, bound: int) -> Convert:
     return convert
 
 
+def _plain_number(text: str) -> str:
+    if "_" in text:  # Python allows it between digits, Java does not
+        raise ValueError(f"{text!r} is not a number")
+    return text.strip()
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(_plain_number(text))
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
 _CONVERTERS: dict[BasicType | None, Convert] = {
-    BasicType.FLOAT: float,
-    BasicType.DOUBLE: float,
-    BasicType.BIG_INT: lambda text: int(text.strip()),
-    BasicType.BIG_DEC: lambda text: Decimal(text.strip()),
+    BasicType.FLOAT: lambda text: float(_plain_number(text)),
+    BasicType.DOUBLE: lambda text: float(_plain_number(text)),
+    BasicType.BIG_INT: lambda text: int(_plain_number(text)),
+    BasicType.BIG_DEC: _decimal,
     BasicType.BOOLEAN: lambda text: text.strip().lower() == "true",
 }

@@ -9,6 +9,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import IO, Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
+from firesteel.common.jackson_csv import jackson_quoter
+from firesteel.common.java_charset import java_encoder
 from firesteel.common.java_text import java_formatter
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.datastream.connectors.file_sink import (
@@ -175,8 +177,8 @@ def format_of(settings: FileSinkSettings, input_type: Any) -> PartFormat:
         NotImplementedError: there is no writer for the bulk format.
     """
     if settings.encoder is not None:
-        text, charset = java_formatter(input_type), settings.encoder.charset_name
-        return PartFormat("text", lambda file: EncodedStream(file, lambda value: f"{text(value)}\n".encode(charset)))
+        text, encode = java_formatter(input_type), java_encoder(settings.encoder.charset_name)
+        return PartFormat("text", lambda file: EncodedStream(file, lambda value: encode(f"{text(value)}\n")))
     factory = settings.writer_factory
     name = getattr(factory, "format_name", None)
     if factory is None or name not in _BULK_FORMATS:
@@ -194,8 +196,10 @@ def _csv(factory: BulkWriterFactory) -> PartFormat:
         schema.escape_char,
         schema.null_value,
     )
-    encode = CsvRowSerializationSchema(schema.row_type, dialect).serialize
-    names = [column.name for column in schema.columns]
+    separators = tuple(schema.array_separator_of(column) for column in schema.columns)
+    encode = CsvRowSerializationSchema(schema.row_type, dialect, separators).serialize
+    quoted = jackson_quoter(schema.column_separator, schema.quote_char, schema.escape_char)
+    names = [quoted(column.name) for column in schema.columns]
     header = schema.column_separator.join(names) + schema.line_separator if schema.use_header else ""
     return PartFormat("CSV", lambda file: EncodedStream(file, encode, header.encode()))
 

@@ -249,30 +249,34 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         b'"Smith, Ann",36'
     """
 
-    def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
+    def __init__(
+        self, row_type: RowTypeInfo, dialect: CsvDialect, array_delimiters: tuple[str, ...] | None = None
+    ) -> None:
         self.row_type = row_type
         self.dialect = dialect
+        types = row_type.get_field_types()
+        self._array_delimiters = array_delimiters or (dialect.array_element_delimiter,) * len(types)
         self._quoted = jackson_quoter(dialect.field_delimiter, dialect.quote_character, dialect.escape_character)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.row_type, self.dialect)
+        return type(self), (self.row_type, self.dialect, self._array_delimiters)
 
     def serialize(self, element: Any) -> bytes:
         """Return the line, including its line delimiter."""
-        types = self.row_type.get_field_types()
-        fields = [self._field(value, type_info) for value, type_info in zip(element, types, strict=True)]
+        columns = zip(element, self.row_type.get_field_types(), self._array_delimiters, strict=True)
+        fields = [self._field(value, type_info, delimiter) for value, type_info, delimiter in columns]
         return (self.dialect.field_delimiter.join(fields) + self.dialect.line_delimiter).encode()
 
-    def _field(self, value: Any, type_info: TypeInformation[Any]) -> str:
-        text = self._text(value, type_info)
+    def _field(self, value: Any, type_info: TypeInformation[Any], array_delimiter: str) -> str:
+        text = self._text(value, type_info, array_delimiter)
         is_number = isinstance(type_info, BasicTypeInfo) and type_info.basic_type in _NUMBERS
         return text if value is None or is_number else self._quoted(text)
 
-    def _text(self, value: Any, type_info: TypeInformation[Any]) -> str:
+    def _text(self, value: Any, type_info: TypeInformation[Any], array_delimiter: str) -> str:
         if value is None:
             return self.dialect.null_literal or ""
         if isinstance(type_info, ElementTypeInfo):
-            return self.dialect.array_element_delimiter.join(self._text(v, type_info.element_type) for v in value)
+            return array_delimiter.join(self._text(v, type_info.element_type, array_delimiter) for v in value)
         return java_formatter(type_info)(value)
 
     class Builder:

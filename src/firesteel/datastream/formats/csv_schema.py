@@ -46,6 +46,14 @@ class CsvSchema:
         """Return a builder."""
         return CsvSchemaBuilder()
 
+    def array_separator_of(self, column: CsvColumn) -> str:
+        """Return the separator of the elements of a column: its own, or that of the schema.
+
+        Args:
+            column: One of the columns.
+        """
+        return column.array_separator or self.array_element_separator
+
     def size(self) -> int:
         """Return the number of columns."""
         return len(self.columns)
@@ -152,12 +160,13 @@ class CsvSchemaBuilder:
         """Set the separator of array elements.
 
         Args:
-            separator: Any text (default `;`); a column with a separator of its own uses that when reading.
+            separator: Any text (default `;`), for columns without a separator of their own
+                (`remove_array_element_separator`).
         """
         return self._with(array_element_separator=separator)
 
     def disable_array_element_separator(self) -> Self:
-        """Write arrays without a separator; when reading, they are split at `;`."""
+        """Remove the separator of the schema, so that each array column needs its own."""
         return self._with(array_element_separator="")
 
     def remove_array_element_separator(self, index: int) -> Self:
@@ -253,8 +262,15 @@ class CsvSchemaBuilder:
         return self._schema.size()
 
     def build(self) -> CsvSchema:
-        """Return the schema."""
+        """Return the schema.
+
+        Raises:
+            ValueError: an array column has no separator, neither its own nor that of the schema.
+        """
         columns = self._schema.columns
+        for column in columns:
+            if isinstance(column.type_info, ListTypeInfo) and not self._schema.array_separator_of(column):
+                raise ValueError(f"Column {column.name!r}: an array needs an array element separator")
         row_type = RowTypeInfo([column.type_info for column in columns], [column.name for column in columns])
         return replace(self._schema, row_type=row_type)
 
