@@ -40,3 +40,15 @@ def test_to_dict_and_getters_give_what_was_set() -> None:
 )
 def test_lists_are_separated_texts_or_yaml(text: str, items: list[str]) -> None:
     assert Configuration.parse_list_value(text) == items
+
+
+def test_a_boolean_may_be_given_as_text():
+    configuration = Configuration().set_boolean("k", "false")
+    assert configuration.get_boolean("k", True) is False
+    with pytest.raises(ValueError, match="k: 'no way' is not a boolean"):
+        configuration.set_boolean("k", "no way")
+
+
+def test_an_integer_has_no_underscores():
+    with pytest.raises(ValueError, match="k: '1_0' is not an integer"):
+        Configuration().set_string("k", "1_0").get_integer("k", 3)

@@ -257,3 +257,9 @@ class AggregateOfOneValue(AggregateFunction):
 def test_aggregate_functions_are_declared_by_the_function_of_their_kind(declare, function):
     with pytest.raises(TypeError, match="not an object of"):
         declare(function, result_type=DataTypes.INT(), accumulator_type=DataTypes.INT())
+
+
+@pytest.mark.parametrize("make", [DataTypes.CHAR, DataTypes.VARCHAR, DataTypes.BINARY, DataTypes.VARBINARY])
+def test_declared_lengths_are_at_least_one(make):
+    with pytest.raises(ValueError, match="must be between 1 and 2147483647"):
+        make(0)

@@ -75,20 +75,19 @@ class Configuration(WithoutJava):
             ValueError: the value is not a boolean.
         """
         text = self._text(key)
-        if text is None:
-            return default_value
-        if text.strip().lower() not in _TRUE + _FALSE:
-            raise ValueError(f"{key}: {text!r} is not a boolean; write true or false")
-        return text.strip().lower() in _TRUE
+        return default_value if text is None else _parse_boolean(key, text)
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
         """Set an option to `true` or `false`.
 
         Args:
             key: Key of the option.
-            value: Replaces the present value; converted by `bool`.
+            value: Replaces the present value; a text is parsed, other values are converted by `bool`.
+
+        Raises:
+            ValueError: the value is a text other than of a boolean.
         """
-        self._values[key] = bool(value)
+        self._values[key] = _parse_boolean(key, value) if isinstance(value, str) else bool(value)
         return self
 
     def get_integer(self, key: str, default_value: int) -> int:
@@ -105,7 +104,7 @@ class Configuration(WithoutJava):
         if text is None:
             return default_value
         try:
-            return int(text)
+            return int("" if "_" in text else text)  # Python allows underscores between digits
         except ValueError:
             raise ValueError(f"{key}: {text!r} is not an integer") from None
 
@@ -265,6 +264,12 @@ class Configuration(WithoutJava):
 
     def _text(self, key: str) -> str | None:
         return _as_text(self._values[key]) if key in self._values else None
+
+
+def _parse_boolean(key: str, text: str) -> bool:
+    if text.strip().lower() not in _TRUE + _FALSE:
+        raise ValueError(f"{key}: {text!r} is not a boolean; write true or false")
+    return text.strip().lower() in _TRUE
 
 
 def _as_text(value: Any) -> str:

@@ -54,6 +54,12 @@ _DayTime = DayTimeIntervalType.DayTimeResolution
 _YearMonth = YearMonthIntervalType.YearMonthResolution
 
 
+def _length(length: int) -> int:
+    if length < 1:  # the types themselves allow 0, which literals such as '' have
+        raise ValueError(f"the length of a type must be between 1 and {MAX_LENGTH} (both inclusive), found {length}")
+    return length
+
+
 class DataTypes:
     """Factory of data types (PyFlink: `DataTypes`).
 
@@ -72,26 +78,26 @@ class DataTypes:
         """Return the type of strings of a fixed length.
 
         Args:
-            length: Number of characters, 0 to 2147483647.
+            length: Number of characters, 1 to 2147483647.
             nullable: Whether values may be NULL; False declares the type NOT NULL.
 
         Raises:
             ValueError: `length` is out of range.
         """
-        return CharType(length, nullable)
+        return CharType(_length(length), nullable)
 
     @staticmethod
     def VARCHAR(length: int, nullable: bool = True) -> VarCharType:
         """Return the type of strings up to a length.
 
         Args:
-            length: Maximum number of characters, 0 to 2147483647.
+            length: Maximum number of characters, 1 to 2147483647.
             nullable: Whether values may be NULL; False declares the type NOT NULL.
 
         Raises:
             ValueError: `length` is out of range.
         """
-        return VarCharType(length, nullable)
+        return VarCharType(_length(length), nullable)
 
     @staticmethod
     def STRING(nullable: bool = True) -> VarCharType:
@@ -116,26 +122,26 @@ class DataTypes:
         """Return the type of byte strings of a fixed length.
 
         Args:
-            length: Number of bytes, 0 to 2147483647.
+            length: Number of bytes, 1 to 2147483647.
             nullable: Whether values may be NULL; False declares the type NOT NULL.
 
         Raises:
             ValueError: `length` is out of range.
         """
-        return BinaryType(length, nullable)
+        return BinaryType(_length(length), nullable)
 
     @staticmethod
     def VARBINARY(length: int, nullable: bool = True) -> VarBinaryType:
         """Return the type of byte strings up to a length.
 
         Args:
-            length: Maximum number of bytes, 0 to 2147483647.
+            length: Maximum number of bytes, 1 to 2147483647.
             nullable: Whether values may be NULL; False declares the type NOT NULL.
 
         Raises:
             ValueError: `length` is out of range.
         """
-        return VarBinaryType(length, nullable)
+        return VarBinaryType(_length(length), nullable)
 
     @staticmethod
     def BYTES(nullable: bool = True) -> VarBinaryType:

@@ -63,7 +63,7 @@ class AvroSchema:
             OSError: the file cannot be read.
             ValueError: the file is not valid JSON.
         """
-        return AvroSchema(Path(file_path).read_text())
+        return AvroSchema(Path(file_path).read_text(encoding="utf-8"))
 
     def __str__(self) -> str:
         return self.json_schema
