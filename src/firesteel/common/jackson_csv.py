@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-__all__ = ["jackson_quoter"]
+__all__ = ["check_characters", "jackson_quoter"]
 
 _LONGEST_CHECKED = 24
 """Jackson quotes longer fields without checking their characters (`CsvGenerator`: MAX_QUOTE_CHECK)."""
@@ -40,6 +40,13 @@ def jackson_quoter(delimiter: str, quote: str | None, escape: str | None) -> Cal
         return quote + text.replace(quote, quote * 2) + quote
 
     return written
+
+
+def check_characters(settings: Mapping[str, str | None]) -> None:
+    """Raise `ValueError` for a setting that is not a single character; None means that it is disabled."""
+    for name, value in settings.items():
+        if value is not None and len(value) != 1:
+            raise ValueError(f"the {name} must be a single character, found {value!r}")
 
 
 def _utf_16_length(text: str) -> int:

@@ -113,3 +113,19 @@ def test_a_message_that_is_no_utf_8_can_be_skipped():
     assert schema(set_ignore_parse_errors=True).deserialize_all(messages) == [None, Row(2, "b")]
     with pytest.raises(ValueError, match=r"Failed to deserialize CSV row '1,\\\\xff'"):
         schema().deserialize(messages[0])
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: CsvSchema.builder().set_column_separator("||"),
+        lambda: CsvSchema.builder().set_quote_char(""),
+        lambda: CsvSchema.builder().set_escape_char("ab"),
+        lambda: CsvRowDeserializationSchema.Builder(PAIR).set_field_delimiter("||"),
+        lambda: CsvRowSerializationSchema.Builder(PAIR).set_quote_character("''"),
+        lambda: CsvRowSerializationSchema.Builder(PAIR).set_escape_character(""),
+    ],
+)
+def test_delimiters_and_quotes_are_single_characters(declare):
+    with pytest.raises(ValueError, match="must be a single character, found"):
+        declare()

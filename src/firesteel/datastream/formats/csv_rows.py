@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from firesteel.common.batch_decoding import decode_all
 from firesteel.common.coercion import coercer
-from firesteel.common.jackson_csv import jackson_quoter
+from firesteel.common.jackson_csv import check_characters, jackson_quoter
 from firesteel.common.java_text import java_formatter
 from firesteel.common.serialization import DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import (
@@ -54,6 +54,15 @@ class CsvDialect:
     null_literal: str | None = None
     allow_comments: bool = False
     ignore_parse_errors: bool = False
+
+    def __post_init__(self) -> None:
+        check_characters(
+            {
+                "field delimiter": self.field_delimiter,
+                "quote character": self.quote_character,
+                "escape character": self.escape_character,
+            }
+        )
 
     def reader_options(self) -> dict[str, Any]:
         """Return the options for Python's csv module."""
@@ -182,7 +191,10 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             """Set the delimiter of fields.
 
             Args:
-                delimiter: A single character (default `,`); the job fails with a longer text.
+                delimiter: A single character (default `,`).
+
+            Raises:
+                ValueError: it is not a single character.
             """
             return self._with(field_delimiter=delimiter)
 

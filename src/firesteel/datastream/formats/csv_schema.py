@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from firesteel.common.jackson_csv import check_characters
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.datastream.connectors.file_source import StreamFormat
@@ -40,6 +41,15 @@ class CsvSchema:
     strict_headers: bool = False
     use_header: bool = False
     row_type: RowTypeInfo = field(default_factory=lambda: RowTypeInfo([]))
+
+    def __post_init__(self) -> None:
+        check_characters(
+            {
+                "column separator": self.column_separator,
+                "quote character": self.quote_char,
+                "escape character": self.escape_char,
+            }
+        )
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -186,7 +196,10 @@ class CsvSchemaBuilder:
         """Set the separator of columns.
 
         Args:
-            char: A single character (default `,`); the job fails to read files with a longer text.
+            char: A single character (default `,`).
+
+        Raises:
+            ValueError: it is not a single character.
         """
         return self._with(column_separator=char)
 
