@@ -1,3 +1,5 @@
+import datetime
+
 import cloudpickle
 import pytest
 
@@ -263,3 +265,11 @@ def test_aggregate_functions_are_declared_by_the_function_of_their_kind(declare,
 def test_declared_lengths_are_at_least_one(make):
     with pytest.raises(ValueError, match="must be between 1 and 2147483647"):
         make(0)
+
+
+def test_durations_may_be_shorter_than_a_millisecond(t_env):
+    config, none = t_env.get_config(), datetime.timedelta(0)
+    for text, micros in (("5 us", 5), ("2500 ns", 2), ("3 ms", 3000), ("7", 7000)):
+        assert config.set("k", text).get_duration("k", none) == datetime.timedelta(microseconds=micros)
+    with pytest.raises(ValidationException, match="Could not parse value 'soon' for key 'k'"):
+        config.set("k", "soon").get_duration("k", none)

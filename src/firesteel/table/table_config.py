@@ -8,6 +8,7 @@ import time
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.time import Duration
 from firesteel.table.errors import ValidationException
 from firesteel.table.sql_dialect import SqlDialect
 
@@ -19,12 +20,6 @@ _CODE_LENGTH = "table.generated-code.max-length"
 _DIALECT = "table.sql-dialect"
 _PYTHON = "python.executable"
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?")
-_DURATION = re.compile(r"\s*(\d+)\s*([a-zA-Z]*)\s*")
-_UNITS_MS = {
-    "": 1, "ms": 1, "milli": 1, "millis": 1, "millisecond": 1, "milliseconds": 1, "s": 1000, "sec": 1000,
-    "secs": 1000, "second": 1000, "seconds": 1000, "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
-    "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000, "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
-}  # fmt: skip
 
 
 class TableConfig:
@@ -113,7 +108,8 @@ class TableConfig:
         """Return an option that is a duration.
 
         Args:
-            key: The key of an option whose value is such as `5 s` or `100 ms`; a number alone is in ms.
+            key: The key of an option whose value is such as `5 s` or `100 ms`; a number alone is in ms. Nanoseconds
+                are rounded down to microseconds.
             default: Returned if the option is not set or empty.
 
         Raises:
@@ -122,10 +118,13 @@ class TableConfig:
         text = self._configuration.get_string(key, "")
         if not text:
             return default
-        found = _DURATION.fullmatch(text)
-        if found is None or found[2].lower() not in _UNITS_MS:
-            raise ValidationException(f"Could not parse value '{text}' for key '{key}': a duration such as '10 s'")
-        return datetime.timedelta(milliseconds=int(found[1]) * _UNITS_MS[found[2].lower()])
+        try:
+            nanos = Duration.parse(text).to_nanos()
+        except ValueError:
+            raise ValidationException(
+                f"Could not parse value '{text}' for key '{key}': a duration such as '10 s'"
+            ) from None
+        return datetime.timedelta(microseconds=nanos // 1000)
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
         """Store the option. It has no effect, because no code is generated.
