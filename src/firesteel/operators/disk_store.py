@@ -57,8 +57,9 @@ class DiskStore:
     """The database of one operator; `table` creates a dictionary in it."""
 
     def __init__(self, configuration: dict[str, str]) -> None:
+        configured = configuration.get(_LOCAL_DIRECTORY)
         # SQLite reads this variable whenever it creates a temporary file.
-        os.environ["SQLITE_TMPDIR"] = local_directory(configuration.get(_LOCAL_DIRECTORY) or tempfile.gettempdir())
+        os.environ["SQLITE_TMPDIR"] = local_directory(configured) if configured else tempfile.gettempdir()
         self._database = sqlite3.connect("", isolation_level=None)
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {setting}")
