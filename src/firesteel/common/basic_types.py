@@ -30,7 +30,13 @@ class BasicType(Enum):
 
 
 class BasicTypeInfo(TypeInformation[T]):
-    """The type of a scalar."""
+    """The type of a scalar.
+
+    Programs usually call a method of `Types`, such as `Types.INT()`.
+
+    Args:
+        basic_type: Kind of scalar; it determines the range of integers and the precision of floats.
+    """
 
     def __init__(self, basic_type: BasicType) -> None:
         super().__init__()

@@ -14,7 +14,13 @@ V = TypeVar("V")
 
 
 class ElementTypeInfo(TypeInformation[T]):
-    """The type of a list or Java array whose elements have one type."""
+    """The type of a list or Java array whose elements have one type.
+
+    Base class of the array and list types. `Types.LIST` and the array methods of `Types` create its subclasses.
+
+    Args:
+        element_type: Type of every element.
+    """
 
     def __init__(self, element_type: TypeInformation[Any]) -> None:
         super().__init__()
@@ -67,7 +73,11 @@ class ListTypeInfo(ElementTypeInfo[list[V]]):
 
 
 class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
-    """The type of a tuple, with a type for each position."""
+    """The type of a tuple, with a type for each position.
+
+    Args:
+        field_types: Types of the fields in order; usually passed to `Types.TUPLE`.
+    """
 
     def __init__(self, field_types: Sequence[TypeInformation[Any]]) -> None:
         super().__init__()
@@ -155,7 +165,12 @@ class RowTypeInfo(TypeInformation[Row]):
 
 
 class MapTypeInfo(TypeInformation[dict[K, V]]):
-    """The type of a dict."""
+    """The type of a dict.
+
+    Args:
+        key_type_info: Type of the keys, whose values must be hashable in Python.
+        value_type_info: Any type, also of a list or another map.
+    """
 
     def __init__(self, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         super().__init__()
@@ -191,7 +206,11 @@ class MapTypeInfo(TypeInformation[dict[K, V]]):
 
 
 class ExternalTypeInfo(TypeInformation[T]):
-    """A wrapper of a type at the boundary of SQL; records are the same as of the wrapped type."""
+    """A wrapper of a type at the boundary of SQL; records are the same as of the wrapped type.
+
+    Args:
+        type_info: The type to wrap, which also converts the values.
+    """
 
     def __init__(self, type_info: TypeInformation[T]) -> None:
         super().__init__()

@@ -19,6 +19,9 @@ class Configuration(WithoutJava):
     A value keeps the type that it was set with. The getters convert it by way of the text that a configuration file
     would contain.
 
+    Args:
+        other: A configuration whose options are copied; None starts with no options.
+
     Example:
         >>> configuration = Configuration()
         >>> configuration.set_integer("parallelism.default", 4).get_string("parallelism.default", "1")

@@ -23,6 +23,9 @@ _CANCELLATION_TIMEOUT = "task.cancellation.timeout"
 class ExecutionConfig(WithoutJava):
     """A typed view of the execution options of a `Configuration`; setters change that configuration.
 
+    Args:
+        configuration: The configuration to read and change; None creates an empty one of its own.
+
     Example:
         >>> config = env.get_config().set_auto_watermark_interval(500).enable_object_reuse()
         >>> config.get_auto_watermark_interval(), config.is_object_reuse_enabled()

@@ -87,6 +87,12 @@ class DeserializationSchema(WithoutJava, Generic[T_out]):
 class SimpleStringSchema(SerializationSchema[object], DeserializationSchema[str]):
     """Serializes text in a charset as Java does: malformed input is replaced.
 
+    Args:
+        charset: A charset that Python knows (default UTF-8).
+
+    Raises:
+        LookupError: the charset is unknown.
+
     Example:
         >>> len(SimpleStringSchema("UTF-16BE").serialize("Käse"))
         8
@@ -160,6 +166,12 @@ class RowFieldExtractorSchema(SerializationSchema[Any]):
 
 class Encoder:
     """Encodes the records of a file (Flink: `api.common.serialization.Encoder`).
+
+    Args:
+        charset_name: A charset that Python knows; `?` replaces a character that it does not have, as in Java.
+
+    Raises:
+        LookupError: the charset is unknown.
 
     Example:
         >>> Encoder.simple_string_encoder().encode("to be").decode().splitlines()

@@ -24,6 +24,9 @@ _DURATION_TEXT = re.compile(r"\s*(\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
 class Duration:
     """A duration with nanosecond precision (Flink uses `java.time.Duration`).
 
+    Args:
+        nanos: Length in nanoseconds; may be negative.
+
     Example:
         >>> Duration.of_seconds(90).to_millis(), Duration.parse("5 min")
         (90000, 5 min)
@@ -130,6 +133,9 @@ class Duration:
 class Time:
     """A duration in milliseconds, used for windows (Flink: `api.common.time.Time`).
 
+    Args:
+        milliseconds: Any whole number; windows and triggers check that it suits them.
+
     Example:
         >>> Time.minutes(5).to_milliseconds()
         300000
@@ -207,6 +213,10 @@ class Time:
 @total_ordering
 class Instant:
     """A point in time: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second.
+
+    Args:
+        seconds: Seconds since the epoch; negative before 1970.
+        nanos: Nanoseconds to add, 0 to 999,999,999; the range is not checked.
 
     Example:
         >>> Instant.of_epoch_milli(1500)

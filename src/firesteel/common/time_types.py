@@ -85,7 +85,11 @@ class TimestampTypeInfo(TypeInformation[datetime.datetime]):
 
 
 class LocalTimeTypeInfo(TypeInformation[Any]):
-    """The type of a `java.time` local date, time or date-time."""
+    """The type of a `java.time` local date, time or date-time.
+
+    Args:
+        time_type: Kind of value: `datetime.date`, `datetime.time` or `datetime.datetime` in Python.
+    """
 
     class TimeType(Enum):
         """The kinds of local times."""

@@ -31,6 +31,13 @@ class Row:
     Two rows are equal if their kinds and values are equal and their names do not contradict each other. A row without
     names equals one with names, because `Types.ROW` names the fields `f0`, `f1` ... itself.
 
+    Args:
+        args: Values in the order of the fields; the row has no field names.
+        kwargs: Values by field name, in the order of the fields.
+
+    Raises:
+        ValueError: there are both positional and named values.
+
     Example:
         >>> row = Row(name="Ann", age=11)
         >>> row.name, row["age"], row[0]

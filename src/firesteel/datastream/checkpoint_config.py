@@ -17,6 +17,9 @@ _NOT_KEPT = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 class CheckpointConfig(WithoutJava):
     """A typed view of the checkpoint options of a `Configuration`; setters change that configuration.
 
+    Args:
+        configuration: The configuration to read and change; None creates an empty one of its own.
+
     Example:
         >>> config = CheckpointConfig()
         >>> config.set_checkpoint_interval(5000).get_checkpoint_interval()

@@ -14,6 +14,12 @@ _MEBI = 1 << 20
 class MemorySize:
     """An amount of memory.
 
+    Args:
+        bytes_size: Number of bytes, 0 or more.
+
+    Raises:
+        ValueError: the number is negative.
+
     Example:
         >>> MemorySize.of_mebi_bytes(512).get_bytes()
         536870912

@@ -68,6 +68,10 @@ def _local_path(text: str) -> str:
 class EmbeddedRocksDBStateBackend(StateBackend):
     """A state backend that keeps state in an embedded store on local disk, for state larger than memory.
 
+    Args:
+        enable_incremental_checkpointing: Value of the option `execution.checkpointing.incremental`, which has no
+            effect on checkpoints; None means False.
+
     Example:
         >>> backend = EmbeddedRocksDBStateBackend(enable_incremental_checkpointing=True)
         >>> backend.set_db_storage_paths("/data/state")

@@ -16,6 +16,18 @@ class StateTtlConfig:
     survive a restart. Duration and options may change between runs, but state that was written without a time to live
     cannot be restored with one. Broadcast state ignores the configuration, as in Flink.
 
+    `new_builder` returns a builder with defaults for all settings except the duration.
+
+    Args:
+        update_type: Operations that reset the expiration time; `Disabled` means that values never expire.
+        state_visibility: Whether reads may return expired values that have not been cleaned up.
+        ttl_time_characteristic: `ProcessingTime`, the only one.
+        ttl: Time after which a value expires, greater than 0.
+        cleanup_strategies: Strategies that remove expired values in addition to removal on access.
+
+    Raises:
+        ValueError: the time to live is not positive.
+
     Example:
         >>> from firesteel.common import Types
         >>> from firesteel.datastream.state import ValueStateDescriptor
@@ -24,9 +36,6 @@ class StateTtlConfig:
         >>> last_seen.enable_time_to_live(ttl)
         >>> last_seen.ttl_config.get_ttl()
         3600000 ms
-
-    Raises:
-        ValueError: the time to live is not positive.
     """
 
     class UpdateType(Enum):

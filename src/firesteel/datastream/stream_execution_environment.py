@@ -60,6 +60,10 @@ _default_local_parallelism: list[int] = []
 class StreamExecutionEnvironment(WithoutJava):
     """The context of one program: it holds the settings, creates the sources and starts the job.
 
+    Args:
+        configuration: Options of the program, used without a copy; None starts with no options. Programs usually call
+            `get_execution_environment`, which also applies the options of the command line.
+
     Example:
         >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
         >>> _ = env.from_collection([1, 2, 3], type_info=Types.INT()).map(lambda n: n * n, Types.INT()).print()

@@ -456,6 +456,12 @@ class NeverTrigger(_TimeTrigger[Window]):
 class CountTrigger(_TimeTrigger[Window]):
     """A trigger that fires each time a number of elements has arrived.
 
+    Args:
+        window_size: Number of elements of a window between two firings, at least 1.
+
+    Raises:
+        ValueError: the number is less than 1.
+
     Example:
         >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
         >>> windows = numbers.window_all(GlobalWindows.create()).trigger(CountTrigger.of(2))
@@ -523,6 +529,9 @@ class CountTrigger(_TimeTrigger[Window]):
 
 class PurgingTrigger(Trigger[Any, Window]):
     """A trigger that fires when another trigger does and then removes the elements.
+
+    Args:
+        nested_trigger: Decides when to fire, and whether windows can be merged.
 
     Example:
         >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())

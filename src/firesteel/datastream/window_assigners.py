@@ -596,6 +596,14 @@ class CountTumblingWindowAssigner(_CountAssigner):
 class CountSlidingWindowAssigner(_CountAssigner):
     """Windows of a fixed number of elements that start every `window_slide` elements.
 
+    Args:
+        window_size: Number of elements of a window, at least 1. Elements are counted separately for each key.
+        window_slide: Number of elements between the starts of two windows, at least 1. Windows overlap if it is less
+            than `window_size`; if it is greater, some elements are in no window.
+
+    Raises:
+        ValueError: one of the numbers is less than 1.
+
     Example:
         >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.INT())
         >>> windows = numbers.key_by(lambda n: n > 9, Types.BOOLEAN()).window(CountSlidingWindowAssigner.of(3, 1))

@@ -156,6 +156,9 @@ class TimeWindow(Window):
 class CountWindow(Window):
     """A window with a fixed number of elements, identified by a number.
 
+    Args:
+        id: Number of the window among those of its key, counted from 0.
+
     Example:
         >>> CountWindow(3)
         CountWindow(id=3)

@@ -78,6 +78,12 @@ class RollingPolicy:
 class DefaultRollingPolicy(RollingPolicy):
     """A policy by size in bytes, and by age and inactivity in milliseconds.
 
+    Args:
+        part_size: Size in bytes at which a file is finished. It is checked after each buffer of records, so files can
+            be larger.
+        rollover_interval: Age in milliseconds from which a checkpoint finishes a file; 0 finishes it at each one.
+        inactivity_interval: Time without records, in milliseconds, from which a checkpoint finishes a file.
+
     Example:
         >>> policy = RollingPolicy.default_rolling_policy(rollover_interval=15 * 60 * 1000)
         >>> policy.part_size, policy.rollover_interval, policy.inactivity_interval
@@ -102,6 +108,10 @@ class OnCheckpointRollingPolicy(RollingPolicy):
 
 class OutputFileConfig:
     """The names of part files: prefix, subtask, counter and suffix.
+
+    Args:
+        part_prefix: Beginning of each name, followed by `-`, an id of writer and subtask, `-` and a counter.
+        part_suffix: End of each name, such as `.csv`, or an empty text; it does not affect the format.
 
     Example:
         >>> names = OutputFileConfig.builder().with_part_prefix("words").with_part_suffix(".txt").build()
@@ -158,6 +168,15 @@ class OutputFileConfig:
 
 class FileCompactStrategy:
     """The conditions under which small files are compacted.
+
+    The builder also checks that at least one condition is set.
+
+    Args:
+        size_threshold: Total size of a bucket's waiting files, in bytes, that starts compaction; a negative number
+            disables this condition.
+        num_checkpoints_before_compaction: Number of checkpoints after which waiting files are compacted; 0 or less
+            disables this condition.
+        num_compact_threads: Has no effect: each subtask compacts its own files.
 
     Example:
         >>> strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(5).build()
@@ -229,6 +248,10 @@ class FileCompactStrategy:
 
 class FileCompactor:
     """The way small files are compacted.
+
+    Args:
+        kind: `concat` concatenates files; any other text, such as `identical`, leaves them as they are.
+        file_delimiter: Bytes between two concatenated files; None writes nothing.
 
     Example:
         >>> compactor = FileCompactor.concat_file_compactor(b"--")

@@ -61,6 +61,11 @@ R = TypeVar("R")
 class KafkaRecordSerializationSchema(SerializationSchema[T_in]):
     """Converts elements to records (Flink: `KafkaRecordSerializationSchema`).
 
+    Use `KafkaRecordSerializationSchema.builder()` to create one.
+
+    Args:
+        settings: The topic, the serialization schemas and the headers that the builder has collected.
+
     Example:
         >>> schema = (
         ...     KafkaRecordSerializationSchema.builder()

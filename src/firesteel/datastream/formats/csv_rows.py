@@ -91,6 +91,12 @@ _NUMBERS: dict[BasicType, Any] = {
 class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     """Deserializes a CSV line to a Row of a declared type.
 
+    `CsvRowDeserializationSchema.Builder` creates it with Flink's default syntax.
+
+    Args:
+        row_type: Names and types of the fields, in the order of a line.
+        dialect: Syntax of the lines, and whether lines that cannot be parsed are skipped.
+
     Example:
         >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
         >>> CsvRowDeserializationSchema.Builder(row_type).build().deserialize(b"Ann,7")
@@ -253,6 +259,14 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
 
 class CsvRowSerializationSchema(SerializationSchema[Any]):
     """Serializes a Row of a declared type to a CSV line.
+
+    `CsvRowSerializationSchema.Builder` creates it with Flink's default syntax.
+
+    Args:
+        row_type: Names and types of the fields, in the order of a line.
+        dialect: Syntax of the lines.
+        array_delimiters: Delimiter of array elements for each field, with an unused one for fields of other types;
+            None uses that of the dialect for all fields.
 
     Example:
         >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])

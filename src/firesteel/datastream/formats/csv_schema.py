@@ -24,6 +24,24 @@ class CsvColumn:
 class CsvSchema:
     """The columns and the syntax of a CSV file.
 
+    Attributes:
+        columns: The columns in the order of the fields in a line.
+        allow_comments: Whether lines that start with `#` are skipped, when reading.
+        any_property_name: Not used: surplus fields cannot be collected.
+        array_element_separator: Separator of array elements, for columns without a separator of their own.
+        column_separator: A single character between two fields.
+        escape_char: The character before an escaped character; None disables escaping.
+        line_separator: Text after each line, when writing; all common ones can be read.
+        null_value: Text that represents null; None writes null as empty text and reads no text as null.
+        quote_char: The character around quoted fields; None disables quoting.
+        skip_first_data_row: Whether the first row after the header is skipped, when reading.
+        strict_headers: Whether a header with other columns fails the job; has no effect without `use_header`.
+        use_header: Whether files have a header line.
+        row_type: Type of the rows. The builder derives it from the columns.
+
+    Raises:
+        ValueError: the column separator, the quote character or the escape character is not a single character.
+
     Example:
         >>> schema = CsvSchema.builder().add_string_column("name").add_number_column("age").build()
     """

@@ -19,6 +19,12 @@ __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 class JsonRowDeserializationSchema(DeserializationSchema[Row]):
     """Deserializes a JSON object to a Row of a declared type.
 
+    Args:
+        row_type: Names and types of the fields; other fields of an object are ignored.
+        fail_on_missing_field: Whether an object without one of the fields is invalid; otherwise the field is null.
+        ignore_parse_errors: Whether invalid messages are skipped; otherwise they fail the job. Takes precedence over
+            `fail_on_missing_field`, but the builder rejects both together.
+
     Example:
         >>> schema = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["a"], [Types.INT()])).build()
         >>> schema.deserialize(b'{"a": 1}')
@@ -129,6 +135,9 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
 
 class JsonRowSerializationSchema(SerializationSchema[Any]):
     """Serializes a Row of a declared type to a JSON object.
+
+    Args:
+        row_type: Names and types of the fields; the names are the keys of the objects.
 
     Example:
         >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
