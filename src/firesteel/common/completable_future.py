@@ -14,6 +14,12 @@ __all__ = ["CompletableFuture"]
 class CompletableFuture:
     """A wrapper of a `concurrent.futures.Future` that applies `convert` to its result.
 
+    Methods of `JobClient` return it.
+
+    Args:
+        future: The future to wait for.
+        convert: Called with the result each time it is read; None returns the result unchanged.
+
     Example:
         >>> from concurrent.futures import Future
         >>> answer = Future()

@@ -10,6 +10,13 @@ T = TypeVar("T")
 class ConfigOption(Generic[T]):
     """A key with the type of its value and a default value (Flink: `configuration.ConfigOption`).
 
+    `ConfigOptions.key` starts a builder of options.
+
+    Args:
+        key: Key of the option, such as `parallelism.default`.
+        type_: Python type of the value, such as `int`; values are not checked against it.
+        default_value: Value of an option that is not set; None for no default.
+
     Example:
         >>> rows = ConfigOptions.key("number-of-rows").int_type().default_value(10)
         >>> rows

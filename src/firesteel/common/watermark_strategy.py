@@ -238,6 +238,12 @@ class WatermarkStrategy(WithoutJava):
 class AssignerWithPeriodicWatermarksWrapper:
     """A wrapper of a Java object in PyFlink, for Java connectors only.
 
+    Args:
+        j_assigner_with_periodic_watermarks: Not used.
+
+    Raises:
+        NotImplementedError: always.
+
     Example:
         >>> AssignerWithPeriodicWatermarksWrapper(None)
         Traceback (most recent call last):

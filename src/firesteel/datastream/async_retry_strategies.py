@@ -110,7 +110,12 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
 
 class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
-    """A result predicate and an exception predicate."""
+    """A result predicate and an exception predicate.
+
+    Args:
+        result_predicate: Returns whether to retry after these results; None never retries because of results.
+        exception_predicate: Returns whether to retry after this exception; None never retries because of exceptions.
+    """
 
     def __init__(
         self,
@@ -146,7 +151,16 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
 
 
 class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """A strategy with a fixed delay between attempts."""
+    """A strategy with a fixed delay between attempts.
+
+    When the retries are exhausted, the last results are emitted, or the last exception fails the job.
+
+    Args:
+        max_attempts: Maximum number of retries, in addition to the first call; 0 disables retries.
+        backoff_time_millis: Delay before each retry in milliseconds.
+        result_predicate: Returns whether to retry after these results; None never retries because of results.
+        exception_predicate: Returns whether to retry after this exception; None never retries because of exceptions.
+    """
 
     def __init__(
         self,
@@ -173,7 +187,18 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
 
 
 class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """A strategy whose delay grows exponentially up to a bound."""
+    """A strategy whose delay grows exponentially up to a bound.
+
+    When the retries are exhausted, the last results are emitted, or the last exception fails the job.
+
+    Args:
+        max_attempts: Maximum number of retries, in addition to the first call; 0 disables retries.
+        initial_delay: Delay before the first retry in milliseconds.
+        max_retry_delay: Upper bound of the delay in milliseconds.
+        multiplier: Factor by which the delay grows with each retry, such as 2.0.
+        result_predicate: Returns whether to retry after these results; None never retries because of results.
+        exception_predicate: Returns whether to retry after this exception; None never retries because of exceptions.
+    """
 
     def __init__(
         self,

@@ -128,6 +128,12 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 class CustomCheckpointStorage(CheckpointStorage):
     """A checkpoint storage implemented in Java, which is not supported.
 
+    Args:
+        j_custom_checkpoint_storage: Not used.
+
+    Raises:
+        NotImplementedError: always.
+
     Example:
         >>> CustomCheckpointStorage(None)
         Traceback (most recent call last):

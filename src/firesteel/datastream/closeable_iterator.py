@@ -13,6 +13,11 @@ T = TypeVar("T")
 class CloseableIterator(Generic[T]):
     """An iterator over the elements of `execute_and_collect`; closing it cancels the job if it is still running.
 
+    Args:
+        elements: The elements in order; the next one may block until the job has produced it.
+        close: Called once, by the first `close`; None does nothing.
+        job_client: Client of the job that produces the elements; None without a job.
+
     Example:
         >>> numbers = env.from_collection([1, 2, 3], Types.INT())
         >>> with numbers.execute_and_collect() as results:

@@ -39,6 +39,12 @@ R = TypeVar("R")
 class ConnectedStreams(WithoutJava, Generic[A, B]):
     """Two streams that are the inputs of one operator; keyed if both streams are keyed.
 
+    `DataStream.connect` returns it.
+
+    Args:
+        stream1: Input of methods with the suffix 1, such as `map1`.
+        stream2: Input of methods with the suffix 2; its elements may have another type.
+
     Example:
         >>> class Text(CoMapFunction):
         ...     def map1(self, value):
@@ -135,6 +141,12 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
 class BroadcastStream(WithoutJava, Generic[B]):
     """A stream that is sent in full to every subtask, with the descriptors of the broadcast state that stores it.
 
+    `DataStream.broadcast` returns it if it is called with descriptors.
+
+    Args:
+        input_stream: The stream whose elements every subtask receives.
+        broadcast_state_descriptors: States in which functions may store the elements.
+
     Example:
         >>> limits = MapStateDescriptor("limits", Types.STRING(), Types.INT())
         >>> broadcast = env.from_collection([10], Types.INT()).broadcast(limits)
@@ -149,6 +161,13 @@ class BroadcastStream(WithoutJava, Generic[B]):
 
 class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
     """A stream and a broadcast stream that are the inputs of one operator.
+
+    `DataStream.connect` returns it if its argument is a `BroadcastStream`.
+
+    Args:
+        non_broadcast_stream: The stream whose elements each go to one subtask; it may be keyed.
+        broadcast_stream: The stream whose elements go to all subtasks.
+        broadcast_state_descriptors: States that functions may access by `ctx.get_broadcast_state`.
 
     Example:
         >>> limits = MapStateDescriptor("limits", Types.STRING(), Types.INT())

@@ -170,6 +170,12 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 class CustomStateBackend(StateBackend):
     """A state backend implemented in Java, which is not supported.
 
+    Args:
+        j_custom_state_backend: Not used.
+
+    Raises:
+        NotImplementedError: always.
+
     Example:
         >>> CustomStateBackend(None)
         Traceback (most recent call last):

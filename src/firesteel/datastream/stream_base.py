@@ -249,6 +249,8 @@ class StreamBase(OperatorSettings, Generic[T]):
 class DataStreamSink(OperatorSettings):
     """A sink, whose settings can still be changed.
 
+    `DataStream.sink_to`, `add_sink` and `print` return it.
+
     Example:
         >>> sink = env.from_collection([1, 2], Types.INT()).print()
         >>> _ = sink.name("numbers").uid("print-numbers").set_parallelism(1)

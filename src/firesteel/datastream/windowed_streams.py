@@ -284,6 +284,12 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
 class AllWindowedStream(_Windowed[T, W]):
     """A stream whose elements are assigned to windows in a single subtask.
 
+    `DataStream.window_all` returns it.
+
+    Args:
+        data_stream: The stream to divide into windows; its elements all go to one subtask.
+        window_assigner: Assigns each element to windows; it also provides the trigger unless `trigger` sets another.
+
     Example:
         >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
         >>> numbers = env.from_collection([1, 4, 12], Types.LONG()).assign_timestamps_and_watermarks(timed)

@@ -26,6 +26,10 @@ class _Copyable:
 class ObjectPath:
     """The database and name of an object within a catalog.
 
+    Args:
+        database_name: Name of the database; not checked. Unlike in `from_string`, it may contain dots.
+        object_name: Name of a table, view, function or model; not checked.
+
     Example:
         >>> ObjectPath.from_string("shop_db.orders").get_object_name()
         'orders'
@@ -86,6 +90,11 @@ class ObjectPath:
 
 class ObjectIdentifier:
     """Catalog, database and name of an object.
+
+    Args:
+        catalog_name: Name of the catalog, without backticks; not checked.
+        database_name: Name of a database in the catalog; not checked.
+        object_name: Name of a table, view, function or model; not checked.
 
     Example:
         >>> ObjectIdentifier.of("shop", "default", "orders").as_serializable_string()
@@ -210,6 +219,10 @@ class CatalogPartition(_Described):
 
 class CatalogPartitionSpec:
     """The values of a partition's columns.
+
+    Args:
+        partition_spec: Values as text, by name of the partition column; the dict is copied. A spec with only some of
+            the columns selects all partitions with these values in `list_partitions`.
 
     Example:
         >>> CatalogPartitionSpec({"year": "2026", "month": "05"}).get_partition_spec()
@@ -362,6 +375,10 @@ class CatalogBaseTable(_Copyable):
 class CatalogFunction(_Copyable):
     """A function, identified by its Python object (`module.attribute`) or Java class.
 
+    Args:
+        class_name: `module.attribute` of a Python object, or a class name of another language; it is not imported.
+        function_language: `Python` by default; functions of other languages can be stored but not called.
+
     Example:
         >>> function = CatalogFunction.create_instance("my_package.functions.shout")
         >>> function.get_class_name(), function.get_function_language()
@@ -406,6 +423,12 @@ class CatalogFunction(_Copyable):
 class CatalogModel(_Copyable):
     """A machine learning model; it can be stored but not executed.
 
+    Args:
+        input_schema: Columns that the model reads.
+        output_schema: Columns that it would return.
+        options: Options by key, such as `provider`; they are copied.
+        comment: Text for people; None for none.
+
     Example:
         >>> rows = Schema.new_builder().column("text", DataTypes.STRING()).build()
         >>> labels = Schema.new_builder().column("label", DataTypes.STRING()).build()
@@ -449,6 +472,11 @@ class CatalogModel(_Copyable):
 
 class CatalogDescriptor:
     """The definition of a catalog: its name, options and comment.
+
+    Args:
+        catalog_name: Name under which `create_catalog` registers the catalog.
+        configuration: Options of the catalog, including `type`, which selects the implementation.
+        comment: Text for people; None for none.
 
     Example:
         >>> configuration = Configuration()

@@ -9,6 +9,13 @@ from typing import Any, Self
 class CatalogTableStatistics:
     """The size of a table.
 
+    Args:
+        row_count: Number of rows; None if unknown.
+        field_count: Number of files, in spite of the name, which is PyFlink's; None if unknown.
+        total_size: Size in bytes; None if unknown.
+        raw_data_size: Size in bytes without compression; None if unknown.
+        properties: Further properties by key; None for none. The dict is copied.
+
     Example:
         >>> CatalogTableStatistics(row_count=1000, field_count=3, total_size=80_000).get_row_count()
         1000
@@ -55,6 +62,10 @@ class CatalogTableStatistics:
 
 class CatalogColumnStatistics:
     """Statistics by column.
+
+    Args:
+        column_statistics_data: Statistics by column name, in any form; None for none. The dict is copied.
+        properties: Further properties by key; None for none. The dict is copied.
 
     Example:
         >>> CatalogColumnStatistics({"id": {"max": 100}}).get_column_statistics_data()

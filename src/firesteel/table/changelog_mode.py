@@ -11,6 +11,11 @@ __all__ = ["ChangelogMode"]
 class ChangelogMode:
     """The kinds of rows in a changelog (Flink: `ChangelogMode`).
 
+    `insert_only`, `upsert` and `all` return the modes that exist.
+
+    Args:
+        kinds: The kinds of rows that a changelog of this mode may contain.
+
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
         >>> words = table_env.from_elements([("to", 1), ("be", 1), ("to", 1)], ["word", "n"])

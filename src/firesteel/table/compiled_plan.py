@@ -14,6 +14,13 @@ __all__ = ["CompiledPlan"]
 class CompiledPlan:
     """A compiled plan; not supported, as plans are created whenever a statement runs.
 
+    Args:
+        plan: Not used.
+        t_env: Not used.
+
+    Raises:
+        NotImplementedError: always.
+
     Example:
         >>> CompiledPlan()
         Traceback (most recent call last):

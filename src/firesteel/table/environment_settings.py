@@ -13,6 +13,14 @@ _MODE = "execution.runtime-mode"
 class EnvironmentSettings:
     """The settings of a table environment: runtime mode, and the names of the built-in catalog and database.
 
+    Programs usually call `in_streaming_mode`, `in_batch_mode` or `new_instance`, which returns a builder.
+
+    Args:
+        configuration: Options of the environment, used without a copy; None for none. `execution.runtime-mode` sets the
+            mode (streaming unless it is `BATCH`).
+        catalog: Name of the catalog that exists from the start.
+        database: Name of the database in it that exists from the start.
+
     Example:
         >>> EnvironmentSettings.new_instance().in_streaming_mode().build().is_streaming_mode()
         True

@@ -54,6 +54,8 @@ class Expression(
 
     It has no type until a table resolves it.
 
+    Functions such as `col`, `lit` and `call`, and operations on expressions, return it.
+
     Example:
         >>> from firesteel.table.expressions import col
         >>> str(col("a") + 1)

@@ -35,6 +35,8 @@ class _Stage:
 class GroupedTable(_Stage):
     """A table whose rows are grouped (Flink: `GroupedTable`).
 
+    `Table.group_by` returns it; continue with `select`, `aggregate` or `flat_aggregate`.
+
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
         >>> words = table_env.from_elements([("to", 1), ("be", 1), ("to", 1)], ["word", "n"])
@@ -80,6 +82,8 @@ class GroupedTable(_Stage):
 class GroupWindowedTable(_Stage):
     """A table whose rows are assigned to windows (Flink: `GroupWindowedTable`).
 
+    `Table.window` returns it; continue with `group_by`.
+
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         >>> ddl = "ts TIMESTAMP(3), price INT, WATERMARK FOR ts AS ts"
@@ -115,6 +119,8 @@ class GroupWindowedTable(_Stage):
 
 class WindowGroupedTable(_Stage):
     """A table whose rows are grouped by windows (Flink: `WindowGroupedTable`).
+
+    `GroupWindowedTable.group_by` returns it; continue with `select`, `aggregate` or `flat_aggregate`.
 
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -159,6 +165,8 @@ class WindowGroupedTable(_Stage):
 class OverWindowedTable(_Stage):
     """A table with windows over the rows around each row (Flink: `OverWindowedTable`).
 
+    `Table.over_window` returns it; continue with `select`.
+
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
         >>> words = table_env.from_elements([("to", 1), ("be", 2), ("to", 3)], ["word", "n"])
@@ -184,7 +192,10 @@ class OverWindowedTable(_Stage):
 
 
 class AggregatedTable(_Stage):
-    """A table with an aggregate that returns several columns (Flink: `AggregatedTable`)."""
+    """A table with an aggregate that returns several columns (Flink: `AggregatedTable`).
+
+    `aggregate` of `Table`, `GroupedTable` and `WindowGroupedTable` returns it; continue with `select`.
+    """
 
     def __init__(
         self,
@@ -225,7 +236,10 @@ class AggregatedTable(_Stage):
 
 
 class FlatAggregateTable(_Stage):
-    """A table with an aggregate that returns several rows (Flink: `FlatAggregateTable`)."""
+    """A table with an aggregate that returns several rows (Flink: `FlatAggregateTable`).
+
+    `flat_aggregate` of `Table`, `GroupedTable` and `WindowGroupedTable` returns it; continue with `select`.
+    """
 
     def __init__(
         self,

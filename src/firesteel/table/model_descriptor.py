@@ -12,7 +12,16 @@ __all__ = ["ModelDescriptor"]
 
 
 class ModelDescriptor:
-    """A model: its provider, schemas and options (Flink: `ModelDescriptor`). Models are kept, and can't be run."""
+    """A model: its provider, schemas and options (Flink: `ModelDescriptor`). Models are kept, and can't be run.
+
+    `for_provider` returns a builder, which converts the values of options to text.
+
+    Args:
+        input_schema: Columns that the model reads; None makes `create_model` raise an error.
+        output_schema: Columns that it would return; None makes `create_model` raise an error.
+        options: Options as text by key, including `provider`; used without a copy.
+        comment: Text for people; None for none.
+    """
 
     def __init__(
         self,

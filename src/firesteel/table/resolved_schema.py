@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Column:
     """A column with its type (Flink: `catalog.Column`).
 
+    `Column.physical`, `Column.computed` and `Column.metadata` create columns, and `ResolvedSchema` returns them.
+
     Example:
         >>> column = Column.physical("id", DataTypes.BIGINT()).with_comment("Number of the order")
         >>> column.get_name(), column.is_physical(), column.get_comment()
@@ -203,6 +205,10 @@ def column_extras(column: base.Column) -> str | None:
 class WatermarkSpec:
     """A rowtime attribute and its watermarks.
 
+    Args:
+        rowtime_attribute: Name of the column with the timestamps.
+        watermark_expression: The watermark after a row, computed from its columns.
+
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         >>> ddl = "ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
@@ -248,6 +254,10 @@ class WatermarkSpec:
 class Constraint:
     """A constraint of a table.
 
+    Args:
+        name: Name of the constraint; backticks are added where it is shown.
+        enforced: Whether Flink would check the constraint. No constraint is ever checked.
+
     Example:
         >>> constraint = UniqueConstraint.primary_key("pk", ["id"])
         >>> constraint.get_name(), constraint.is_enforced()
@@ -286,6 +296,10 @@ class Constraint:
 
 class UniqueConstraint(Constraint):
     """A primary key.
+
+    Args:
+        name: Name of the constraint.
+        columns: Names of the columns that together identify a row. Their uniqueness is not checked.
 
     Example:
         >>> UniqueConstraint.primary_key("pk", ["id"]).get_columns()
@@ -328,6 +342,11 @@ class UniqueConstraint(Constraint):
 
 class ResolvedSchema:
     """The columns of a table with types, its watermarks and primary key (Flink: `ResolvedSchema`).
+
+    Args:
+        columns: The columns in order; None for none.
+        watermark_specs: Declarations of watermarks; None for none.
+        primary_key: Primary key, which is not enforced; None for none.
 
     Example:
         >>> schema = ResolvedSchema.physical(["id", "name"], [DataTypes.BIGINT(), DataTypes.STRING()])

@@ -27,6 +27,12 @@ def option_key(key: str | ConfigOption[Any]) -> str:
 class FormatDescriptor:
     """A format with its options; the keys are not prefixed with the name of the format.
 
+    `for_format` returns a builder, which converts the values of options to text.
+
+    Args:
+        format: Name of the format, such as `json`.
+        options: Options as text by key, used without a copy.
+
     Example:
         >>> json = FormatDescriptor.for_format("json").option("ignore-parse-errors", "true").build()
         >>> descriptor = TableDescriptor.for_connector("filesystem").option("path", "/data/in").format(json).build()
@@ -86,6 +92,14 @@ class FormatDescriptor:
 
 class TableDescriptor:
     """The definition of a table: connector, schema, format and options (Flink: `TableDescriptor`).
+
+    `for_connector` returns a builder, which converts the values of options to text.
+
+    Args:
+        schema: Columns, watermarks and primary key; None for a sink takes the columns of the query.
+        options: Options as text by key, including `connector`; used without a copy.
+        partition_keys: Names of the columns by which the table is partitioned; empty for none.
+        comment: Text for people; None for none.
 
     Example:
         >>> from firesteel.table import DataTypes, Schema, TableDescriptor

@@ -21,6 +21,11 @@ __all__ = ["CloseableIterator", "TableResult"]
 class CloseableIterator:
     """The rows of a result as they arrive; closing the iterator cancels the job if it is still running.
 
+    `TableResult.collect` returns it.
+
+    Args:
+        rows: The rows in order. If the iterable has a method `close`, closing the iterator calls it.
+
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
         >>> with table_env.execute_sql("SHOW DATABASES").collect() as rows:

@@ -185,6 +185,8 @@ def _checked(paths: tuple[str, ...]) -> tuple[str, ...]:
 class FileSourceBuilder(Generic[T]):
     """A builder of `FileSource`.
 
+    `FileSource.for_record_stream_format` and `FileSource.for_bulk_file_format` return it.
+
     Example:
         >>> from pathlib import Path
         >>> _ = Path("words.txt").write_text("to be")

@@ -28,7 +28,12 @@ _DISCOVERY, _COMMIT = "partition.discovery.interval.ms", "commit.offsets.on.chec
 
 
 class FlinkKafkaConsumerBase(SourceFunction[Any]):
-    """The base class of the consumer: starting position and committed offsets."""
+    """The base class of the consumer: starting position and committed offsets.
+
+    Args:
+        deserialization_schema: Deserializes the values of records; keys are ignored.
+        properties: Properties of the Java client; keys and values are converted by `str`.
+    """
 
     def __init__(self, deserialization_schema: DeserializationSchema[Any], properties: Mapping[str, Any]) -> None:
         super().__init__()
@@ -129,7 +134,11 @@ class Semantic(Enum):
 
 
 class FlinkKafkaProducerBase(SinkFunction[Any]):
-    """The base class of the producer: delivery settings."""
+    """The base class of the producer: delivery settings.
+
+    Args:
+        guarantee: Delivery guarantee; `set_flush_on_checkpoint(False)` turns AT_LEAST_ONCE into NONE.
+    """
 
     def __init__(self, guarantee: DeliveryGuarantee) -> None:
         super().__init__()
