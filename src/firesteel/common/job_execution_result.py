@@ -13,6 +13,13 @@ __all__ = ["JobExecutionResult"]
 class JobExecutionResult:
     """Id, run time and accumulators of a finished job.
 
+    `env.execute` returns it.
+
+    Args:
+        job_id: Id under which the cluster ran the job.
+        net_runtime_ms: Run time in milliseconds.
+        accumulators: Final values by name, which are copied; None for none.
+
     Example:
         >>> result = JobExecutionResult(JobID("0" * 32), 1500, {"bad lines": 3})
         >>> result.get_net_runtime(), result.get_accumulator_result("bad lines")

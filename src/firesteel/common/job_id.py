@@ -11,6 +11,9 @@ __all__ = ["JobID"]
 class JobID:
     """The id of a submitted job: 32 hexadecimal digits, which `str()` returns.
 
+    Attributes:
+        value: The digits as text; neither length nor characters are checked.
+
     Example:
         >>> str(JobID("fd72014d4c864993a2e5a9287b4a9c5d"))
         'fd72014d4c864993a2e5a9287b4a9c5d'

@@ -361,7 +361,10 @@ class CachedDataStream(DataStream[T]):
 
 
 class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
-    """A stream partitioned by key; its operators have keyed state and timers."""
+    """A stream partitioned by key; its operators have keyed state and timers.
+
+    `DataStream.key_by` returns it.
+    """
 
     _is_keyed = True
 

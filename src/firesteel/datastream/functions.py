@@ -542,6 +542,12 @@ class SourceFunction(WithoutJava, Function, Generic[OUT]):
 
     A program can be built with one, but not run: derive from `firesteel.datastream.connectors.base.Source` instead.
 
+    Args:
+        source_func: Called without arguments, returns the elements; None if a subclass overrides `run`.
+
+    Raises:
+        NotImplementedError: the argument is not callable, such as the name of a Java class.
+
     Example:
         >>> numbers = env.add_source(SourceFunction(lambda: range(3)), type_info=Types.INT())
         >>> _ = numbers.print()
@@ -568,6 +574,12 @@ class SourceFunction(WithoutJava, Function, Generic[OUT]):
 
 class SinkFunction(WithoutJava, Function, Generic[IN]):
     """A sink written in Python: override `invoke` or pass a function of one value.
+
+    Args:
+        sink_func: Called with each element; None if a subclass overrides `invoke`.
+
+    Raises:
+        NotImplementedError: the argument is not callable, such as the name of a Java class.
 
     Example:
         >>> words = env.from_collection(["to", "be"], Types.STRING())

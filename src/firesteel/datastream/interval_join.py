@@ -23,7 +23,17 @@ R = TypeVar("R")
 
 
 class IntervalJoin(Generic[A, B]):
-    """Two keyed streams to join, whose interval is not set yet (Flink: `KeyedStream.IntervalJoin`)."""
+    """Two keyed streams to join, whose interval is not set yet (Flink: `KeyedStream.IntervalJoin`).
+
+    `KeyedStream.interval_join` returns it; continue with `between`.
+
+    Args:
+        left: The stream around whose timestamps the interval lies.
+        right: The other stream, with keys of the same type.
+
+    Raises:
+        TypeError: the types of the keys differ.
+    """
 
     def __init__(self, left: KeyedStream[A, Any], right: KeyedStream[B, Any]) -> None:
         if left._key_type != right._key_type:

@@ -59,6 +59,8 @@ class SavepointReader:
 
     State with a time to live may include expired values that were not removed yet.
 
+    `SavepointReader.read` returns it.
+
     Example:
         >>> counter, count = OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG())
         >>> writer = SavepointWriter.new_savepoint(max_parallelism=128)

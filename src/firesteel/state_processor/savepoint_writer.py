@@ -46,6 +46,8 @@ class SavepointWriteError(FiresteelError):
 class SavepointWriter:
     """Modifies the keyed state of a savepoint, or creates a new one, and writes it to another directory.
 
+    `SavepointWriter.from_existing_savepoint` and `SavepointWriter.new_savepoint` return it.
+
     Example:
         >>> counter, count = OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG())
         >>> writer = SavepointWriter.new_savepoint(max_parallelism=128)

@@ -60,6 +60,16 @@ __all__ = [
 class HiveCatalog(Catalog):
     """Hive's metastore; creating it raises NotImplementedError.
 
+    Args:
+        catalog_name: Not used, like the other arguments.
+        default_database: Not used.
+        hive_conf_dir: Not used.
+        hadoop_conf_dir: Not used.
+        hive_version: Not used.
+
+    Raises:
+        NotImplementedError: always.
+
     Example:
         >>> HiveCatalog("hive")
         Traceback (most recent call last):

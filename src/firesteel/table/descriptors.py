@@ -63,7 +63,13 @@ class Rowtime(Descriptor):
 
 
 class Schema(Descriptor):
-    """The fields of a table, as properties."""
+    """The fields of a table, as properties.
+
+    Args:
+        schema: Names and types of the first fields; None for none.
+        fields: Types by name of the fields that follow, as `DataTypes` or text; None for none.
+        rowtime: Makes the last field a rowtime attribute; None does not.
+    """
 
     def __init__(
         self, schema: TableSchema | None = None, fields: dict[str, Any] | None = None, rowtime: Rowtime | None = None

@@ -22,7 +22,14 @@ class Module:
 
 
 class HiveModule(Module):
-    """Hive's functions; not available."""
+    """Hive's functions; not available.
+
+    Args:
+        hive_version: Not used.
+
+    Raises:
+        NotImplementedError: always.
+    """
 
     def __init__(self, hive_version: str | None = None) -> None:
         raise NotImplementedError("Hive functions are not available; register user-defined functions")
@@ -30,6 +37,12 @@ class HiveModule(Module):
 
 class ModuleEntry:
     """A module, and whether functions are looked up in it.
+
+    `TableEnvironment.list_full_modules` returns it.
+
+    Args:
+        name: Name under which the module is loaded.
+        used: Whether functions are looked up in the module.
 
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())

@@ -11,6 +11,11 @@ __all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanRef
 class PlanReference:
     """A reference to a compiled plan.
 
+    Its static methods return a reference of the subclass for the kind of content.
+
+    Args:
+        content: Path, JSON text or Smile bytes of the plan; neither read nor parsed.
+
     Example:
         >>> reference = PlanReference.from_file("/data/plan.json")
     """

@@ -22,6 +22,8 @@ __all__ = ["Schema"]
 class Schema:
     """The columns, watermarks and primary key of a table, as a program declares them (Flink: `Schema`).
 
+    `new_builder` returns a builder, which programs use instead of the constructor.
+
     Example:
         >>> from firesteel.table import DataTypes, Schema
         >>> builder = Schema.new_builder().column("id", DataTypes.BIGINT()).column("at", "TIMESTAMP(3)")

@@ -22,6 +22,8 @@ __all__ = ["StatementSet"]
 class StatementSet:
     """INSERTs that are planned together and run as one job (Flink: `StatementSet`).
 
+    `TableEnvironment.create_statement_set` returns it.
+
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         >>> for name in ("orders", "archive"):

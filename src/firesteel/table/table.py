@@ -49,6 +49,8 @@ class Table(ColumnOperations):
     Each method resolves its names immediately and returns a new table. Nothing is executed before `execute`,
     `execute_insert`, `to_pandas` or a conversion to a stream.
 
+    Methods of `TableEnvironment`, such as `sql_query` and `from_path`, and of other tables return it.
+
     Example:
         >>> from firesteel.table import EnvironmentSettings, TableEnvironment
         >>> from firesteel.table.expressions import col

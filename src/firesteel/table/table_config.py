@@ -25,6 +25,9 @@ _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?")
 class TableConfig:
     """The options of a table environment; unset options fall back to the execution environment.
 
+    Args:
+        configuration: The configuration to read and change; None creates an empty one of its own.
+
     Example:
         >>> from firesteel.table import TableConfig
         >>> config = TableConfig.get_default()

@@ -31,6 +31,12 @@ __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 class TableEnvironment(SourceMethods, CatalogMethods):
     """The context of a table program: its catalogs and options, and the execution of its statements.
 
+    Programs call `create` instead of the constructor.
+
+    Args:
+        env: Environment that runs the jobs; the options of `settings` are added to its configuration.
+        settings: Runtime mode, options, and the names of the first catalog and database.
+
     Example:
         >>> from firesteel.table import EnvironmentSettings, TableEnvironment
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())

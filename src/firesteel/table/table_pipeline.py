@@ -17,6 +17,8 @@ __all__ = ["TablePipeline"]
 class TablePipeline:
     """A query that is to be written to a table (Flink: `TablePipeline`).
 
+    `Table.insert_into` returns it.
+
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         >>> _ = table_env.execute_sql("CREATE TABLE orders (id BIGINT) WITH ('connector' = 'blackhole')")

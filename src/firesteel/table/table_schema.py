@@ -16,6 +16,14 @@ __all__ = ["TableSchema"]
 class TableSchema:
     """Names and types of a table's columns; `str()` shows them as a tree (Flink: `TableSchema`).
 
+    Args:
+        field_names: Names of the columns in order; None for none.
+        data_types: Their types in the same order; None for none.
+        resolved: A schema to wrap, which replaces the two other arguments; None uses these.
+
+    Raises:
+        ValueError: the numbers of names and types differ.
+
     Example:
         >>> print(TableSchema(["a"], [DataTypes.INT()]))
         root

@@ -13,6 +13,8 @@ ACC = TypeVar("ACC")
 class FunctionContext:
     """The runtime context of a function (Flink: `table.functions.FunctionContext`).
 
+    `open` of a user-defined function receives it.
+
     Example:
         >>> class Discount(ScalarFunction):
         ...     def open(self, function_context):

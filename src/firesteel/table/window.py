@@ -33,6 +33,8 @@ __all__ = [
 class GroupWindow:
     """A window for `Table.window`: an `Alias` around a call of TUMBLE, HOP or SESSION.
 
+    `alias` of a tumbling, sliding or session window returns it.
+
     Example:
         >>> isinstance(Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w"), GroupWindow)
         True
@@ -60,7 +62,10 @@ class Tumble:
 
 
 class TumbleWithSize:
-    """A tumbling window that needs its time attribute."""
+    """A tumbling window that needs its time attribute.
+
+    `Tumble.over` returns it; continue with `on`.
+    """
 
     def __init__(self, size: Any) -> None:
         self._size = size
@@ -109,7 +114,10 @@ class Slide:
 
 
 class SlideWithSize:
-    """A sliding window that needs its slide."""
+    """A sliding window that needs its slide.
+
+    `Slide.over` returns it; continue with `every`.
+    """
 
     def __init__(self, size: Any) -> None:
         self._size = size
@@ -124,7 +132,10 @@ class SlideWithSize:
 
 
 class SlideWithSizeAndSlide:
-    """A sliding window that needs its time attribute."""
+    """A sliding window that needs its time attribute.
+
+    `SlideWithSize.every` returns it; continue with `on`.
+    """
 
     def __init__(self, size: Any, slide: Any) -> None:
         self._size = size
@@ -161,7 +172,10 @@ class Session:
 
 
 class SessionWithGap:
-    """A session window that needs its time attribute."""
+    """A session window that needs its time attribute.
+
+    `Session.with_gap` returns it; continue with `on`.
+    """
 
     def __init__(self, gap: Any) -> None:
         self._gap = gap
@@ -181,6 +195,8 @@ class SessionWithGapOnTime(_OnTime):
 
 class OverWindow:
     """A window for `Table.over_window`: its name and a `WindowSpec`.
+
+    `alias` of an over window returns it.
 
     Example:
         >>> window = Over.order_by(col("rowtime")).preceding(lit(1).minutes).alias("w")
@@ -220,7 +236,10 @@ class Over:
 
 
 class OverWindowPartitioned:
-    """An over window that needs its order."""
+    """An over window that needs its order.
+
+    `Over.partition_by` returns it; continue with `order_by`.
+    """
 
     def __init__(self, spec: WindowSpec) -> None:
         self._spec = spec
@@ -237,7 +256,10 @@ class OverWindowPartitioned:
 
 
 class OverWindowPartitionedOrdered:
-    """An over window that needs its start or its name."""
+    """An over window that needs its start or its name.
+
+    `order_by` of `Over` or `OverWindowPartitioned` returns it; continue with `preceding` or `alias`.
+    """
 
     def __init__(self, spec: WindowSpec) -> None:
         self._spec = spec
@@ -265,7 +287,10 @@ class OverWindowPartitionedOrdered:
 
 
 class OverWindowPartitionedOrderedPreceding:
-    """An over window that needs its name, and may have an end."""
+    """An over window that needs its name, and may have an end.
+
+    `OverWindowPartitionedOrdered.preceding` returns it; continue with `following` or `alias`.
+    """
 
     def __init__(self, spec: WindowSpec) -> None:
         self._spec = spec

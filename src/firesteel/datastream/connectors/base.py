@@ -72,6 +72,12 @@ class Source(WithoutJava, Generic[T_out]):
     Checkpoints contain positions, so a source is exactly-once if the same positions always give the same elements. A
     source must be picklable: open connections in `read_split` and keep them for later calls.
 
+    Args:
+        source: Only None is supported; PyFlink passes a Java object.
+
+    Raises:
+        NotImplementedError: the argument is not None.
+
     Example:
         >>> class Squares(Source):
         ...     def discover_splits(self):
@@ -323,6 +329,12 @@ class Sink(WithoutJava, Generic[T_in]):
 
     `create_writer` returns the writer. A two-phase sink also has `create_committer`: what was written takes effect only
     when it is committed (Flink: `api.connector.sink2.Sink`, `SupportsCommitter`).
+
+    Args:
+        sink: Only None is supported; PyFlink passes a Java object.
+
+    Raises:
+        NotImplementedError: the argument is not None.
 
     Example:
         >>> class LogWriter(SinkWriter):

@@ -36,6 +36,12 @@ _METADATA_INTERVAL = "stream-metadata-discovery-interval-ms"
 class KafkaMetadataService:
     """Resolves streams to topics of clusters; `SingleClusterTopicMetadataService` is the only implementation.
 
+    Args:
+        j_metadata_service: Not used.
+
+    Raises:
+        NotImplementedError: always; the subclass has a constructor of its own.
+
     Example:
         >>> service = SingleClusterTopicMetadataService("main", {"bootstrap.servers": "localhost:9092"})
         >>> isinstance(service, KafkaMetadataService)
@@ -68,6 +74,12 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 class KafkaStreamSubscriber:
     """Selects the streams to read: `KafkaStreamSetSubscriber` or `StreamPatternSubscriber`.
 
+    Args:
+        j_kafka_stream_subscriber: Not used.
+
+    Raises:
+        NotImplementedError: always; the subclasses have constructors of their own.
+
     Example:
         >>> isinstance(StreamPatternSubscriber("orders-.*"), KafkaStreamSubscriber)
         True
@@ -96,6 +108,12 @@ class KafkaStreamSubscriber:
 class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
     """Selects the streams with the given names.
 
+    Args:
+        stream_ids: Names of the streams, which are names of topics; at least one.
+
+    Raises:
+        ValueError: the set is empty.
+
     Example:
         >>> subscriber = KafkaStreamSetSubscriber({"orders", "payments"})
         >>> builder = DynamicKafkaSource.builder().set_kafka_stream_subscriber(subscriber)
@@ -114,6 +132,9 @@ class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
 class StreamPatternSubscriber(KafkaStreamSubscriber):
     """Selects the streams whose full names match a regular expression, including streams created later.
 
+    Args:
+        stream_pattern: A regular expression in Python's syntax. It is checked when the source is built.
+
     Example:
         >>> subscriber = StreamPatternSubscriber("orders-.*")
         >>> builder = DynamicKafkaSource.builder().set_kafka_stream_subscriber(subscriber)
@@ -129,6 +150,12 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
 
 class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
     """Deserializes Kafka records; PyFlink only has the variant that uses the value alone.
+
+    Args:
+        j_deserialization_schema: A schema in Python for the values of records; keys are ignored.
+
+    Raises:
+        NotImplementedError: the argument is not a `DeserializationSchema`.
 
     Example:
         >>> KafkaRecordDeserializationSchema.value_only(SimpleStringSchema()).deserialize(b"order 1")

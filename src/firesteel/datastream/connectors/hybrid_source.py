@@ -52,6 +52,11 @@ class HybridSource(Source[T]):
 class HybridSourceBuilder(Generic[T]):
     """A builder of `HybridSource`.
 
+    `HybridSource.builder` returns it.
+
+    Args:
+        first_source: The source to read first; it must be bounded if another one follows.
+
     Example:
         >>> first = NumberSequenceSource(1, 3)
         >>> source = HybridSource.builder(first).add_source(NumberSequenceSource(10, 11)).build()

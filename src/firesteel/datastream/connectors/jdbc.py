@@ -235,6 +235,18 @@ class JdbcSink(SinkFunction[object], Sink[Any]):
     Checkpoints contain the rows to commit, but neither address nor password of the database: a restored job uses those
     of its own sink.
 
+    Use `JdbcSink.sink`, which also checks the number of parameters.
+
+    Args:
+        sql: The statement; its `?` are the fields of a row in order.
+        row_type: Types of the fields, which determine how values are converted.
+        connection_options: Address and credentials of the database.
+        execution_options: Number of rows passed to the driver at once, and of retries.
+
+    Raises:
+        ValueError: there is no driver for the address, or the address is incomplete.
+        NotImplementedError: the database does not support the type of a field.
+
     Example:
         >>> options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:sqlite:/data/out.db").build()
         >>> row_type = Types.ROW([Types.STRING(), Types.INT()])

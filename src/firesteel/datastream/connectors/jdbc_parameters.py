@@ -16,6 +16,9 @@ class JdbcParameterValuesProvider(Protocol):
 class GenericParameterValuesProvider:
     """Provides the given lists of parameters, one for each split (Flink: class of the same name).
 
+    Args:
+        parameters: For each split, the values of the query's `?` in order; they are copied.
+
     Example:
         >>> GenericParameterValuesProvider([("de",), ("fr",)]).get_parameter_values()
         [('de',), ('fr',)]

@@ -82,6 +82,12 @@ class KinesisSource(Source[Any]):
 class KinesisShardAssigner:
     """Assigns shards to subtasks. It has no effect: shards are assigned in round-robin order.
 
+    Args:
+        j_kinesis_shard_assigner: Only None is supported.
+
+    Raises:
+        NotImplementedError: the argument is not None.
+
     Example:
         >>> consumer = FlinkKinesisConsumer("orders", SimpleStringSchema(), {"aws.region": "us-east-1"})
         >>> _ = consumer.set_shard_assigner(KinesisShardAssigner.uniform_shard_assigner())
@@ -105,6 +111,12 @@ class KinesisShardAssigner:
 class KinesisDeserializationSchema:
     """A wrapper of a Java object in PyFlink, not supported here: use a `DeserializationSchema`.
 
+    Args:
+        j_kinesis_deserialization_schema: Not used.
+
+    Raises:
+        NotImplementedError: always.
+
     Example:
         >>> KinesisDeserializationSchema(None)
         Traceback (most recent call last):
@@ -118,6 +130,12 @@ class KinesisDeserializationSchema:
 
 class WatermarkTracker:
     """Aligns the shards of a consumer. It has no effect: use `with_watermark_alignment`.
+
+    Args:
+        j_watermark_tracker: Only None is supported.
+
+    Raises:
+        NotImplementedError: the argument is not None.
 
     Example:
         >>> consumer = FlinkKinesisConsumer("orders", SimpleStringSchema(), {"aws.region": "us-east-1"})

@@ -20,6 +20,14 @@ class PartitionKeyGenerator:
 
     Beyond PyFlink, `set_partition_key_generator` also accepts a function from element to key.
 
+    `fixed` and `random` return the available generators.
+
+    Args:
+        j_partition_key_generator: Only None is supported.
+
+    Raises:
+        NotImplementedError: the argument is not None.
+
     Example:
         >>> PartitionKeyGenerator.fixed().for_subtask(3)("any element")
         '3'
