@@ -72,7 +72,15 @@ class RestartStrategies:
             return {}
 
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """A strategy with a number of restarts and a fixed delay."""
+        """A strategy with a number of restarts and a fixed delay.
+
+        Args:
+            restart_attempts: Number of restarts before the job fails, 0 or more; required in spite of the default.
+            delay_between_attempts_interval: Delay between a failure and the restart; None restarts immediately.
+
+        Raises:
+            ValueError: `restart_attempts` is None or negative.
+        """
 
         def __init__(
             self, restart_attempts: int | None = None, delay_between_attempts_interval: timedelta | None = None
@@ -104,7 +112,17 @@ class RestartStrategies:
             }
 
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """A strategy that restarts unless there are too many failures within an interval."""
+        """A strategy that restarts unless there are too many failures within an interval.
+
+        Args:
+            max_failure_rate: Maximum number of failures within the interval, at least 1; required in spite of the
+                default.
+            failure_interval: Interval in which failures are counted; None means 0.
+            delay_between_attempts_interval: Delay between a failure and the restart; None restarts immediately.
+
+        Raises:
+            ValueError: `max_failure_rate` is None or less than 1.
+        """
 
         def __init__(
             self,

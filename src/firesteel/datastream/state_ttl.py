@@ -75,6 +75,10 @@ class StateTtlConfig:
         class IncrementalCleanupStrategy(CleanupStrategy):
             """A strategy that checks some values on each state access.
 
+            Args:
+                cleanup_size: Number of values checked at once, 0 or more.
+                run_cleanup_for_every_record: Whether every record also triggers a check.
+
             Raises:
                 ValueError: `cleanup_size` is negative.
             """
@@ -94,7 +98,12 @@ class StateTtlConfig:
                 return self._run_cleanup_for_every_record
 
         class RocksdbCompactFilterCleanupStrategy(CleanupStrategy):
-            """A strategy that checks values when the store compacts its files."""
+            """A strategy that checks values when the store compacts its files.
+
+            Args:
+                query_time_after_num_entries: Number of entries after which the current time is read again.
+                periodic_compaction_time: Age at which files are compacted; None means 30 days.
+            """
 
             def __init__(
                 self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None

@@ -183,7 +183,14 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         return type(self), (self.row_type, self.dialect)
 
     class Builder:
-        """A builder of `CsvRowDeserializationSchema`."""
+        """A builder of `CsvRowDeserializationSchema`.
+
+        Args:
+            type_info: A `Types.ROW` or `Types.ROW_NAMED` with the fields in the order of a line.
+
+        Raises:
+            TypeError: `type_info` is another type.
+        """
 
         def __init__(self, type_info: TypeInformation[Any]) -> None:
             self._type_info = _row_type(type_info)
@@ -306,7 +313,14 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         return java_formatter(type_info)(value)
 
     class Builder:
-        """A builder of `CsvRowSerializationSchema`."""
+        """A builder of `CsvRowSerializationSchema`.
+
+        Args:
+            type_info: A `Types.ROW` or `Types.ROW_NAMED` with the fields in the order of a line.
+
+        Raises:
+            TypeError: `type_info` is another type.
+        """
 
         def __init__(self, type_info: TypeInformation[Any]) -> None:
             self._type_info = _row_type(type_info)
