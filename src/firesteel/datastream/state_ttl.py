@@ -101,8 +101,8 @@ class StateTtlConfig:
             """A strategy that checks values when the store compacts its files.
 
             Args:
-                query_time_after_num_entries: Number of entries after which the current time is read again.
-                periodic_compaction_time: Age at which files are compacted; None means 30 days.
+                query_time_after_num_entries: Number of entries; it is stored but has no effect.
+                periodic_compaction_time: Age of files, None for 30 days; it is stored but has no effect.
             """
 
             def __init__(
@@ -296,8 +296,8 @@ class StateTtlConfig:
             """Check values when the store compacts its files; a store without files checks some values on each access.
 
             Args:
-                query_time_after_num_entries: Number of entries after which the current time is read again.
-                periodic_compaction_time: Age at which files are compacted; None means 30 days.
+                query_time_after_num_entries: Number of entries; it is stored but has no effect.
+                periodic_compaction_time: Age of files, None for 30 days; it is stored but has no effect.
             """
             strategies = StateTtlConfig.CleanupStrategies
             chosen = strategies.RocksdbCompactFilterCleanupStrategy(
