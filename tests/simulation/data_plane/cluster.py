@@ -6,7 +6,7 @@ import pickle
 import random
 import shutil
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.pipeline import Parents, Pipeline
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
 from firesteel.task.restore import read_restored_state
-from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport
+from firesteel.task.slot_tasks import BatchPlan, SlotTasks
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.stage_server import StageServer
 from firesteel.task.version_store import VersionStore
@@ -146,7 +146,7 @@ class SimulatedSpark(Pipeline):
     def _jvm_is_gone(self) -> bool:
         return False
 
-    def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
+    def _run_on_lanes(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> Iterable[Row]:
         chance, faults = self._cluster.chance, self._cluster.faults
         outputs: list[list[list[Row]]] = []
         for stage in range(self._plan.levels):
@@ -181,8 +181,7 @@ class SimulatedSpark(Pipeline):
                     late = self._start_copy(slot, requests[slot], rows)[1]
                     self._cluster.scheduler.pause(late, chance.choice([5, 50, 500, 3000]))
             outputs.append(found)
-        last = [row for stage in outputs for rows in stage for row in rows if row[2] in (REPORT_GATE, IDLE_GATE)]
-        return self._reports_of(at, last)
+        return [row for stage in outputs for rows in stage for row in rows if row[2] in (REPORT_GATE, IDLE_GATE)]
 
     def _rows_for(self, outputs: list[list[list[Row]]], stage: int, slot: int) -> list[tuple[int, int, bytes]]:
         level = self._plan.level_of_gate
