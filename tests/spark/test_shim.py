@@ -33,7 +33,7 @@ def test_rows_for_later_stages_are_passed_on_in_order(kept_bytes: int, monkeypat
     monkeypatch.setattr(SpillFile, "write", note)
     request = StageRequest(1, BatchTry(1, 0), "", b"")
     stage = shim.Stage(
-        silent_until_the_end, request, dict.fromkeys(range(4), ()), Lanes.one_per_slot(4), level_of_gate=(1, 2)
+        silent_until_the_end, request, {}, dict.fromkeys(range(4), ()), Lanes.one_per_slot(4), level_of_gate=(1, 2)
     )
     rows = [(3, (3, source, gate, b"x" * 100)) for source in range(100) for gate in (0, 1, -1)]
     found = list(stage(3, iter(rows)))

@@ -70,7 +70,7 @@ def batches(context: Any) -> Iterator[SmallBatches]:
 
 def stages(batches: SmallBatches, deed: str = "") -> list[Stage]:
     requests = [StageRequest(stage, BatchTry(1, 0), "", b"") for stage in (0, 1)]
-    return [Stage(Slots(deed), request, dict.fromkeys(SLOTS, ()), batches.lanes, (1,)) for request in requests]
+    return [Stage(Slots(deed), request, {}, dict.fromkeys(SLOTS, ()), batches.lanes, (1,)) for request in requests]
 
 
 def reports(batches: SmallBatches, deed: str = "") -> list[bytes]:

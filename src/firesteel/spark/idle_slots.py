@@ -22,7 +22,7 @@ class IdleSlots:
     """
 
     def __init__(self, plan: StagePlan) -> None:
-        self._base = {vertex.id: plan.base_of(vertex) for vertex in plan.job_graph.vertices}
+        self._slot_of = plan.slot_of
         self._last: dict[tuple[int, int], StageReport] = {}
 
     def only_with_rows(self, stage: int, batch: BatchPlan, slots: Iterable[int]) -> frozenset[int]:
@@ -34,7 +34,7 @@ class IdleSlots:
         if batch.is_checkpoint or batch.in_full:
             return frozenset()
         now = time.time_ns() // 1_000_000
-        readers = {self._base[vertex] + subtask for vertex, subtask in (*batch.ranges, *batch.ended)}
+        readers = {self._slot_of(*reader) for reader in (*batch.ranges, *batch.ended)}
         busy = readers | {slot for of_stage, slot in batch.to_store if of_stage == stage}
         return frozenset(slot for slot in slots if slot not in busy and self._has_nothing_due(stage, slot, now))
 

@@ -66,6 +66,7 @@ class Pipeline:
         self._run = run
         self._level_of_gate = tuple(plan.level_of_gate)
         self._stages = plan.stages[region]
+        self._slot_of = plan.slot_of
         self._lanes = lanes
         self._checkpoint = checkpoint
         self._partitions = placed_partitions(context, lanes.hosts)
@@ -145,10 +146,11 @@ class Pipeline:
         for stage in self._stages:
             # Only the first stage reads sources.
             stage_plan = replace(plan, ranges={}) if stages else plan
-            request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
+            request = StageRequest(stage, at, self._checkpoint, _pickled(stage_plan.without_slots()))
+            plans = {slot: _pickled(own) for slot, own in stage_plan.of_slots(stage, self._slot_of).items()}
             versions = parents(stage)
             only_with_rows = self._idle.only_with_rows(stage, stage_plan, versions)
-            stages.append(Stage(self._run, request, versions, lanes, self._level_of_gate, only_with_rows))
+            stages.append(Stage(self._run, request, plans, versions, lanes, self._level_of_gate, only_with_rows))
         return stages
 
     def _reports_of(self, at: BatchTry, rows: Iterable[Row]) -> list[StageReport]:
@@ -160,3 +162,7 @@ class Pipeline:
             else:
                 reports += decode(payload)[0][0]  # type: ignore[index]
         return reports
+
+
+def _pickled(plan: BatchPlan) -> bytes:
+    return pickle.dumps(plan, protocol=5)

@@ -37,13 +37,14 @@ class SlotFailedError(Exception):
 class Stage:
     """One stage of one batch as a function for `RDD.mapPartitionsWithIndex`; the partition is the lane.
 
-    Rows for the subtasks of this stage go to `run`; rows for later stages and reports pass through. `parents` contains
-    the version of each slot that the stage starts from, `only_with_rows` the slots to skip if there are no rows for
-    them.
+    Rows for the subtasks of this stage go to `run`; rows for later stages and reports pass through. `plans` contains
+    the pickled plans of slots that do not use the one of `request`, `parents` the version of each slot that the stage
+    starts from, `only_with_rows` the slots to skip if there are no rows for them.
     """
 
     run: RunStage
     request: StageRequest
+    plans: Mapping[int, bytes]
     parents: Mapping[int, Chain]
     lanes: Lanes
     level_of_gate: tuple[int, ...]
@@ -54,15 +55,17 @@ class Stage:
         _keep_modules_from_garbage_collection()
         passing = SpilledList(_PASSING_BYTES, None)
         own = self._own_rows(rows, passing)
-        requests = {
-            slot: replace(self.request, parent=self.parents[slot], only_with_rows=slot in self.only_with_rows)
-            for slot in self.lanes.slots[lane]
-        }
+        requests = {slot: self.request_of(slot) for slot in self.lanes.slots[lane]}
         lane_of = self.lanes.of_slot
         for row in self.run(requests, own):
             yield lane_of[row[0]], row
         for passed, _ in passing.take():
             yield from passed
+
+    def request_of(self, slot: int) -> StageRequest:
+        """Return what a slot is asked to run."""
+        plan = self.plans.get(slot, self.request.plan)
+        return replace(self.request, plan=plan, parent=self.parents[slot], only_with_rows=slot in self.only_with_rows)
 
     def _own_rows(self, rows: Iterable[tuple[int, Row]], passing: SpilledList) -> Iterator[Row]:
         """Yield the rows for this stage; set the others aside, on disk if there are many."""

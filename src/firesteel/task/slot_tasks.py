@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -98,6 +99,29 @@ class BatchPlan:
     to_store: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
     unstored: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
     waits_for_store: bool = False
+
+    def without_slots(self) -> BatchPlan:
+        """Return the plan of slots with nothing to read, to end or to upload."""
+        return replace(self, ranges={}, ended=frozenset(), to_store={}, unstored={})
+
+    def of_slots(self, stage: int, slot_of: Callable[[str, int], int]) -> dict[int, BatchPlan]:
+        """Return the plans of all other slots; each contains only what its slot needs.
+
+        Args:
+            stage: The stage that the slots run.
+            slot_of: Returns the slot of (vertex id, subtask).
+        """
+        readers: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
+        for reader in {*self.ranges, *self.ended}:
+            readers[slot_of(*reader)].append(reader)
+        common = self.without_slots()
+        plans = {}
+        for slot in {*readers, *(slot for at, slot in (*self.to_store, *self.unstored) if at == stage)}:
+            ranges, key = {r: self.ranges[r] for r in readers[slot] if r in self.ranges}, {(stage, slot)}
+            to_store, unstored = ({k: files[k] for k in key & files.keys()} for files in (self.to_store, self.unstored))
+            ended = self.ended.intersection(readers[slot])
+            plans[slot] = replace(common, ranges=ranges, ended=ended, to_store=to_store, unstored=unstored)
+        return plans
 
 
 class _LocalEdge:

@@ -111,6 +111,10 @@ class StagePlan:
         """Return the slot of subtask 0."""
         return self._sharing.base[vertex.id]
 
+    def slot_of(self, vertex_id: str, subtask: int) -> int:
+        """Return the slot of a subtask."""
+        return self._sharing.base[vertex_id] + subtask
+
     def vertices_at(self, level: int) -> list[JobVertex]:
         """Return the vertices of one stage, producers before consumers."""
         return [vertex for vertex in self.job_graph.vertices if self.level_of[vertex.id] == level]

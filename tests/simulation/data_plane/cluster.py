@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,9 @@ from firesteel.coordinator.stored_checkpoints import remove_job_directory, resto
 from firesteel.operators.committables import Committable, carry_out
 from firesteel.operators.committers import Committers
 from firesteel.spark.idle_slots import IdleSlots
+from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Parents, Pipeline
+from firesteel.spark.shim import Stage
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks
@@ -132,6 +133,10 @@ class Deployment:
                 process.kill()
 
 
+def _not_called(requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
+    raise AssertionError("simulated slots take their requests one by one")
+
+
 class SimulatedSpark(Pipeline):
     """Runs the tasks of a batch: some twice, some late, some again although they had succeeded."""
 
@@ -139,8 +144,13 @@ class SimulatedSpark(Pipeline):
         self._cluster = cluster
         self._deployment = deployment
         self._plan = plan
-        self._directory = directory
         self._slots = plan.slots
+        self._run = _not_called
+        self._checkpoint = str(directory)
+        self._stages = plan.stages[0]
+        self._slot_of = plan.slot_of
+        self._lanes = Lanes.one_per_slot(plan.slots)
+        self._level_of_gate = tuple(plan.level_of_gate)
         self._idle = IdleSlots(plan)
 
     def _jvm_is_gone(self) -> bool:
@@ -149,21 +159,10 @@ class SimulatedSpark(Pipeline):
     def _run_on_lanes(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> Iterable[Row]:
         chance, faults = self._cluster.chance, self._cluster.faults
         outputs: list[list[list[Row]]] = []
+        stages = self._stages_of(at, plan, parents, self._lanes)
+        requests = [[self._request_of(stage, slot) for slot in range(self._slots)] for stage in stages]
         for stage in range(self._plan.levels):
-            stage_plan = replace(plan, ranges={}) if stage else plan
-            request = StageRequest(
-                stage,
-                at,
-                str(self._directory),
-                pickle.dumps(stage_plan),
-                self._deployment.name,
-            )
-            only_with_rows = self._idle.only_with_rows(stage, stage_plan, range(self._slots))
-            requests = [
-                replace(request, parent=parent, only_with_rows=slot in only_with_rows)
-                for slot, parent in parents(stage).items()
-            ]
-            found: list[list[Row]] = [[] for _ in requests]
+            found: list[list[Row]] = [[] for _ in range(self._slots)]
             order = list(range(self._slots))
             chance.shuffle(order)
             for position, slot in enumerate(order):
@@ -171,17 +170,18 @@ class SimulatedSpark(Pipeline):
                     # An executor is lost after some tasks have read what it had put out: its tasks run again, and the
                     # other tasks read what these put out.
                     lost = chance.randrange(self._slots)
-                    earlier = replace(request, stage=stage - 1, parent=parents(stage - 1)[lost])
-                    if stage == 1:
-                        earlier = replace(earlier, plan=pickle.dumps(plan))
+                    earlier = replace(requests[stage - 1][lost], only_with_rows=False)
                     outputs[-1][lost] = self._run_task(lost, earlier, self._rows_for(outputs[:-1], stage - 1, lost))
                 rows = self._rows_for(outputs, stage, slot)
-                found[slot] = self._run_task(slot, requests[slot], rows)
+                found[slot] = self._run_task(slot, requests[stage][slot], rows)
                 if chance.random() < faults.late_copy:
-                    late = self._start_copy(slot, requests[slot], rows)[1]
+                    late = self._start_copy(slot, requests[stage][slot], rows)[1]
                     self._cluster.scheduler.pause(late, chance.choice([5, 50, 500, 3000]))
             outputs.append(found)
         return [row for stage in outputs for rows in stage for row in rows if row[2] in (REPORT_GATE, IDLE_GATE)]
+
+    def _request_of(self, stage: Stage, slot: int) -> StageRequest:
+        return replace(stage.request_of(slot), deployment=self._deployment.name)
 
     def _rows_for(self, outputs: list[list[list[Row]]], stage: int, slot: int) -> list[tuple[int, int, bytes]]:
         level = self._plan.level_of_gate
