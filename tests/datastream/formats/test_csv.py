@@ -129,3 +129,9 @@ def test_a_message_that_is_no_utf_8_can_be_skipped():
 def test_delimiters_and_quotes_are_single_characters(declare):
     with pytest.raises(ValueError, match="must be a single character, found"):
         declare()
+
+
+@pytest.mark.parametrize("builder", [CsvRowDeserializationSchema.Builder, CsvRowSerializationSchema.Builder])
+def test_array_elements_need_a_delimiter(builder):
+    with pytest.raises(ValueError, match="delimiter of array elements must not be empty"):
+        builder(PAIR).set_array_element_delimiter("")

@@ -66,6 +66,9 @@ class RollingPolicy:
             part_size: Maximum size in bytes.
             rollover_interval: Maximum age in milliseconds.
             inactivity_interval: Maximum time without records in milliseconds.
+
+        Raises:
+            ValueError: one of them is not positive.
         """
         return DefaultRollingPolicy(part_size, rollover_interval, inactivity_interval)
 
@@ -81,8 +84,11 @@ class DefaultRollingPolicy(RollingPolicy):
     Args:
         part_size: Size in bytes at which a file is finished. It is checked after each buffer of records, so files can
             be larger.
-        rollover_interval: Age in milliseconds from which a checkpoint finishes a file; 0 finishes it at each one.
+        rollover_interval: Age in milliseconds from which a checkpoint finishes a file.
         inactivity_interval: Time without records, in milliseconds, from which a checkpoint finishes a file.
+
+    Raises:
+        ValueError: one of them is not positive.
 
     Example:
         >>> policy = RollingPolicy.default_rolling_policy(rollover_interval=15 * 60 * 1000)
@@ -91,6 +97,10 @@ class DefaultRollingPolicy(RollingPolicy):
     """
 
     def __init__(self, part_size: int, rollover_interval: int, inactivity_interval: int) -> None:
+        limits = {"part size": part_size, "rollover interval": rollover_interval}
+        for name, limit in (limits | {"inactivity interval": inactivity_interval}).items():
+            if limit <= 0:
+                raise ValueError(f"the {name} must be positive, found {limit}")
         self.part_size = part_size
         self.rollover_interval = rollover_interval
         self.inactivity_interval = inactivity_interval

@@ -118,8 +118,12 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
         return builder.set_value_only_deserializer(self._schema).build()
 
     def _group_offsets(self) -> KafkaOffsetsInitializer:
-        reset = KafkaOffsetResetStrategy[self._properties.get(_RESET, "latest").upper()]
-        if _GROUP in self._properties:
+        text = self._properties.get(_RESET, "latest")
+        try:
+            reset = KafkaOffsetResetStrategy[text.upper()]
+        except KeyError:
+            raise ValueError(f"{_RESET} must be earliest, latest or none, found {text!r}") from None
+        if _GROUP in self._properties or reset is KafkaOffsetResetStrategy.NONE:
             return KafkaOffsetsInitializer.committed_offsets(reset)
         is_earliest = reset is KafkaOffsetResetStrategy.EARLIEST
         return KafkaOffsetsInitializer.earliest() if is_earliest else KafkaOffsetsInitializer.latest()

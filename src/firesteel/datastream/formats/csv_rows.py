@@ -63,6 +63,8 @@ class CsvDialect:
                 "escape character": self.escape_character,
             }
         )
+        if not self.array_element_delimiter:
+            raise ValueError("the delimiter of array elements must not be empty")
 
     def reader_options(self) -> dict[str, Any]:
         """Return the options for Python's csv module."""
