@@ -85,9 +85,44 @@ def test_array_of_strings_is_no_primitive_array():
         Types.PRIMITIVE_ARRAY(Types.STRING())
 
 
-@pytest.mark.parametrize(("text", "millis"), [("200", 200), ("200 ms", 200), ("10s", 10_000), ("5 min", 300_000)])
-def test_duration_is_read_from_text(text, millis):
-    assert Duration.parse(text).to_millis() == millis
+@pytest.mark.parametrize(
+    ("text", "nanos"),
+    [
+        ("200", 200_000_000),
+        ("200 ms", 200_000_000),
+        ("10s", 10**10),
+        (" 2 Min ", 120 * 10**9),
+        ("1 d", 86400 * 10**9),
+        ("5 µs", 5000),
+        ("7ns", 7),
+        ("P1DT2H", 93600 * 10**9),
+        ("pt1m30.25s", 90_250_000_000),
+        ("PT1M-1.5S", 58_500_000_000),
+        ("-PT-1S", 10**9),
+        ("P0D", 0),
+    ],
+)
+def test_duration_is_read_from_text(text, nanos):
+    assert Duration.parse(text).to_nanos() == nanos
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty- or whitespace-only"),
+        ("soon", "does not start with a number"),
+        ("-1 s", "does not start with a number"),
+        ("1.5 s", r"unit label '\.5 s' does not match"),
+        ("1 us", "unit label 'us' does not match .* MICROSECONDS: \\(µs "),
+        ("P", "not a valid ISO-8601"),
+        ("-PT1S", "negative duration"),
+        ("PT-1S", "negative duration"),
+        ("9223372036854775808 ns", "numeric overflow"),
+    ],
+)
+def test_other_texts_are_no_durations(text, reason):
+    with pytest.raises(ValueError, match=reason):
+        Duration.parse(text)
 
 
 def test_bad_setting_names_its_key():

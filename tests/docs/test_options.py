@@ -13,7 +13,7 @@ from docs.generate.options import Option, documented_options, options_table
 from firesteel.common.deprecated_keys import deprecated_keys
 from firesteel.common.known_options import OWN_OPTIONS, known_options
 from firesteel.common.memory_size import parse_bytes
-from firesteel.runtime.options import parse_duration_s
+from firesteel.common.time import Duration
 
 SOURCE = Path(firesteel.__file__).parent
 DOCUMENTED = {option.name: option for option in documented_options()}
@@ -93,7 +93,7 @@ def option_named_by(node: ast.expr) -> str | None:
 def value(option: Option, text: str) -> object:
     """Return a default as a number or lowered text, so that `1 min` equals `60 s`."""
     if option.kind == "duration":
-        return parse_duration_s(text)
+        return Duration.parse(text).to_nanos() / 1e9
     if option.kind == "memory":
         return parse_bytes(text)
     return float(text) if option.kind in ("int", "float") else text.lower()

@@ -10,7 +10,6 @@ from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.table import TableEnvironment
 from firesteel.table.errors import SqlParserError, ValidationException
-from firesteel.table.planner.hint_checks import duration_ms
 from firesteel.table.planner.parser import parse
 from firesteel.table.queries import Hint
 from firesteel.table.unresolved import Position
@@ -101,15 +100,3 @@ def test_the_first_options_of_a_table_count(tables: TableEnvironment) -> None:
     tables.sql_query(f"SELECT id FROM o /*+ {valid}, {unknown} */").explain()
     with pytest.raises(ValidationException, match="'nope'='1'"):
         tables.sql_query(f"SELECT id FROM o /*+ {unknown}, {valid} */").explain()
-
-
-def test_durations_have_a_unit_or_are_in_iso_8601() -> None:
-    assert [duration_ms(text) for text in ("1 d", "10", "90min", " 2H ", "P1DT2H", "-PT-1S", "5 µs")] == [
-        86_400_000,
-        10,
-        5_400_000,
-        7_200_000,
-        93_600_000,
-        1000,
-        0,
-    ]

@@ -269,7 +269,7 @@ def test_declared_lengths_are_at_least_one(make):
 
 def test_durations_may_be_shorter_than_a_millisecond(t_env):
     config, none = t_env.get_config(), datetime.timedelta(0)
-    for text, micros in (("5 us", 5), ("2500 ns", 2), ("3 ms", 3000), ("7", 7000)):
+    for text, micros in (("5 µs", 5), ("2500 ns", 2), ("3 ms", 3000), ("7", 7000)):
         assert config.set("k", text).get_duration("k", none) == datetime.timedelta(microseconds=micros)
     with pytest.raises(ValidationException, match="Could not parse value 'soon' for key 'k'"):
         config.set("k", "soon").get_duration("k", none)

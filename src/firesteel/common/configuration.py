@@ -190,7 +190,7 @@ class Configuration(WithoutJava):
         try:
             return Duration.parse(text)
         except ValueError as error:
-            raise ValueError(f"{key}: {error}") from None
+            raise ValueError(f"{key}: {text!r} is not a duration: {error}") from None
 
     def key_set(self) -> set[str]:
         """Return all keys that are set."""

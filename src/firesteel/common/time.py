@@ -6,18 +6,21 @@ import re
 from functools import total_ordering
 
 _NANOS = {"d": 86_400_000_000_000, "h": 3_600_000_000_000, "min": 60_000_000_000, "s": 1_000_000_000, "ms": 1_000_000}
-_NANOS |= {"us": 1_000, "ns": 1}
-_UNITS = {
-    "": "ms",
-    **dict.fromkeys(("d", "day", "days"), "d"),
-    **dict.fromkeys(("h", "hour", "hours"), "h"),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), "min"),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
-    **dict.fromkeys(("ms", "milli", "millis", "millisecond", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "µs", "micro", "micros", "microsecond", "microseconds"), "us"),
-    **dict.fromkeys(("ns", "nano", "nanos", "nanosecond", "nanoseconds"), "ns"),
+_NANOS |= {"µs": 1_000, "ns": 1}
+_LABELS = {
+    "DAYS": ("d", "day", "days"),
+    "HOURS": ("h", "hour", "hours"),
+    "MINUTES": ("min", "m", "minute", "minutes"),
+    "SECONDS": ("s", "sec", "secs", "second", "seconds"),
+    "MILLISECONDS": ("ms", "milli", "millis", "millisecond", "milliseconds"),
+    "MICROSECONDS": ("µs", "micro", "micros", "microsecond", "microseconds"),
+    "NANOSECONDS": ("ns", "nano", "nanos", "nanosecond", "nanoseconds"),
 }
-_DURATION_TEXT = re.compile(r"\s*(\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_NANOS_OF_LABEL = {label: _NANOS[labels[0]] for labels in _LABELS.values() for label in labels}
+_ISO = re.compile(
+    r"([-+]?)P(?:([-+]?\d+)D)?(?:T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:[.,](\d{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 @total_ordering
@@ -93,19 +96,32 @@ class Duration:
 
     @staticmethod
     def parse(text: str) -> Duration:
-        """Return the duration of a configuration value.
+        """Return the duration of a configuration value (Flink: `TimeUtils.parseDuration`).
 
         Args:
             text: A whole number and a unit, such as `200 ms`, `10s` or `5 min`; without a unit, it is in milliseconds.
+                Or a duration in ISO-8601, such as `PT1M30S`.
 
         Raises:
-            ValueError: `text` is not a duration.
+            ValueError: `text` is not a duration, or it is negative; the message is Flink's.
+
+        Example:
+            >>> Duration.parse("90"), Duration.parse("1 h"), Duration.parse("P1DT1.5S").to_millis()
+            (90 ms, 1 h, 86401500)
         """
-        match = _DURATION_TEXT.fullmatch(text)
-        unit = _UNITS.get(match.group(2).lower()) if match else None
-        if match is None or unit is None:
-            raise ValueError(f"{text!r} is not a duration; write a number and a unit of {', '.join(_NANOS)}")
-        return Duration(int(match.group(1)) * _NANOS[unit])
+        text = text.strip()
+        if not text:
+            raise ValueError("argument is an empty- or whitespace-only string")
+        digits = text[: len(text) - len(text.lstrip("0123456789"))]
+        if not digits:
+            return _parse_iso(text)
+        if int(digits) >= 1 << 63:
+            raise ValueError(f"The value '{digits}' cannot be represented as Duration (numeric overflow).")
+        label = text[len(digits) :].strip().lower()
+        if label and label not in _NANOS_OF_LABEL:
+            units = ", ".join(f"{unit}: ({' | '.join(labels)})" for unit, labels in _LABELS.items())
+            raise ValueError(f"Time interval unit label '{label}' does not match any of the recognized units: {units}")
+        return Duration(int(digits) * _NANOS_OF_LABEL[label or "ms"])
 
     def to_millis(self) -> int:
         """Return the duration in milliseconds, rounded down."""
@@ -127,6 +143,19 @@ class Duration:
     def __repr__(self) -> str:
         unit = next(unit for unit, nanos in _NANOS.items() if self._nanos % nanos == 0)
         return f"{self._nanos // _NANOS[unit]} {unit}" if self._nanos else "0 ms"
+
+
+def _parse_iso(text: str) -> Duration:
+    match = _ISO.fullmatch(text)
+    if match is None or not any(match.groups()[1:]):
+        raise ValueError(f"text does not start with a number, and is not a valid ISO-8601 duration format: {text}")
+    sign, *parts, fraction = match.groups()
+    total = sum(int(part or 0) * _NANOS[unit] for part, unit in zip(parts, ("d", "h", "min", "s"), strict=True))
+    nanos = int((fraction or "").ljust(9, "0"))
+    total += -nanos if (parts[-1] or "").startswith("-") else nanos
+    if (total < 0) != (sign == "-") and total:
+        raise ValueError("negative duration is not supported")
+    return Duration(abs(total))
 
 
 @total_ordering

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from firesteel.common.job_parameters import global_job_parameters
@@ -52,10 +53,14 @@ class TaskRuntimeContext(RuntimeContext):
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter, or the default value."""
-        return self.get_job_parameters().get(key, default_value)
+        return self._job_parameters.get(key, default_value)
 
     def get_job_parameters(self) -> dict[str, str]:
         """Return all global job parameters."""
+        return dict(self._job_parameters)
+
+    @cached_property
+    def _job_parameters(self) -> dict[str, str]:
         return global_job_parameters(self._task.configuration)
 
     def get_metrics_group(self) -> MetricGroup:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from firesteel.common.memory_size import parse_bytes
+from firesteel.common.time import Duration
 from firesteel.errors import FiresteelError
 
-__all__ = ["InvalidOptionError", "duration_s", "number", "parse_duration_s"]
-
-_UNITS_S = {
-    "": 1e-3, "ms": 1e-3, "milli": 1e-3, "millis": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
-    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
-    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
-    "h": 3600, "hour": 3600, "hours": 3600,
-    "d": 86400, "day": 86400, "days": 86400,
-}  # fmt: skip
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
-_ISO_DURATION = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+__all__ = ["InvalidOptionError", "duration_s", "number"]
 
 
 class InvalidOptionError(FiresteelError, ValueError):
@@ -35,30 +25,9 @@ def duration_s(configuration: Mapping[str, str], option: str, default_s: float) 
     if text is None:
         return default_s
     try:
-        return parse_duration_s(text)
+        return Duration.parse(text).to_nanos() / 1e9
     except ValueError as error:
-        raise InvalidOptionError(f"option {option!r}: {error}") from None
-
-
-def parse_duration_s(text: str) -> float:
-    """Return the seconds of a duration in Flink's format; a bare number is in ms.
-
-    Raises:
-        ValueError: the text is not a duration.
-
-    Example:
-        >>> parse_duration_s("10 s"), parse_duration_s("500"), parse_duration_s("PT1M30S")
-        (10.0, 0.5, 90.0)
-    """
-    lowered = str(text).strip().lower()
-    plain = _DURATION.fullmatch(lowered)
-    if plain and plain[2] in _UNITS_S:
-        return float(plain[1]) * _UNITS_S[plain[2]]
-    iso = _ISO_DURATION.fullmatch(lowered)
-    if iso and any(iso.groups()):
-        hours, minutes, seconds = (float(part or 0) for part in iso.groups())
-        return hours * 3600 + minutes * 60 + seconds
-    raise ValueError(f"{text!r} is not a duration; examples are '500 ms', '10 s', '5 min' and 'PT1M30S'")
+        raise InvalidOptionError(f"option {option!r}: {text!r} is not a duration: {error}") from None
 
 
 def number(configuration: Mapping[str, str], option: str, default: float) -> float:

@@ -16,5 +16,4 @@ _DEFAULT = "180 s"
 def cancellation_timeout_s(configuration: Mapping[str, str]) -> float | None:
     """Return the timeout of cancelled code in seconds, or None for no limit (Flink: 0)."""
     text = configuration.get(CANCELLATION_TIMEOUT, _DEFAULT)
-    milliseconds = int(text) if text.isdigit() else Duration.parse(text).to_millis()
-    return milliseconds / 1000 or None
+    return Duration.parse(text).to_millis() / 1000 or None

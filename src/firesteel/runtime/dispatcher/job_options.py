@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from firesteel.common.time import Duration
 from firesteel.runtime.options import InvalidOptionError, boolean, duration_s, memory_bytes
 from firesteel.runtime.scheduler.restart_strategy import restart_strategy
 
@@ -30,13 +29,7 @@ def check_job_options(configuration: Configuration) -> None:
 
 
 def _duration(configuration: Configuration, option: str) -> None:
-    """Check a duration with both parsers, as some components read ms, others seconds."""
     duration_s(configuration, option, 0)
-    text = configuration[option]
-    try:
-        Duration.parse(text)
-    except ValueError as error:
-        raise InvalidOptionError(f"option {option!r}: {error}") from None
 
 
 def _at_least(least: int) -> Check:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.parse import quote
 from firesteel.columns.types import DataType
 from firesteel.common.file_systems import Files
 from firesteel.common.local_path import local_path
+from firesteel.common.memory_size import parse_bytes
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.datastream.connectors.file_committer import FileCommitter
@@ -27,20 +27,7 @@ from firesteel.table.connectors.base import SinkRequest
 from firesteel.table.connectors.formats.base import Format
 from firesteel.table.connectors.formats.text_values import writer_of
 from firesteel.table.connectors.options import Options
-from firesteel.table.errors import ValidationException
 
-_SIZE = re.compile(r"\s*(\d+)\s*([a-zA-Z]*)\s*")
-_BYTES = {
-    "": 1,
-    "b": 1,
-    "bytes": 1,
-    "k": 1 << 10,
-    "kb": 1 << 10,
-    "m": 1 << 20,
-    "mb": 1 << 20,
-    "g": 1 << 30,
-    "gb": 1 << 30,
-}
 _SAFE = " !#$&'()+,-.;<>@[]^_`{|}~"
 """Characters that Flink leaves as they are in names of partitions (`PartitionPathUtils.escapePathName`)."""
 
@@ -125,17 +112,16 @@ def _rolling(options: Options, record_format: Format) -> RollingPolicy:
         return OnCheckpointRollingPolicy()
     rollover = options.duration_ms("sink.rolling-policy.rollover-interval", 30 * 60_000) or 0
     inactivity = options.duration_ms("sink.rolling-policy.inactivity-interval", 30 * 60_000) or 0
-    return DefaultRollingPolicy(_size(options), rollover, inactivity)
+    # Tables may set 0, unlike `DefaultRollingPolicy`.
+    return DefaultRollingPolicy(max(1, _size(options)), max(1, rollover), max(1, inactivity))
 
 
 def _size(options: Options) -> int:
     text = options.text("sink.rolling-policy.file-size", "128mb")
-    found = _SIZE.fullmatch(text)
-    if found is None or found[2].lower() not in _BYTES:
-        raise ValidationException(
-            f"Could not parse value '{text}' for key 'sink.rolling-policy.file-size': a size such as '128mb'"
-        )
-    return int(found[1]) * _BYTES[found[2].lower()]
+    try:
+        return parse_bytes(text)
+    except ValueError:
+        raise options.invalid("sink.rolling-policy.file-size", "a size such as '128mb'") from None
 
 
 class TableFileCommitter(FileCommitter):

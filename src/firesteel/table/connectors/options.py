@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firesteel.common.sensitive_values import masked_value
+from firesteel.common.time import Duration
 from firesteel.table.errors import ValidationException
 
 _COMMON = ("connector", "property-version", "scan.parallelism", "sink.parallelism")
 _UNSUPPORTED = ("scan.watermark.emit.strategy", "scan.watermark.alignment.group",
                 "scan.watermark.alignment.max-drift", "scan.watermark.alignment.update-interval",
                 "scan.watermark.idle-timeout")  # fmt: skip
-_DURATION = re.compile(r"\s*(\d+)\s*([a-zA-Zµ]*)\s*")
-_MILLISECONDS = {
-    "": 1, "ms": 1, "milli": 1, "millis": 1, "millisecond": 1, "milliseconds": 1, "s": 1000, "sec": 1000,
-    "secs": 1000, "second": 1000, "seconds": 1000, "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
-    "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000, "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
-}  # fmt: skip
 
 
 class Options:
@@ -95,10 +89,10 @@ class Options:
         text = self.values.get(key)
         if text is None:
             return default
-        found = _DURATION.fullmatch(text)
-        if found is None or found[2].lower() not in _MILLISECONDS:
-            raise self.invalid(key, "a duration such as '10 s'")
-        return int(found[1]) * _MILLISECONDS[found[2].lower()]
+        try:
+            return Duration.parse(text).to_millis()
+        except ValueError:
+            raise self.invalid(key, "a duration such as '10 s'") from None
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
         """Return an option that is one of several words."""

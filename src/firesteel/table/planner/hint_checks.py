@@ -16,17 +16,6 @@ LOOKUP = "LOOKUP"
 TABLE_LISTS = ("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI_JOIN")
 """Hints whose options are names of inputs of joins. They choose algorithms, so they do not change results."""
 
-_ISO = re.compile(r"([-+]?)P(?:([-+]?\d+)D)?(?:T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)S)?)?", re.IGNORECASE)
-_ISO_UNITS_MS = (86_400_000, 3_600_000, 60_000, 1000)
-_UNITS = {
-    "DAYS": ("d", "day", "days"),
-    "HOURS": ("h", "hour", "hours"),
-    "MINUTES": ("min", "m", "minute", "minutes"),
-    "SECONDS": ("s", "sec", "secs", "second", "seconds"),
-    "MILLISECONDS": ("ms", "milli", "millis", "millisecond", "milliseconds"),
-    "MICROSECONDS": ("µs", "micro", "micros", "microsecond", "microseconds"),
-    "NANOSECONDS": ("ns", "nano", "nanos", "nanosecond", "nanoseconds"),
-}
 _RETRY = ("retry-predicate", "retry-strategy", "fixed-delay", "max-attempts")
 
 
@@ -45,39 +34,6 @@ def check_hint(hint: Hint) -> None:
     problem = check(hint)
     if problem:
         raise ValidationException(f"SQL validation failed. {where(hint.position, hint.name)}{problem}")
-
-
-def duration_ms(text: str) -> int:
-    """Return a duration such as `1 d` or `PT1H` in ms.
-
-    Raises:
-        ValueError: it is not a duration, or negative; the text is Flink's.
-    """
-    text = text.strip()
-    if not text:
-        raise ValueError("argument is an empty- or whitespace-only string")
-    number = re.match(r"\d*", text, re.ASCII)
-    digits = number.group() if number else ""
-    if not digits:
-        return _iso_ms(text)
-    if int(digits) >= 1 << 63:
-        raise ValueError(f"The value '{digits}' cannot be represented as Duration (numeric overflow).")
-    label = text[len(digits) :].strip().lower()
-    if label and not any(label in labels for labels in _UNITS.values()):
-        units = ", ".join(f"{unit}: ({' | '.join(labels)})" for unit, labels in _UNITS.items())
-        raise ValueError(f"Time interval unit label '{label}' does not match any of the recognized units: {units}")
-    return Duration.parse(text).to_millis()
-
-
-def _iso_ms(text: str) -> int:
-    match = _ISO.fullmatch(text)
-    if match is None or not any(match.groups()[1:]):
-        raise ValueError(f"text does not start with a number, and is not a valid ISO-8601 duration format: {text}")
-    sign, *parts = match.groups()
-    total = sum(int(part or 0) * unit for part, unit in zip(parts, _ISO_UNITS_MS, strict=True))
-    if (total < 0) != (sign == "-") and total:
-        raise ValueError("negative duration is not supported")
-    return abs(total)
 
 
 def _options_problem(hint: Hint) -> str:
@@ -99,7 +55,7 @@ def _state_ttl_problem(hint: Hint) -> str:
         return "Invalid STATE_TTL hint, expecting at least one key-value options specified."
     try:
         for _, value in hint.pairs:
-            duration_ms(value)
+            Duration.parse(value)
     except ValueError as error:
         return f"Invalid STATE_TTL hint value: {error}"
     return ""
@@ -129,7 +85,7 @@ def _lookup_problem(hint: Hint) -> str:
 
 def _is_duration(text: str) -> bool:
     try:
-        duration_ms(text)
+        Duration.parse(text)
     except ValueError:
         return False
     return True

@@ -28,6 +28,7 @@ from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
+from firesteel.common.time import Duration
 from firesteel.datastream.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.connectors.base import ScanRequest
@@ -35,7 +36,6 @@ from firesteel.table.errors import TableException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, deduplicates, is_rowtime, kinds_of, sorts_all
 from firesteel.table.planner.description import describe
-from firesteel.table.planner.hint_checks import duration_ms
 from firesteel.table.planner.mini_batch import mini_batch_rows
 from firesteel.table.planner.parallelism import scan_with_parallelism
 from firesteel.table.planner.partition_pruning import partition_predicate
@@ -383,7 +383,7 @@ def _types(node: Any) -> tuple[Any, ...]:
 
 
 def _ttl_ms(text: str | None) -> int | None:
-    return None if text is None else duration_ms(text)
+    return None if text is None else Duration.parse(text).to_millis()
 
 
 def _call(call: rel.AggregateCall) -> CallPlan:
