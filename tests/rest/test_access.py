@@ -148,3 +148,9 @@ async def test_a_header_may_hold_any_bytes(make_rest: Callable[..., Any]) -> Non
     assert await status(rest, "GET", "/overview", {"Authorization": "Bearer é"}) == 401
     assert await status(rest, "GET", "/overview", {"Authorization": "Bearer \udcff"}) == 401
     assert await status(rest, "GET", "/overview", {"Authorization": f"bearer {'ü' * 16}"}) == 200
+
+
+@pytest.mark.parametrize("option", ["web.submit.enable", "web.cancel.enable", "security.rest.submit-without-token"])
+def test_switches_are_true_or_false(option: str) -> None:
+    with pytest.raises(InvalidOptionError, match=f"{option}': 'off' is not a boolean; allowed: true, false"):
+        Access({option: "off"}, None)

@@ -17,7 +17,7 @@ from aiohttp import web
 from firesteel.common.loopback import is_address, is_loopback
 from firesteel.rest.errors import RestError
 from firesteel.rest.routes import Route
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.options import InvalidOptionError, boolean
 from firesteel.runtime.rpc.secret import MIN_BYTES
 from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls
 
@@ -58,9 +58,9 @@ class Access:
         self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
         self._local_token = local_token
         has_certificates = has_rest_authentication(configuration)
-        self._is_open = has_certificates or configuration.get(OPEN_SUBMISSION, "false").lower() == "true"
-        self._allows_submission = configuration.get("web.submit.enable", "true").lower() == "true"
-        self._allows_cancellation = configuration.get("web.cancel.enable", "true").lower() == "true"
+        self._is_open = has_certificates or boolean(configuration, OPEN_SUBMISSION, False)
+        self._allows_submission = boolean(configuration, "web.submit.enable", True)
+        self._allows_cancellation = boolean(configuration, "web.cancel.enable", True)
         self._origins = frozenset(_list(configuration, ORIGINS))
         host = configuration.get("rest.bind-address", "127.0.0.1")
         if not is_loopback(host) and not self._tokens and not has_certificates:

@@ -16,6 +16,7 @@ from firesteel.rest.cluster import now_ms
 from firesteel.rest.errors import RestError
 from firesteel.rest.routes import Call, Handler, Route
 from firesteel.runtime.executiongraph.job_details import JobDetails
+from firesteel.runtime.options import boolean
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
 FLINK_VERSION = "2.3.0"
@@ -46,7 +47,7 @@ async def _shut_down(call: Call) -> Any:
 
 
 async def _config(call: Call) -> Any:
-    cancels = call.cluster.configuration.get("web.cancel.enable", "true").lower() == "true"
+    cancels = boolean(call.cluster.configuration, "web.cancel.enable", True)
     return {
         "refresh-interval": _REFRESH_MS,
         "timezone-name": time.strftime("%Z"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from firesteel.common.jackson_csv import check_characters
@@ -37,7 +37,6 @@ class CsvSchema:
         skip_first_data_row: Whether the first row after the header is skipped, when reading.
         strict_headers: Whether a header with other columns fails the job; has no effect without `use_header`.
         use_header: Whether files have a header line.
-        row_type: Type of the rows. The builder derives it from the columns.
 
     Raises:
         ValueError: the column separator, the quote character or the escape character is not a single character.
@@ -58,7 +57,6 @@ class CsvSchema:
     skip_first_data_row: bool = False
     strict_headers: bool = False
     use_header: bool = False
-    row_type: RowTypeInfo = field(default_factory=lambda: RowTypeInfo([]))
 
     def __post_init__(self) -> None:
         check_characters(
@@ -68,6 +66,11 @@ class CsvSchema:
                 "escape character": self.escape_char,
             }
         )
+
+    @property
+    def row_type(self) -> RowTypeInfo:
+        """The type of the rows."""
+        return RowTypeInfo([column.type_info for column in self.columns], [column.name for column in self.columns])
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -298,12 +301,10 @@ class CsvSchemaBuilder:
         Raises:
             ValueError: an array column has no separator, neither its own nor that of the schema.
         """
-        columns = self._schema.columns
-        for column in columns:
+        for column in self._schema.columns:
             if isinstance(column.type_info, ListTypeInfo) and not self._schema.array_separator_of(column):
                 raise ValueError(f"Column {column.name!r}: an array needs an array element separator")
-        row_type = RowTypeInfo([column.type_info for column in columns], [column.name for column in columns])
-        return replace(self._schema, row_type=row_type)
+        return self._schema
 
 
 def _checked(type_info: Any, column: str) -> TypeInformation[Any] | None:

@@ -32,6 +32,10 @@ def _duration(configuration: Configuration, option: str) -> None:
     duration_s(configuration, option, 0)
 
 
+def _boolean(configuration: Configuration, option: str) -> None:
+    boolean(configuration, option, False)
+
+
 def _at_least(least: int) -> Check:
     def check(configuration: Configuration, option: str) -> None:
         text = configuration[option].strip()
@@ -57,6 +61,7 @@ def _any_case(*allowed: str) -> Check:
 
 
 _CHECKS: Mapping[str, Check] = {
+    "cluster.evenly-spread-out-slots": _boolean,
     "execution.buffer-timeout.interval": _duration,
     "execution.checkpointing.externalized-checkpoint-retention": _any_case(
         "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"
@@ -69,13 +74,13 @@ _CHECKS: Mapping[str, Check] = {
     "execution.checkpointing.tolerable-failed-checkpoints": _at_least(0),
     "execution.sorted-inputs.memory": lambda configuration, option: memory_bytes(configuration, option, 0),
     "execution.state-recovery.claim-mode": _any_case("NO_CLAIM", "CLAIM", "LEGACY"),
-    "execution.state-recovery.ignore-unclaimed-state": lambda configuration, option: boolean(
-        configuration, option, False
-    ),
+    "execution.state-recovery.from-local": _boolean,
+    "execution.state-recovery.ignore-unclaimed-state": _boolean,
     "parallelism.default": _at_least(-1),
     "pipeline.auto-watermark-interval": _duration,
     "pipeline.max-parallelism": _at_least(-1),
-    "pipeline.object-reuse": lambda configuration, option: boolean(configuration, option, False),
+    "pipeline.object-reuse": _boolean,
+    "state.backend.local-recovery": _boolean,
     "state.backend.type": _one_of("hashmap", "rocksdb"),
     "task.cancellation.timeout": _duration,
 }

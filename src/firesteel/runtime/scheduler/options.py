@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from firesteel.runtime.options import boolean
+
 __all__ = ["SchedulerOptions"]
 
 
@@ -38,10 +40,9 @@ class SchedulerOptions:
             # A query needs all subtasks of its region, so they must be scheduled together.
             scheduling = default.scheduling_strategy if scheduling == "lazy-from-sources" else scheduling
             return cls(scheduling, failover, "numbered", has_queries=True)
-        from_local = configuration.get("execution.state-recovery.from-local", "false")
         return cls(
             scheduling,
             failover,
             configuration.get("jobmanager.scheduler.slot-sharing-strategy", default.slot_sharing_strategy),
-            keeps_allocations=from_local.strip().lower() == "true",
+            keeps_allocations=boolean(configuration, "execution.state-recovery.from-local", False),
         )

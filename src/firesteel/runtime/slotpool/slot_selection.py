@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from firesteel.runtime.options import boolean
 from firesteel.runtime.slotpool.available_slots import AvailableSlots
 from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality, SlotProfile
 
@@ -115,14 +116,12 @@ def slot_selection_strategy(configuration: Mapping[str, str]) -> SlotSelectionSt
     `cluster.evenly-spread-out-slots` spreads over the TaskExecutors; `execution.state-recovery.from-local` (before 2.0:
     `state.backend.local-recovery`) lets tasks return to the slots that hold their state.
     """
-    spread = EvenlySpreadOutSlotSelection if _is_on(configuration, "cluster.evenly-spread-out-slots") else None
+    is_spread = boolean(configuration, "cluster.evenly-spread-out-slots", False)
+    spread = EvenlySpreadOutSlotSelection if is_spread else None
     strategy = (spread or LocationPreferenceSlotSelection)()
     from_local = ("execution.state-recovery.from-local", "state.backend.local-recovery")
-    return PreviousAllocationSlotSelection(strategy) if any(_is_on(configuration, o) for o in from_local) else strategy
-
-
-def _is_on(configuration: Mapping[str, str], option: str) -> bool:
-    return configuration.get(option, "false").strip().lower() == "true"
+    keeps = any(boolean(configuration, option, False) for option in from_local)
+    return PreviousAllocationSlotSelection(strategy) if keeps else strategy
 
 
 def _matching(slots: Iterable[AllocatedSlot], profile: SlotProfile) -> Iterable[AllocatedSlot]:
