@@ -67,9 +67,13 @@ check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, 
 
 test: $(STAMP) zookeeper chromium databases namespaces  ## run all tests, the fast ones first
 	@echo "Tests that need no JVM, in two processes ..."
-	@$(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark"
-	@echo "Tests with Spark and with clusters of processes, one after the other ..."
-	@$(BIN)/python -m pytest -rs -m spark
+	@$(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark" --ignore tests/simulation
+	@echo "Tests with Spark and with clusters of processes, one after the other, and the simulation in the time they leave ..."
+	@nice -n 19 $(BIN)/python -m pytest -q tests/simulation > .simulation.log 2>&1 & simulation=$$!; \
+		trap "kill $$simulation 2> /dev/null" INT TERM; \
+		$(BIN)/python -m pytest -rs -m spark; spark=$$?; \
+		echo "The simulation ..."; wait $$simulation; simulation=$$?; \
+		cat .simulation.log; rm .simulation.log; exit $$((spark + simulation))
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
 	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200

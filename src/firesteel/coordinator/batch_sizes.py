@@ -3,7 +3,8 @@
 A batch takes `fixed + elements * marginal` seconds. The fixed part grows with slots, stages and hosts, the marginal
 part is the user's functions; both change while a job runs. A rule based on the total time would shrink batches down to
 one element once the fixed part alone exceeds its target. So both parts are estimated from recent batches. If those all
-had the same size, a smaller one is tried now and then, as only different sizes separate the two parts.
+had the same size, they could not be separated, so every third batch or so is a smaller one. The first batch of a run does
+not count: operators open in it, and processes import and copy what they use from then on.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _BASE_S = 2.0
 """Minimum time for the elements of a batch during a backlog, unless the checkpoint interval is shorter."""
 
 _SHORTEST_S = 0.25
-_FIXED_SHARE = 6
-"""Target ratio of the time for elements to the fixed part."""
+_FIXED_SHARE = 20
+"""Target ratio of the time for elements to the fixed part: at most 5 % of a long batch are lost."""
 
 _PUNCTUAL = 0.8
 """Share of the checkpoint interval; if the fixed part is larger, no batch size is punctual."""
@@ -37,7 +38,6 @@ _APART = 1.3
 
 _PROBE = 0.7
 _FULL = 0.9
-_SURPRISE = 0.1
 _CHANGE = 0.5
 _LEAST_S = 1e-9
 
@@ -59,8 +59,8 @@ class BatchSizes:
         >>> sizes = BatchSizes(first=1000, most=4_000_000)
         >>> for _ in range(9):
         ...     sizes.took(sizes.size, 30 + sizes.size * 0.001)
-        >>> sizes.size  # elements of six times the fixed cost of 30 s
-        180000
+        >>> sizes.size  # a probe: 0.7 times the elements of twenty times 30 s
+        420000
     """
 
     def __init__(self, first: int, most: int, checkpoint_interval_s: float = 0) -> None:
@@ -72,9 +72,11 @@ class BatchSizes:
         self._base_s = min(_BASE_S, max(_SHORTEST_S, checkpoint_interval_s or _BASE_S))
         self._seen: deque[tuple[int, float]] = deque(maxlen=_REMEMBERED)
         self._surprises = 0
+        self._is_first = True
 
     def took(self, elements: int, seconds: float) -> None:
         """Update the estimate with the time of a batch that succeeded at its first try."""
+        self._forget_the_first()
         surprise = self._surprise(elements, seconds)
         self._surprises = self._surprises + 1 if abs(surprise) > _CHANGE else 0
         if self._surprises >= 2:
@@ -83,9 +85,9 @@ class BatchSizes:
             self._seen = deque([self._seen[-1]], maxlen=_REMEMBERED)
             self._surprises = 0
         self._seen.append((elements, seconds))
-        is_sure = self._estimate()
+        self._estimate()
         wanted = self._budget_s() / max(self.marginal_s or 0.0, _LEAST_S)
-        if not is_sure and (abs(surprise) > _SURPRISE or len(self._seen) == _REMEMBERED) and len(self._seen) > 1:
+        if self._is_steady():
             wanted = min(wanted, elements * _PROBE) if elements > 1 else 2.0
         # A batch that read less than it could allows no conclusion about larger ones. Even if the estimate is wrong and
         # all cost is marginal, the next batch is not much too long.
@@ -93,6 +95,12 @@ class BatchSizes:
         limit = max(self.size, elements * growth) if elements >= _FULL * self.size else self.size
         wanted = min(self._most, limit, max(1.0, wanted))
         self.size = int(wanted) if self._interval_s else round(wanted)
+
+    def _forget_the_first(self) -> None:
+        if self._is_first and self._seen:
+            self._is_first = False
+            self._seen.clear()
+            self.marginal_s = None
 
     def expected_s(self, elements: int) -> float:
         """Return the expected duration of a batch in seconds."""
@@ -105,8 +113,13 @@ class BatchSizes:
         expected = self.expected_s(elements)
         return (seconds - expected) / max(expected, _LEAST_S)
 
-    def _estimate(self) -> bool:
-        """Estimate both parts from pairs of batches of different sizes; return False if there are none.
+    def _is_steady(self) -> bool:
+        """Return whether the last two batches had about the same size, so that together they tell nothing new."""
+        last = [elements for elements, _ in self._seen][-2:]
+        return len(last) == 2 and max(last) <= _APART * min(last)
+
+    def _estimate(self) -> None:
+        """Estimate both parts from pairs of batches of different sizes, if there are any.
 
         The median of the slopes (Theil-Sen estimator) is robust against outliers.
         """
@@ -121,12 +134,11 @@ class BatchSizes:
             elements, seconds = self._seen[-1]
             if not elements:
                 self.fixed_s = seconds
-                return False
+                return
             self.marginal_s = max(seconds - self.fixed_s, 0.001) / elements
-            return False
+            return
         marginal_s = self.marginal_s
         self.fixed_s = max(0.0, median([seconds - elements * marginal_s for elements, seconds in self._seen]))
-        return bool(slopes)
 
     def _budget_s(self) -> float:
         """Return the target time in seconds for the elements of a batch."""
