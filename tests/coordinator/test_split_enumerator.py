@@ -392,12 +392,12 @@ def test_batches_grow_up_to_the_checkpoint_interval(interval_s: float, batch_s: 
     LENGTHS["a"] = 50_000_000
     splits = SplitEnumerator(graph_of(Growing(bounded=True), 1), checkpoint_interval_s=interval_s)
     batches: list[float] = []
-    for _ in range(8):
+    for _ in range(10):
         ((_, start, end),) = read(splits.plan(0))[0]
         batches.append(0.08 + element_s * (end - start))
         splits.batch_took(batches[-1])
     assert batches[0] < 2.2
-    assert batches[-1] == pytest.approx(batch_s, rel=0.02)
+    assert max(batches[-3:]) == pytest.approx(batch_s, rel=0.02)  # Every third one is a probe.
 
 
 def test_a_batch_stops_at_the_limit_of_a_split() -> None:

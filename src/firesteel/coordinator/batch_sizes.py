@@ -3,8 +3,8 @@
 A batch takes `fixed + elements * marginal` seconds. The fixed part grows with slots, stages and hosts, the marginal
 part is the user's functions; both change while a job runs. A rule based on the total time would shrink batches down to
 one element once the fixed part alone exceeds its target. So both parts are estimated from recent batches. If those all
-had the same size, they could not be separated, so every third batch or so is a smaller one. The first batch of a run does
-not count: operators open in it, and processes import and copy what they use from then on.
+had the same size, they could not be separated, so every third batch or so is a smaller one. The first batch of a run
+does not count: operators open in it, and processes import and copy what they use from then on.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _BASE_S = 2.0
 _SHORTEST_S = 0.25
 _FIXED_SHARE = 20
 """Target ratio of the time for elements to the fixed part: at most 5 % of a long batch are lost."""
+
+_LATE_SHARE = 6
+"""The same if even the fixed part is too long for the checkpoint interval: throughput against delay."""
 
 _PUNCTUAL = 0.8
 """Share of the checkpoint interval; if the fixed part is larger, no batch size is punctual."""
@@ -87,12 +90,13 @@ class BatchSizes:
         self._seen.append((elements, seconds))
         self._estimate()
         wanted = self._budget_s() / max(self.marginal_s or 0.0, _LEAST_S)
-        if self._is_steady():
+        is_full = elements >= _FULL * self.size
+        if is_full and self._is_steady():
             wanted = min(wanted, elements * _PROBE) if elements > 1 else 2.0
         # A batch that read less than it could allows no conclusion about larger ones. Even if the estimate is wrong and
         # all cost is marginal, the next batch is not much too long.
         growth = max(_MAX_GROWTH, (self.fixed_s + self._budget_s()) / max(seconds, _LEAST_S))
-        limit = max(self.size, elements * growth) if elements >= _FULL * self.size else self.size
+        limit = max(self.size, elements * growth) if is_full else self.size
         wanted = min(self._most, limit, max(1.0, wanted))
         self.size = int(wanted) if self._interval_s else round(wanted)
 
@@ -143,8 +147,10 @@ class BatchSizes:
     def _budget_s(self) -> float:
         """Return the target time in seconds for the elements of a batch."""
         budget_s = max(self._base_s, _FIXED_SHARE * self.fixed_s)
-        if self._interval_s and self.fixed_s < _PUNCTUAL * self._interval_s:
-            # A batch need not be shorter than an imperceptible interval.
-            room_s = max(self._interval_s, _SHORTEST_S) - self.fixed_s
-            budget_s = min(budget_s, _MARGIN * room_s)
-        return budget_s
+        if not self._interval_s:
+            return budget_s
+        if self.fixed_s >= _PUNCTUAL * self._interval_s:
+            return max(self._base_s, _LATE_SHARE * self.fixed_s)
+        # A batch need not be shorter than an imperceptible interval.
+        room_s = max(self._interval_s, _SHORTEST_S) - self.fixed_s
+        return min(budget_s, _MARGIN * room_s)
