@@ -7,6 +7,7 @@ An entry is the key, or `(key, namespace)` in states that are kept per window. T
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from itertools import repeat
 from typing import Any, Protocol
 
 from firesteel.operators.disk_store import DiskDict
@@ -128,9 +129,9 @@ class StateTable(DirtyEntries):
 
     def changes(self) -> Iterator[tuple[Any, Any]]:
         """Yield the dirty entries and their values."""
-        get = self.data.get
-        for entry in self.take_dirty():
-            yield entry, get(entry, DELETED)
+        dirty = dict.fromkeys(self.dirty)
+        yield from zip(dirty, map(self.data.get, dirty, repeat(DELETED)), strict=False)
+        self.forget_dirty()
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
         """Yield all entries that have not expired, with their values."""

@@ -53,6 +53,7 @@ class GroupStore:
         self._counts = np.zeros(_LEAST, np.int64)
         self._numbers: dict[Any, int] = {}
         self._entries: list[Row] = []
+        self._states: list[list[Any]] = []
         self._changed: list[Array] = []
 
     def find(self, rows: ColumnBatch) -> Array | None:
@@ -79,7 +80,7 @@ class GroupStore:
 
     def _load(self, entries: list[Row]) -> Array:
         """Read groups from the table, and return their numbers."""
-        states = list(map(self._table.data.get, entries))
+        states: list[Any] = list(map(self._table.data.get, entries))
         start, stop = len(self._entries), len(self._entries) + len(entries)
         while stop > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
@@ -90,6 +91,9 @@ class GroupStore:
             for part, loaded in zip(parts, found, strict=True):
                 part[start:stop] = loaded
         self._entries += entries
+        self._states += [
+            [0, None, entry[1:]] if state is None else state for entry, state in zip(entries, states, strict=True)
+        ]
         return np.arange(start, stop)
 
     def counts(self, numbers: Array) -> Array:
@@ -121,7 +125,9 @@ class GroupStore:
         accumulators = map(list, zip(*stored, strict=True)) if stored else repeat([], len(numbers))
         counts = self.counts(numbers).tolist()
         entries = [self._entries[number] for number in numbers.tolist()]
-        states = [[n, state, entry[1:]] for n, state, entry in zip(counts, accumulators, entries, strict=True)]
+        states = [self._states[number] for number in numbers.tolist()]
+        for state, count, changed in zip(states, counts, accumulators, strict=False):
+            state[0], state[1] = count, changed
         if 0 in counts:
             for entry in (entry for entry, count in zip(entries, counts, strict=True) if not count):
                 self._table.remove(entry)
