@@ -21,6 +21,7 @@ from firesteel.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     Semantic,
 )
+from firesteel.errors import InvalidProgramError
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 
@@ -46,7 +47,6 @@ def producer(semantic: Semantic = Semantic.AT_LEAST_ONCE, **properties: Any) -> 
         (consumer(group_id="g", auto_offset_reset="none"), committed(KafkaOffsetResetStrategy.NONE)),
         (consumer(), KafkaOffsetsInitializer.latest()),
         (consumer(auto_offset_reset="earliest"), KafkaOffsetsInitializer.earliest()),
-        (consumer(auto_offset_reset="none"), committed(KafkaOffsetResetStrategy.NONE)),
         (consumer(group_id="g").set_start_from_earliest(), KafkaOffsetsInitializer.earliest()),
         (consumer(group_id="g").set_start_from_latest(), KafkaOffsetsInitializer.latest()),
         (consumer(group_id="g").set_start_from_timestamp(5), KafkaOffsetsInitializer.timestamp(5)),
@@ -63,6 +63,11 @@ def test_a_consumer_starts_where_it_is_told(made, offsets):
 def test_an_unknown_reset_strategy_is_rejected():
     with pytest.raises(ValueError, match=r"auto\.offset\.reset must be earliest, latest or none, found 'first'"):
         consumer(auto_offset_reset="first").as_source()
+
+
+def test_committed_offsets_alone_need_a_group():
+    with pytest.raises(InvalidProgramError, match="committed offsets need a group"):
+        consumer(auto_offset_reset="none").as_source()
 
 
 def test_a_consumer_reads_topics_with_its_properties():
