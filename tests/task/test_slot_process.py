@@ -64,9 +64,15 @@ class Slot:
         (length,) = LENGTH.unpack(self._control.recv(LENGTH.size, socket.MSG_WAITALL))
         return pickle.loads(self._control.recv(length, socket.MSG_WAITALL))
 
-    def deploy(self, attempt: int) -> None:
+    def order(self, attempt: int) -> None:
         job = cloudpickle.dumps(self._job)
         self._control.sendall(encode_message(Deploy(f"graph_vertex_0_{attempt}", job, 0, 0, attempt, (), {})))
+
+    def wait_for_message(self) -> None:
+        self._control.recv(1, socket.MSG_PEEK)
+
+    def deploy(self, attempt: int) -> None:
+        self.order(attempt)
         assert self._hear().execution_attempt_id == f"graph_vertex_0_{attempt}"
 
     def answers(self, attempt: int, run: int, batch_id: int) -> bool:
@@ -150,6 +156,12 @@ def test_a_process_without_tasks_leaves_the_address_to_the_one_that_has_them(slo
     assert slot.answers(attempt=0, run=1, batch_id=0)
     other.end()
     assert slot.answers(attempt=0, run=1, batch_id=1)
+
+
+def test_a_process_whose_messages_are_not_read_ends_in_order(slot: Slot) -> None:
+    """The socket of a TaskExecutor that ends is reset if it has unread messages."""
+    slot.order(0)
+    slot.wait_for_message()  # The fixture checks the exit code.
 
 
 def test_a_late_cancellation_signal_does_not_affect_the_next_task(slot: Slot) -> None:

@@ -127,7 +127,10 @@ class SlotProcess:
     def _receive(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
-            part = self._control.recv(size - len(data))
+            try:
+                part = self._control.recv(size - len(data))
+            except ConnectionResetError:  # The TaskExecutor ended before it read all messages.
+                part = b""
             if not part:
                 self._close_tasks()
                 sys.stdout.flush()
