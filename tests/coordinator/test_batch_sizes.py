@@ -152,3 +152,10 @@ def test_a_slow_first_batch_does_not_hide_fixed_costs(
     engine.run(5)
     engine.run(8)
     assert engine.rate >= 0.88 * engine.best_rate
+
+
+@pytest.mark.parametrize(("interval_s", "batch_s"), [(0, 10.5), (60, 10.5), (10, 3.5), (2, 1.85), (0.1, 3.5)])
+def test_checkpoints_do_not_wait_long_for_a_batch(interval_s: float, batch_s: float) -> None:
+    engine = Engine(fixed_s=0.5, marginal_s=0.01, interval_s=interval_s)
+    engine.run(20)
+    assert max(engine.seconds[-3:]) == pytest.approx(batch_s, rel=0.02)

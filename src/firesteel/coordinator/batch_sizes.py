@@ -9,6 +9,7 @@ does not count: operators open in it, and processes import and copy what they us
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from itertools import combinations
 from statistics import median
@@ -26,8 +27,9 @@ _SHORTEST_S = 0.25
 _FIXED_SHARE = 20
 """Target ratio of the time for elements to the fixed part: at most 5 % of a long batch are lost."""
 
-_LATE_SHARE = 6
-"""The same if even the fixed part is too long for the checkpoint interval: throughput against delay."""
+_LEAST_SHARE = 6
+_PATIENCE = 0.25
+"""Share of the checkpoint interval, which waits for a batch to end, up to which batches exceed the least ratio."""
 
 _PUNCTUAL = 0.8
 """Share of the checkpoint interval; if the fixed part is larger, no batch size is punctual."""
@@ -146,11 +148,10 @@ class BatchSizes:
 
     def _budget_s(self) -> float:
         """Return the target time in seconds for the elements of a batch."""
-        budget_s = max(self._base_s, _FIXED_SHARE * self.fixed_s)
-        if not self._interval_s:
-            return budget_s
-        if self.fixed_s >= _PUNCTUAL * self._interval_s:
-            return max(self._base_s, _LATE_SHARE * self.fixed_s)
-        # A batch need not be shorter than an imperceptible interval.
-        room_s = max(self._interval_s, _SHORTEST_S) - self.fixed_s
-        return min(budget_s, _MARGIN * room_s)
+        patience_s = _PATIENCE * self._interval_s if self._interval_s else math.inf
+        budget_s = max(self._base_s, _LEAST_SHARE * self.fixed_s, min(_FIXED_SHARE * self.fixed_s, patience_s))
+        if self._interval_s and self.fixed_s < _PUNCTUAL * self._interval_s:
+            # A batch need not be shorter than an imperceptible interval.
+            room_s = max(self._interval_s, _SHORTEST_S) - self.fixed_s
+            budget_s = min(budget_s, _MARGIN * room_s)
+        return budget_s
