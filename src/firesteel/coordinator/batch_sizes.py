@@ -106,7 +106,7 @@ class BatchSizes:
         if self._is_first and self._seen:
             self._is_first = False
             self._seen.clear()
-            self.marginal_s = None
+            self.fixed_s, self.marginal_s = _FIRST_FIXED_S, None
 
     def expected_s(self, elements: int) -> float:
         """Return the expected duration of a batch in seconds."""
