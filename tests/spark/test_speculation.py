@@ -12,7 +12,7 @@ from tests.spark.standalone_spark import StandaloneSpark
 
 pytestmark = pytest.mark.spark
 
-RECORDS = 3000
+RECORDS = 1500
 PROGRAM = """
 import random, sys, time
 from firesteel.common import Duration, Encoder, Types, WatermarkStrategy
