@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -50,7 +51,13 @@ class Pipeline:
         lanes: Which slots each partition serves.
         checkpoint: The job's checkpoint directory.
         small_batches: Runs small batches; None if they are run like others.
+
+    Attributes:
+        retry_pause_s: Pause before a retry in seconds. A killed process keeps its listening socket for some
+            milliseconds after its connections have ended, and a try that connects to it fails, too.
     """
+
+    retry_pause_s = 0.1
 
     def __init__(
         self,
@@ -108,6 +115,7 @@ class Pipeline:
                 if self._jvm_is_gone():
                     raise SparkLostError from error
                 logger.warning("batch %d is retried, because try %d failed: %s", first.batch_id, attempt, error)
+                time.sleep(self.retry_pause_s)
             else:
                 self._idle.batch_ended(reports)
                 return reports

@@ -140,6 +140,8 @@ def _not_called(requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> It
 class SimulatedSpark(Pipeline):
     """Runs the tasks of a batch: some twice, some late, some again although they had succeeded."""
 
+    retry_pause_s = 0.0  # The real clock does not count here.
+
     def __init__(self, cluster: Cluster, deployment: Deployment, plan: StagePlan, directory: Path) -> None:
         self._cluster = cluster
         self._deployment = deployment
