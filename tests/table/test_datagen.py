@@ -13,6 +13,7 @@ from tests.table.conftest import rows_of
 SEQUENCE = "'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '3'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "options"),
     [("streaming", f"'number-of-rows' = '5', {SEQUENCE}"), ("batch", f"'number-of-rows' = '5', {SEQUENCE}")],

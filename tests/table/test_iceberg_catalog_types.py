@@ -16,6 +16,8 @@ from tests.table.environments import environment
 from tests.table.iceberg_lake import Lake, read, selected
 from tests.table.iceberg_rest import TOKEN, rest_catalog
 
+pytestmark = pytest.mark.slow  # Each kind of catalog needs a server.
+
 
 @pytest.fixture
 def rest(tmp_path):
