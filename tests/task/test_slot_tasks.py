@@ -229,6 +229,12 @@ def files_below(directory: Path, hidden: bool) -> list[Path]:
     return [path for path in directory.rglob("*") if path.is_file() and path.name.startswith(".") == hidden]
 
 
+@pytest.mark.parametrize("name", ["part_size", "rollover_interval", "inactivity_interval"])
+def test_limits_of_files_are_positive(name: str) -> None:
+    with pytest.raises(ValueError, match=f"the {name.replace('_', ' ')} must be positive, found 0"):
+        RollingPolicy.default_rolling_policy(**{name: 0})
+
+
 @pytest.mark.parametrize("policy", ["each batch", "by size", "at the end"])
 @pytest.mark.parametrize("after_rows", [0, 1, 100])
 def test_file_sink_writes_each_line_once_whatever_dies(policy: str, after_rows: int, tmp_path: Path) -> None:

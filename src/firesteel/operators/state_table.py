@@ -79,10 +79,11 @@ class DirtyEntries:
             self.dirty[:] = dict.fromkeys(self.dirty)
             self._limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
 
-    def take_dirty(self) -> Iterator[Any]:
-        """Yield each dirty entry once, and then clear them."""
-        yield from dict.fromkeys(self.dirty)
+    def take_dirty(self) -> Iterable[Any]:
+        """Return each dirty entry once, and clear them."""
+        dirty = dict.fromkeys(self.dirty)
         self.forget_dirty()
+        return dirty
 
     def forget_dirty(self) -> None:
         """Clear the dirty entries, after a version has taken all entries."""
@@ -128,10 +129,9 @@ class StateTable(DirtyEntries):
         return entry[0] if self.namespaced else entry
 
     def changes(self) -> Iterator[tuple[Any, Any]]:
-        """Yield the dirty entries and their values."""
-        dirty = dict.fromkeys(self.dirty)
-        yield from zip(dirty, map(self.data.get, dirty, repeat(DELETED)), strict=False)
-        self.forget_dirty()
+        """Return the dirty entries and their values."""
+        dirty = self.take_dirty()
+        return zip(dirty, map(self.data.get, dirty, repeat(DELETED)), strict=False)
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
         """Yield all entries that have not expired, with their values."""

@@ -34,8 +34,7 @@ class IdleSlots:
         if batch.is_checkpoint or batch.in_full:
             return frozenset()
         now = time.time_ns() // 1_000_000
-        readers = {self._slot_of(*reader) for reader in (*batch.ranges, *batch.ended)}
-        busy = readers | {slot for of_stage, slot in batch.to_store if of_stage == stage}
+        busy = batch.busy_slots(stage, self._slot_of)
         return frozenset(slot for slot in slots if slot not in busy and self._has_nothing_due(stage, slot, now))
 
     def _has_nothing_due(self, stage: int, slot: int, now: int) -> bool:

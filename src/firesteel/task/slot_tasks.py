@@ -75,6 +75,10 @@ class StageReport:
     stored: Stored = NOTHING_STORED
 
 
+SlotOf = Callable[[str, int], int]
+"""(vertex id, subtask) -> slot, see `StagePlan.slot_of`."""
+
+
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
     """The input of one batch, fixed before the batch runs so that a replay reads the same.
@@ -104,24 +108,40 @@ class BatchPlan:
         """Return the plan of slots with nothing to read, to end or to upload."""
         return replace(self, ranges={}, ended=frozenset(), to_store={}, unstored={})
 
-    def of_slots(self, stage: int, slot_of: Callable[[str, int], int]) -> dict[int, BatchPlan]:
-        """Return the plans of all other slots; each contains only what its slot needs.
+    def busy_slots(self, stage: int, slot_of: SlotOf) -> set[int]:
+        """Return the slots with something to read, to end or to upload.
 
         Args:
             stage: The stage that the slots run.
             slot_of: Returns the slot of (vertex id, subtask).
         """
-        readers: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
-        for reader in {*self.ranges, *self.ended}:
-            readers[slot_of(*reader)].append(reader)
-        common = self.without_slots()
-        plans = {}
-        for slot in {*readers, *(slot for at, slot in (*self.to_store, *self.unstored) if at == stage)}:
-            ranges, key = {r: self.ranges[r] for r in readers[slot] if r in self.ranges}, {(stage, slot)}
-            to_store, unstored = ({k: files[k] for k in key & files.keys()} for files in (self.to_store, self.unstored))
-            ended = self.ended.intersection(readers[slot])
-            plans[slot] = replace(common, ranges=ranges, ended=ended, to_store=to_store, unstored=unstored)
-        return plans
+        readers = {slot_of(*reader) for reader in (*self.ranges, *self.ended)}
+        return readers | {slot for of_stage, slot in (*self.to_store, *self.unstored) if of_stage == stage}
+
+    def of_slots(self, stage: int, slot_of: SlotOf) -> dict[int, BatchPlan]:
+        """Return the plan of each busy slot (see `busy_slots`), which contains only what that slot needs."""
+        ranges: defaultdict[int, dict[tuple[str, int], list[SplitRange]]] = defaultdict(dict)
+        for reader, parts in self.ranges.items():
+            ranges[slot_of(*reader)][reader] = parts
+        ended: defaultdict[int, set[tuple[str, int]]] = defaultdict(set)
+        for reader in self.ended:
+            ended[slot_of(*reader)].add(reader)
+        return {
+            slot: replace(
+                self,
+                ranges=ranges[slot],
+                ended=frozenset(ended[slot]),
+                to_store=_only(self.to_store, (stage, slot)),
+                unstored=_only(self.unstored, (stage, slot)),
+            )
+            for slot in self.busy_slots(stage, slot_of)
+        }
+
+
+def _only(
+    files: Mapping[tuple[int, int], tuple[str, ...]], key: tuple[int, int]
+) -> dict[tuple[int, int], tuple[str, ...]]:
+    return {key: files[key]} if key in files else {}
 
 
 class _LocalEdge:

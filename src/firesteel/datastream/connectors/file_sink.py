@@ -97,8 +97,8 @@ class DefaultRollingPolicy(RollingPolicy):
     """
 
     def __init__(self, part_size: int, rollover_interval: int, inactivity_interval: int) -> None:
-        limits = {"part size": part_size, "rollover interval": rollover_interval}
-        for name, limit in (limits | {"inactivity interval": inactivity_interval}).items():
+        names = ("part size", "rollover interval", "inactivity interval")
+        for name, limit in zip(names, (part_size, rollover_interval, inactivity_interval), strict=True):
             if limit <= 0:
                 raise ValueError(f"the {name} must be positive, found {limit}")
         self.part_size = part_size
