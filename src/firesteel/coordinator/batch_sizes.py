@@ -4,7 +4,7 @@ A batch takes `fixed + elements * marginal` seconds. The fixed part grows with s
 part is the user's functions; both change while a job runs. A rule based on the total time would shrink batches down to
 one element once the fixed part alone exceeds its target. So both parts are estimated from recent batches. If those all
 had the same size, they could not be separated, so every third batch or so is a smaller one. The first batch of a run
-does not count: operators open in it, and processes import and copy what they use from then on.
+does not count, because it includes the start of operators and processes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ _FIXED_SHARE = 20
 """Target ratio of the time for elements to the fixed part: at most 5 % of a long batch are lost."""
 
 _LEAST_SHARE = 6
+"""Minimum of that ratio, where the checkpoint interval has room for it."""
+
 _PATIENCE = 0.25
-"""Share of the checkpoint interval, which waits for a batch to end, up to which batches exceed the least ratio."""
+"""Share of the checkpoint interval up to which a batch may exceed the minimum, as a checkpoint waits for its end."""
 
 _PUNCTUAL = 0.8
 """Share of the checkpoint interval; if the fixed part is larger, no batch size is punctual."""
@@ -120,7 +122,7 @@ class BatchSizes:
         return (seconds - expected) / max(expected, _LEAST_S)
 
     def _is_steady(self) -> bool:
-        """Return whether the last two batches had about the same size, so that together they tell nothing new."""
+        """Return whether the last two batches had about the same size, so that they cannot separate the two parts."""
         last = [elements for elements, _ in self._seen][-2:]
         return len(last) == 2 and max(last) <= _APART * min(last)
 
