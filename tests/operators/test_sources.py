@@ -159,3 +159,20 @@ def test_large_files_are_split_where_possible_and_configured(
     splits, _ = kind.discover(kind.enumerator(source, {}), 2, Known())
     assert [(split.start, split.end) for split in splits][-1][1] == 2500
     assert len(splits) == pieces
+    assert all(split.end - split.start == -(-2500 // pieces) for split in splits[:-1])
+
+
+def test_subtasks_get_about_the_same_number_of_bytes(tmp_path: Path) -> None:
+    sizes = {"a": 900, "b": 300, "c": 500, "d": 0, "e": 200, "f": 100}
+    for name, size in sizes.items():
+        (tmp_path / name).write_bytes(b"x" * size)
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path)).build()
+    kind = kind_of(source)
+    splits, _ = kind.discover(kind.enumerator(source, {}), 2, Known())
+    assert [(Path(split.path).name, split.subtask_index) for split in splits] == [
+        ("a", 0),
+        ("b", 1),
+        ("c", 1),
+        ("e", 1),
+        ("f", 0),
+    ]

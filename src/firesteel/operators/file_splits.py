@@ -14,7 +14,7 @@ from firesteel.errors import InvalidProgramError
 from firesteel.operators.avro_format import read_avro
 from firesteel.operators.column_format import read_parquet, read_parquet_records
 from firesteel.operators.csv_format import read_csv
-from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange
+from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, deal_evenly
 from firesteel.operators.text_files import is_compressed, is_line_splittable, open_text, read_lines
 
 _FILE_SPLIT_BYTES = 64 * 1024 * 1024
@@ -36,9 +36,9 @@ class FileEnumerator:
     def discover(self, parallelism: int, known: Known) -> Discovered:
         """Return splits of the files not yet known by path, and the known files that still exist.
 
-        A large file is divided into splits of 64 MiB if its lines can be found from any position and the source does
-        not ask for whole files. Compressed files and files of other formats are read whole. An empty file is checked
-        again the next time.
+        A large file is divided into equal splits of at most 64 MiB if its lines can be found from any position and the
+        source does not ask for whole files. Compressed files and files of other formats are read whole. An empty file
+        is checked again the next time. Each split goes to the subtask that has the fewest bytes so far.
 
         Raises:
             InvalidProgramError: a path does not exist.
@@ -65,7 +65,7 @@ class FileEnumerator:
                     is_whole = is_compressed(path) or not has_positions
                     step = _FILE_SPLIT_BYTES if is_cut and not is_whole else None
                     splits += _splits_of(path, size, is_whole, step)
-        return [split.dealt_to(i % parallelism) for i, split in enumerate(splits)], still_there
+        return deal_evenly(splits, parallelism), still_there
 
     def _files_below(self, text: str, is_first: bool) -> Iterator[tuple[str, int | None]]:
         """Yield the files to read below a path, with sizes where they are known.
@@ -105,9 +105,10 @@ def _local_files_below(path: Path) -> Iterator[Path]:
             yield from _local_files_below(child)
 
 
-def _splits_of(path: str, size: int | None, is_whole: bool, piece_bytes: int | None) -> Iterator[Split]:
+def _splits_of(path: str, size: int | None, is_whole: bool, most_bytes: int | None) -> Iterator[Split]:
     size = Path(path).stat().st_size if size is None else size
-    step = piece_bytes or max(size, 1)
+    pieces = 1 if most_bytes is None else -(-size // most_bytes)
+    step = -(-size // pieces) if size else 1
     for start in range(0, size, step):
         yield Split(f"{path}:{start}", 0, start, min(start + step, size), path, is_whole=is_whole)
 

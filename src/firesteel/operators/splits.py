@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
@@ -82,6 +83,17 @@ class Split:
         ahead = [stop for stop in self.stops if stop.position > position]
         within = zip(ahead, accumulate(stop.units for stop in ahead), strict=True)
         return max((stop.position for stop, total in within if total <= units), default=ahead[0].position)
+
+
+def deal_evenly(splits: Iterable[Split], parallelism: int) -> list[Split]:
+    """Return splits dealt in order, each to the subtask that has the fewest units so far."""
+    loads = [(0, subtask) for subtask in range(parallelism)]
+    dealt = []
+    for split in splits:
+        load, subtask = heappop(loads)
+        dealt.append(split.dealt_to(subtask))
+        heappush(loads, (load + split.end - split.start, subtask))
+    return dealt
 
 
 @dataclass(frozen=True, slots=True)
