@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.lib.stride_tricks import sliding_window_view
 
 from firesteel.columns.batch import ColumnBatch
 
@@ -17,6 +18,9 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _BASE = 1099511628211
 _NULL = np.uint64(0x5BD1E995)
+
+_SHORT = 32
+"""Values of up to this number of bytes are hashed together with those of the same length, which is faster."""
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -77,24 +81,42 @@ def _integer_of(kind: pa.DataType) -> pa.DataType:
 
 
 def _hash_bytes(array: pa.Array) -> Hashes:
-    """Return a polynomial hash of the bytes of each value.
-
-    The terms of all values are computed at once; differences of their cumulative sum give the hash per value.
-    """
+    """Return a polynomial hash of each value: the sum of `(byte + 1) * _BASE**place`, plus the length."""
     if array.null_count:
         array = pc.fill_null(array, "" if pa.types.is_string(array.type) else b"")
-    count = len(array)
-    offsets = np.frombuffer(array.buffers()[1], np.int32, count + 1, array.offset * 4).astype(np.int64)
-    lengths = np.diff(offsets)
+    starts, lengths, content = _bytes_of(array)
+    found: Hashes = lengths.astype(np.uint64)
+    powers = _powers(_SHORT)
+    is_short = lengths <= _SHORT
+    for length in np.unique(lengths[is_short & (lengths > 0)]).tolist():
+        rows = np.flatnonzero(lengths == length)
+        values = sliding_window_view(content, length)[starts[rows]].astype(np.uint64)
+        found[rows] += (values + np.uint64(1)) @ powers[:length]
+    rows = np.flatnonzero(~is_short)
+    if len(rows):
+        found[rows] += _hash_texts(*_bytes_of(array.take(pa.array(rows))))
+    return found
+
+
+def _bytes_of(array: pa.Array) -> tuple[Any, Any, Any]:
+    """Return where each value starts, the number of its bytes, and the bytes of all values."""
+    offsets = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4)
     data = array.buffers()[2]
-    if data is None or not lengths.any():
-        return lengths.astype(np.uint64)
-    content = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].astype(np.uint64)
-    places = np.arange(len(content)) - np.repeat(offsets[:-1] - offsets[0], lengths)
+    content = np.frombuffer(b"" if data is None else data, np.uint8)
+    return offsets[:-1], np.diff(offsets), content
+
+
+def _hash_texts(starts: Any, lengths: Any, content: Any) -> Hashes:
+    """Return the hashes, without the lengths, of long values that follow one another, whatever lengths they have.
+
+    The terms of all bytes are computed at once; differences of their cumulative sum give the hash of each value.
+    """
+    content = content[starts[0] : starts[-1] + lengths[-1]]
+    stops = np.cumsum(lengths)
+    places = np.arange(len(content)) - np.repeat(stops - lengths, lengths)
     sums = np.zeros(len(content) + 1, np.uint64)
     np.cumsum((content + np.uint64(1)) * _powers(int(lengths.max()))[places], out=sums[1:])
-    starts = offsets - offsets[0]
-    found: Hashes = sums[starts[1:]] - sums[starts[:-1]] + lengths.astype(np.uint64)
+    found: Hashes = sums[stops] - sums[stops - lengths]
     return found
 
 
