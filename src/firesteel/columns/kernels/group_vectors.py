@@ -39,13 +39,7 @@ def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> 
 
 def fold(calls: Sequence[VectorCall], fields: Sequence[Fields], groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
     """Return the accumulators of groups after adding the rows of a batch."""
-    return [
-        [
-            groups.fold(function, before, values)
-            for function, before, values in zip(call.functions, parts, call.contributions(batch), strict=True)
-        ]
-        for call, parts in zip(calls, fields, strict=True)
-    ]
+    return [call.fold(groups, parts, call.contributions(batch)) for call, parts in zip(calls, fields, strict=True)]
 
 
 def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:

@@ -53,7 +53,7 @@ class RowGroups:
     def fold(self, function: np.ufunc, before: Array, values: Array) -> Array:
         """Return `function` folded over the initial value and the row values of each group, in row order."""
         result = before.copy()
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # inf - inf is NaN
             function.at(result, self.codes, values)
         return result
 
@@ -70,7 +70,7 @@ class Timeline:
         sizes = groups.sizes + 1
         self.starts = np.cumsum(sizes) - sizes
         self._sizes = sizes
-        order = np.argsort(groups.codes, kind="stable")
+        order = np.argsort(groups.codes.astype(np.min_scalar_type(groups.count)), kind="stable")  # 16 bits by radix
         self.after = np.empty(groups.length, np.int64)
         self.after[order] = np.arange(groups.length) + groups.codes[order] + 1
 

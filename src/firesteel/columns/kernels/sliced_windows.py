@@ -4,7 +4,8 @@ A slice is the largest span of time that lies in the same windows as a whole: a 
 or cumulating window. Before the exchange, the rows of a batch are aggregated per key and slice; after it, the slices of
 a window are merged when the window ends. So a row is added once, however many windows contain it.
 
-Only calls whose result does not depend on the order of merging take part; see `VectorCall.is_exact`.
+Sums of floats are rounded as the rows are grouped: first those of a batch, then the batches. In Flink, memory and
+watermarks decide what is grouped.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
-from firesteel.columns.kernels.group_vectors import fold, load, results
+from firesteel.columns.kernels.group_vectors import covers, fold, load, results
 from firesteel.columns.kernels.row_groups import Array, RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
@@ -56,7 +57,7 @@ class SlicedWindowPlan:
         keys = all(can_factorize(arrow_type(self.input_types[key])) for key in self.keys)
         window = self.window
         is_even = window.kind == "TUMBLE" or window.size % window.step == 0
-        return calls if calls is not None and all(c.is_exact for c in calls) and keys and is_even else None
+        return calls if keys and is_even else None
 
     @property
     def step(self) -> int:
@@ -138,7 +139,10 @@ class LocalWindows(_Windows):
             return
         times = millis_of(batch.columns[plan.window.time])
         ends = times - (times - plan.window.offset) % plan.step + plan.step
-        groups = RowGroups([*(batch.columns[key] for key in plan.keys), pa.array(ends)], batch.length)
+        columns = [*(batch.columns[key] for key in plan.keys), pa.array(ends)]
+        if not covers(self._calls, batch):
+            columns.append(pa.array(np.arange(batch.length)))  # each row is a partial result
+        groups = RowGroups(columns, batch.length)
         fields = fold(self._calls, self._no_rows(groups.count), groups, batch)
         first = groups.first_rows()
         rows = pa.array(first)
@@ -200,10 +204,7 @@ class SlicedWindows(_Windows):
         first = pa.array(groups.first_rows())
         places = iter(rows.columns[self._width + 1 :])
         fields = [
-            [
-                groups.fold(function, start, next(places).to_numpy())
-                for function, start in zip(call.functions, parts, strict=True)
-            ]
+            call.fold(groups, parts, [next(places).to_numpy() for _ in parts])
             for call, parts in zip(self._calls, self._no_rows(groups.count), strict=True)
         ]
         return _partial([key.take(first) for key in keys], rows.columns[self._width].take(first), fields)

@@ -16,7 +16,7 @@ from firesteel.columns import types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.aggregate_set import CallPlan
-from firesteel.columns.kernels.row_groups import Array
+from firesteel.columns.kernels.row_groups import Array, RowGroups
 from firesteel.columns.values import arrow_type
 
 Fields = list[Array]
@@ -31,16 +31,11 @@ class VectorCall:
 
     Attributes:
         functions: The ufunc that adds a row to each part of the state. It also adds the state of further rows.
-        is_exact: Whether the order of rows and states makes no difference, not even by rounding.
+        is_retractable: Whether adding the negative of a row's contribution retracts the row exactly.
     """
 
     functions: tuple[np.ufunc, ...]
-    is_exact: bool
-
-    @property
-    def is_retractable(self) -> bool:
-        """Return whether adding the negative of a row's contribution retracts the row."""
-        return self.is_exact and all(function is np.add for function in self.functions)
+    is_retractable = False
 
     def __init__(self, plan: CallPlan) -> None:
         self.plan = plan
@@ -53,6 +48,13 @@ class VectorCall:
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return what each row adds to each part of the state."""
         raise NotImplementedError
+
+    def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
+        """Return the states of groups after adding contributions of rows, or other states, in their order."""
+        return [
+            groups.fold(function, part, values)
+            for function, part, values in zip(self.functions, fields, added, strict=True)
+        ]
 
     def load(self, states: Sequence[State]) -> Fields:
         """Convert states to arrays."""
@@ -81,7 +83,7 @@ class VectorCount(VectorCall):
     """COUNT over arrays."""
 
     functions = (np.add,)
-    is_exact = True
+    is_retractable = True
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return 1 for each row that counts, else 0."""
@@ -127,7 +129,7 @@ class VectorSum(_Numeric):
         self._is_integral = isinstance(plan.type, _INTEGERS)
         narrow = isinstance(plan.type, t.FloatType) and not self._is_average
         self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
-        self.is_exact = self._is_integral
+        self.is_retractable = self._is_integral
         self._is_nullable = plan.function.upper() not in ("SUM0", "$SUM0")
 
     def contributions(self, batch: ColumnBatch) -> Fields:
@@ -166,7 +168,6 @@ class VectorExtreme(_Numeric):
         super().__init__(plan)
         is_min = plan.function.upper() == "MIN"
         self.dtype = np.dtype(self.type.to_pandas_dtype())
-        self.is_exact = not isinstance(plan.type, _FLOATS)
         self.functions = (np.minimum if is_min else np.maximum, np.add)
         if isinstance(plan.type, _FLOATS):
             self._identity: Any = np.inf if is_min else -np.inf
@@ -180,13 +181,26 @@ class VectorExtreme(_Numeric):
             return False
         if not isinstance(self.plan.type, _FLOATS):
             return True
-        values = _to_numpy(pc.fill_null(batch.columns[self.plan.arguments[0]], 0))
-        return not (np.signbit(values) & (values == 0)).any()
+        return not _has_negative_zero(_to_numpy(pc.fill_null(batch.columns[self.plan.arguments[0]], 0)))
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row (the identity if it does not count) and whether it counts."""
         valid = self._valid(batch)
         return [self._values(batch, valid, self._identity), valid.astype(np.int64)]
+
+    def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
+        """Return the extremes; a later value replaces an earlier one only if it is less or greater, NaN never is."""
+        values, counts = added
+        if not isinstance(self.plan.type, _FLOATS) or not (np.isnan(values).any() or _has_negative_zero(values)):
+            return super().fold(groups, fields, added)
+        found, count = fields[0].copy(), groups.fold(np.add, fields[1], counts)
+        is_known = fields[1] > 0
+        is_better = np.less if self.functions[0] is np.minimum else np.greater
+        for row in np.flatnonzero(counts).tolist():
+            group = groups.codes[row]
+            if not is_known[group] or is_better(values[row], found[group]):
+                found[group], is_known[group] = values[row], True
+        return [found, count]
 
     def load(self, states: Sequence[State]) -> Fields:
         """Return the extremes, and whether each exists."""
@@ -242,6 +256,10 @@ _CALLS: dict[str, type[VectorCall]] = {
     "MIN": VectorExtreme,
     "MAX": VectorExtreme,
 }
+
+
+def _has_negative_zero(values: Array) -> bool:
+    return bool((np.signbit(values) & (values == 0)).any())
 
 
 def _to_numpy(array: pa.Array) -> Array:
