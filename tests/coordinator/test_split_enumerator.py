@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Duration, Types, WatermarkStrategy
-from firesteel.coordinator.source_splits import KnownKeys, SourceSplits, deal
+from firesteel.coordinator.source_splits import KnownKeys, SourceSplits, deal, fill
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
@@ -144,6 +144,33 @@ def test_budget_is_shared_among_splits_and_whole_ones_starve_no_other() -> None:
     assert shares[2:] == [2, 2]
     assert deal(100, [10, 10, 10], [True, True, True]) == [10, 10, 10]
     assert deal(0, [10, 10], [True, False]) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "read_first"),
+    [
+        (WatermarkStrategy.no_watermarks(), {"a": 100, "b": 60}),
+        (WatermarkStrategy.for_monotonous_timestamps(), {"a": 53, "b": 53, "c": 53}),
+    ],
+)
+def test_files_without_watermarks_are_read_one_after_the_other(
+    strategy: WatermarkStrategy, read_first: dict[str, int], tmp_path: Path
+) -> None:
+    for name in "abc":
+        (tmp_path / name).write_bytes(b"0123456789" * 10)
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path)).build()
+    splits = SourceSplits(source, 1, has_watermarks=strategy.generator_kind != "none")
+    splits.discover(0)
+    found = {Path(part.split.path).name: part.end - part.start for part in splits.take(0, 160)}
+    assert {name: units for name, units in found.items() if units} == read_first
+
+
+def test_splits_are_filled_in_order() -> None:
+    assert fill(10, [3, 100, 100], [False] * 3) == [3, 7, 0]
+    assert fill(10, [100, 5], [True, False]) == [100, 0], "the first one is read in any case"
+    assert fill(10, [4, 5, 5], [True] * 3) == [4, 5, 0]
+    assert fill(10, [4, 7, 1], [False, True, False]) == [4, 0, 0], "none is read before an earlier one"
+    assert fill(0, [10, 10], [True, False]) == [0, 0]
 
 
 def test_finished_splits_are_forgotten() -> None:

@@ -54,6 +54,24 @@ def test_committed_partitions_are_marked(tmp_path):
         assert sorted(row[0] for row in rows) == [1, 2]
 
 
+def test_no_row_of_files_in_the_order_of_event_time_is_late(tmp_path):
+    files, rows, start = 6, 3_000, datetime.datetime(2026, 1, 1)
+    for number in range(files):
+        seconds = range(number * rows, (number + 1) * rows)
+        lines = [f'{{"ts": "{start + datetime.timedelta(seconds=second)}"}}\n' for second in seconds]
+        (tmp_path / f"{number}.json").write_text("".join(lines))
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("parallelism.default", "2")
+    t_env.execute_sql(
+        "CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) WITH "
+        f"('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
+    )
+    windows = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND))"
+    query = f"SELECT COUNT(*) FROM {windows} GROUP BY window_start, window_end"
+    with t_env.execute_sql(query).collect() as found:
+        assert sum(row[0] for row in found) == files * rows
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [

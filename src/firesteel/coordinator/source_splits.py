@@ -1,4 +1,4 @@
-"""The splits of one source: discovery, assignment to subtasks, fair reading, and removal when finished."""
+"""The splits of one source: discovery, assignment to subtasks, the order of reading, and removal when finished."""
 
 from __future__ import annotations
 
@@ -79,15 +79,23 @@ class SourceSplits:
         source: The source.
         parallelism: Number of subtasks that read it.
         configuration: Of the job.
+        has_watermarks: Whether the source generates watermarks per split.
     """
 
-    def __init__(self, source: Any, parallelism: int, configuration: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        source: Any,
+        parallelism: int,
+        configuration: Mapping[str, str] | None = None,
+        has_watermarks: bool = False,
+    ) -> None:
         self._parts = parts_of(source)
         self._kinds = [kind_of(part) for part in self._parts]
         self._enumerators = [
             kind.enumerator(part, configuration or {}) for kind, part in zip(self._kinds, self._parts, strict=True)
         ]
         self._parallelism = parallelism
+        self._has_watermarks = has_watermarks
         self._adopt(SourceState(parallelism))
 
     def _adopt(self, state: SourceState) -> None:
@@ -208,16 +216,19 @@ class SourceSplits:
         return [s for s in subtasks if self._unread[s]] if self._rediscover_ms is None else list(subtasks)
 
     def take(self, subtask: int, budget: int) -> list[SplitRange]:
-        """Return the ranges that a subtask reads next: about `budget` units, shared fairly by its splits.
+        """Return the ranges that a subtask reads next: about `budget` units of its splits.
 
-        A newly assigned or finished split always has a range, even if it is empty.
+        Files are read one after the other, so that rows in the order of event time stay in this order. Other splits, and
+        files with watermarks of their own, share the budget fairly. A newly assigned or finished split always has a
+        range, even if it is empty.
         """
         unread, at_once = self._unread[subtask], self.kind.splits_at_once
         if not unread and not self._untold[subtask]:
             return []
         assigned = list(islice(unread.values(), at_once))
         wanted = [split.units_after(self._position(split)) for split in assigned]
-        shares = deal(budget, wanted, [split.is_whole for split in assigned])
+        share = deal if self._has_watermarks or not self.kind.is_in_order else fill
+        shares = share(budget, wanted, [split.is_whole for split in assigned])
         ranges = [
             self._read(split, share)
             for split, share in zip(assigned, shares, strict=True)
@@ -294,6 +305,27 @@ class SourceSplits:
         if kind.discover_all is not None:
             return kind.discover_all(enumerator, self._parallelism)
         return kind.discover(enumerator, self._parallelism, Known())[0]
+
+
+def fill(budget: int, wanted: Sequence[int], is_whole: Sequence[bool]) -> list[int]:
+    """Share a budget among splits in their order.
+
+    Args:
+        budget: Number of units to share; only the first split may exceed it, if it is whole.
+        wanted: Number of units left to read in each split.
+        is_whole: Whether each split can only be read as a whole.
+
+    Example:
+        >>> fill(10, [1, 100, 100], [False, False, False])
+        [1, 9, 0]
+    """
+    shares = [0] * len(wanted)
+    for place, (units, must) in enumerate(zip(wanted, is_whole, strict=True)):
+        if budget <= 0 or (must and place and units > budget):
+            break
+        shares[place] = units if must else min(units, budget)
+        budget -= shares[place]
+    return shares
 
 
 def deal(budget: int, wanted: Sequence[int], is_whole: Sequence[bool]) -> list[int]:

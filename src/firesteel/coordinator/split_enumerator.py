@@ -40,8 +40,10 @@ class _Source:
         self.name: str = vertex.name
         self.operator_id: str = vertex.chain[0].operator_id
         self.parallelism: int = vertex.parallelism
-        self.splits = SourceSplits(source_of(vertex.chain[0].operator), vertex.parallelism, configuration)
         strategy = getattr(vertex.chain[0].operator, "watermark_strategy", None)
+        has_watermarks = strategy is not None and strategy.generator_kind != "none"
+        source = source_of(vertex.chain[0].operator)
+        self.splits = SourceSplits(source, vertex.parallelism, configuration, has_watermarks)
         self.alignment = None if strategy is None else strategy.alignment
         self._given: dict[Reader, int] = {}
         self._unit_bytes = 0.0

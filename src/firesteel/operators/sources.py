@@ -40,6 +40,7 @@ class SourceKind:
         units_per_element: An estimate, used to size batches.
         rediscover_ms: (source) -> discovery interval for new splits and ends in ms; None discovers them once.
         splits_at_once: Number of splits assigned to a subtask at a time; None assigns all on discovery.
+        is_in_order: Whether the splits of a subtask are read one after the other, unless they have watermarks.
         first_elements: Number of elements that the first batch reads per subtask.
         open_at_once: Maximum number of splits that a subtask reads in turns; each may keep a file or a connection open.
         enumerator: (source, configuration) -> the object that discovers splits during a run: the source itself, unless
@@ -55,6 +56,7 @@ class SourceKind:
     units_per_element: int = 1
     rediscover_ms: Callable[[Any], int | None] = lambda source: None
     splits_at_once: int | None = None
+    is_in_order: bool = False
     first_elements: int = _FIRST_ELEMENTS
     open_at_once: int = _OPEN_AT_ONCE
     enumerator: Callable[[Any, Mapping[str, str]], Any] = lambda source, configuration: source
@@ -166,6 +168,7 @@ KINDS: dict[str, SourceKind] = {
         units_per_element=64,
         rediscover_ms=monitoring_ms,
         splits_at_once=_FILES_AT_ONCE,
+        is_in_order=True,
         enumerator=FileEnumerator,
         reader=lambda source, task: FileReader(source, task.configuration),
     ),
