@@ -11,7 +11,7 @@ from firesteel.common.file_systems import Files
 from firesteel.operators.splits import SplitRange
 from firesteel.operators.text_files import is_compressed, open_decompressed
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 4 << 20
 
 
 def read_columns(file_format: Any, part: SplitRange, files: Files) -> Iterator[list[Any]]:

@@ -20,8 +20,6 @@ from firesteel.datastream.connectors.file_source import BulkFormat
 from firesteel.table.connectors.formats.base import Format
 from firesteel.table.connectors.formats.text_values import reader_of
 
-BATCH_ROWS = 10_000
-
 
 @dataclass(frozen=True)
 class TableFiles:
@@ -47,14 +45,12 @@ class TableFiles:
         places = {name: index for index, name in enumerate(self.format.columns.names)}
         facts = _facts(path, size, modified_ms)
         for block in blocks:
-            for start in range(0, block.length, BATCH_ROWS):
-                part = block.slice(start, min(start + BATCH_ROWS, block.length))
-                arrays = [
-                    _constant(values[name], kind, part.length) if is_key else part.columns[places[name]]
-                    for name, kind, is_key in self.columns
-                ]
-                arrays += [_constant(facts[key], kind, part.length) for key, kind in self.metadata]
-                yield [part.with_columns(arrays)]
+            arrays = [
+                _constant(values[name], kind, block.length) if is_key else block.columns[places[name]]
+                for name, kind, is_key in self.columns
+            ]
+            arrays += [_constant(facts[key], kind, block.length) for key, kind in self.metadata]
+            yield [block.with_columns(arrays)]
 
     def partition_values(self, path: str) -> dict[str, Any]:
         """Return the values of the partition columns by the directories `key=value` of a path."""

@@ -88,7 +88,7 @@ class JsonFormat(Format):
     def _decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows by Arrow's parser; None where its meaning may differ."""
         row_type = t.RowType(list(map(t.RowField, self.columns.names, self.columns.types)))
-        if self._fails_on_missing or not _is_columnar(row_type) or not data.strip():
+        if self._fails_on_missing or not _is_columnar(row_type) or data.isspace() or not data:
             return None
         schema = pa.schema(_text_type(row_type))
         try:
