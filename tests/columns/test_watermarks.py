@@ -1,6 +1,7 @@
 """Watermarks between the rows of a batch."""
 
 import datetime
+import pickle
 import random
 
 import pytest
@@ -10,6 +11,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calc import AUTO_INTERVAL_MS, WatermarkFactory
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_arrow
+from firesteel.table.planner.split_watermarks import BatchTimestamps
 from tests.columns.rexes import column
 
 TIMESTAMP = "TIMESTAMP(3)"
@@ -50,3 +52,33 @@ def test_rows_behind_the_watermark_are_late_within_a_batch(seed):
             row += 1
     assert row == len(times)
     assert found == list(late_rows(times))
+
+
+def test_a_subtask_without_rows_becomes_idle_until_rows_come():
+    events, now = [], 0
+    kernel = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings(), idle_timeout_ms=100).make()
+    context = KernelContext(True, 128, None, events.append, events.append, lambda: now)
+    context.emit_idle = events.append
+    kernel.open(context)
+    assert kernel.next_processing_time() == 100
+    kernel.advance_processing_time(99)
+    assert events == []
+    kernel.advance_processing_time(100)
+    assert events == [True]
+    assert kernel.next_processing_time() is None
+    restored = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings(), idle_timeout_ms=100).make()
+    restored.open(context)
+    restored.restore(kernel.snapshot())
+    now = 250
+    restored.process(0, ColumnBatch((to_arrow([BEGIN], column(0, TIMESTAMP).type),), 1))
+    assert [event for event in events if isinstance(event, bool)] == [True, False]
+    assert restored.next_processing_time() == 350
+
+
+def test_the_timestamp_of_a_batch_is_behind_its_last_watermark():
+    kind = column(0, TIMESTAMP).type
+    assigner = pickle.loads(pickle.dumps(BatchTimestamps(column(0, TIMESTAMP), QuerySettings())))
+    moments = [BEGIN, None, BEGIN + datetime.timedelta(milliseconds=7), BEGIN]
+    since = (BEGIN - datetime.datetime(1970, 1, 1)) // datetime.timedelta(milliseconds=1)
+    assert assigner.extract_timestamp(ColumnBatch((to_arrow(moments, kind),), 4), -1) == since + 8
+    assert assigner.extract_timestamp(ColumnBatch((to_arrow([None], kind),), 1), -1) == -(2**63)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 
 import pytest
@@ -109,6 +110,56 @@ def test_a_malformed_message_is_named_by_topic_partition_and_offset(broker):
     broker.write(topic, [b"\2\2", b"\2\4", b"\2\xff", b"\2\6"], partition=1)
     with pytest.raises(Exception, match=f"topic '{topic}', partition 1, offset 2: Failed to deserialize Avro record"):
         changes(t_env.execute_sql("SELECT id FROM t"))
+
+
+def clicks(broker, *seconds_between_rows):
+    """A topic whose partitions have 3,000 rows each, and how many seconds lie between the rows of each."""
+    topic, start = broker.topic(len(seconds_between_rows)), datetime.datetime(2026, 1, 1)
+    for partition, between in enumerate(seconds_between_rows):
+        moments = (start + datetime.timedelta(seconds=number * between) for number in range(3_000 if between else 0))
+        broker.write(topic, [f'{{"ts": "{moment}"}}' for moment in moments], partition=partition)
+    return topic
+
+
+WITH_TIME = "ts TIMESTAMP(3), late AS ts - INTERVAL '1' SECOND, WATERMARK FOR ts AS late"
+WINDOWS = (
+    "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end"
+)
+
+
+@pytest.mark.spark
+def test_a_partition_behind_another_has_no_late_rows(broker):
+    t_env = environment()
+    create(t_env, broker, "t", WITH_TIME, topic=clicks(broker, 10, 1), format="json")
+    assert "watermark=[(ts - 1000:INTERVAL SECOND)], watermarkEmitStrategy=[on-periodic]]]" in t_env.explain_sql(
+        WINDOWS
+    )
+    with t_env.execute_sql(WINDOWS).collect() as rows:
+        assert sum(row[0] for row in rows) == 6_000
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("option", ["scan.watermark.idle-timeout", "table.exec.source.idle-timeout"])
+def test_a_partition_without_rows_holds_windows_back_until_it_is_idle(broker, option):
+    t_env = environment()
+    options = {"topic": clicks(broker, 1, 0), "format": "json", "scan.bounded.mode": "unbounded"}
+    if option.startswith("table."):
+        t_env.get_config().set(option, "500 ms")
+    else:
+        options[option] = "500 ms"
+    create(t_env, broker, "t", WITH_TIME, **options)
+    with t_env.execute_sql(WINDOWS).collect() as rows:
+        assert next(rows)[0] == 60
+
+
+def test_options_of_watermarks_are_checked(broker):
+    t_env = environment()
+    create(t_env, broker, "t", WITH_TIME, topic="x", format="json", **{"scan.watermark.alignment.group": "g"})
+    with pytest.raises(ValidationException, match="max-drift' must be set together"):
+        t_env.execute_sql("SELECT * FROM t")
+    create(t_env, broker, "u", WITH_TIME, topic="x", format="json", **{"scan.watermark.emit.strategy": "on-event"})
+    with pytest.raises(ValidationException, match="on-event"):
+        t_env.execute_sql("SELECT * FROM u")
 
 
 def test_formats_of_files_are_refused(broker):

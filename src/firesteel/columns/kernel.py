@@ -45,6 +45,7 @@ class KernelContext:
         is_state_on_disk: Whether the state tables are on disk, so that state may be larger than memory.
         watermark_ms: Returns the operator's watermark, or None before the first one.
         function_context: The context that is passed to `open` of user functions.
+        emit_idle: Tells receivers whether to wait for the watermarks of this subtask.
     """
 
     is_streaming: bool
@@ -60,6 +61,7 @@ class KernelContext:
     is_state_on_disk: bool = False
     watermark_ms: Callable[[], int | None] = lambda: None
     function_context: Any = None
+    emit_idle: Callable[[bool], None] = lambda is_idle: None
 
 
 class Kernel:

@@ -218,8 +218,8 @@ class SourceSplits:
     def take(self, subtask: int, budget: int) -> list[SplitRange]:
         """Return the ranges that a subtask reads next: about `budget` units of its splits.
 
-        Files are read one after the other, so that rows in the order of event time stay in this order. Other splits, and
-        files with watermarks of their own, share the budget fairly. A newly assigned or finished split always has a
+        Files are read one after the other, so that rows in the order of event time stay in this order. Other splits,
+        and files with watermarks of their own, share the budget fairly. A newly assigned or finished split always has a
         range, even if it is empty.
         """
         unread, at_once = self._unread[subtask], self.kind.splits_at_once

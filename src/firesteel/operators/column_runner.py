@@ -50,6 +50,7 @@ class ColumnRunner(Operator):
                 self.backend.is_on_disk,
                 self._watermark_ms,
                 TaskRuntimeContext(self.name, task),
+                self.output.idle,
             )
         )
 

@@ -95,11 +95,19 @@ def _is_path(rex: Rex) -> bool:
 
 @dataclass(frozen=True)
 class WatermarkFactory:
-    """Plan of watermarks computed by an expression; `column` is the rowtime."""
+    """Plan of watermarks computed by an expression.
+
+    Attributes:
+        column: The rowtime.
+        expression: The watermark of a row.
+        settings: The settings of the query.
+        idle_timeout_ms: The time without rows after which the subtask no longer holds back watermarks; 0 means never.
+    """
 
     column: int
     expression: Rex
     settings: Any
+    idle_timeout_ms: int = 0
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -120,14 +128,18 @@ class WatermarkAssigner(Kernel):
     def __init__(self, plan: WatermarkFactory) -> None:
         self._plan = plan
         self._emitted = MIN_WATERMARK
+        self._is_idle = False
 
     def open(self, context: KernelContext) -> None:
         """Compile the expression."""
         super().open(context)
         self._expression = compile_rex(self._plan.expression, self._plan.settings.context(context))
+        self._last_rows_ms = context.now_ms()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the rows, with watermarks between them."""
+        self._set_idle(False)
+        self._last_rows_ms = self.context.now_ms()
         times = _millis(batch.columns[self._plan.column])
         marks = np.maximum.accumulate(_millis(self._expression(batch)))
         start = 0
@@ -143,13 +155,29 @@ class WatermarkAssigner(Kernel):
         """Forward only the end-of-input watermark; this operator generates all others."""
         return timestamp if timestamp == 2**63 - 1 else None
 
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Become idle if no rows have come for the timeout."""
+        idle_ms = self.next_processing_time()
+        if idle_ms is not None and now_ms >= idle_ms:
+            self._set_idle(True)
+
+    def next_processing_time(self) -> int | None:
+        """Return when the subtask becomes idle, or None."""
+        timeout_ms = self._plan.idle_timeout_ms
+        return None if self._is_idle or not timeout_ms else self._last_rows_ms + timeout_ms
+
+    def _set_idle(self, is_idle: bool) -> None:
+        if is_idle != self._is_idle:
+            self._is_idle = is_idle
+            self.context.emit_idle(is_idle)
+
     def snapshot(self) -> Any:
-        """Return the last watermark."""
-        return self._emitted
+        """Return the last watermark, and whether the subtask is idle."""
+        return self._emitted, self._is_idle
 
     def restore(self, snapshot: Any) -> None:
-        """Restore the last watermark."""
-        self._emitted = snapshot
+        """Restore the last watermark and the idleness."""
+        self._emitted, self._is_idle = snapshot
 
 
 def _millis(array: pa.Array) -> np.ndarray[Any, Any]:

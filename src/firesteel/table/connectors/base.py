@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from firesteel.columns.batch import Kind
+from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.table.errors import ValidationException
 
 INSERT_ONLY = frozenset({Kind.INSERT})
@@ -75,12 +76,14 @@ class ScanRequest:
             in the table, if the source `reads_fields`.
         metadata: Key and type of the metadata columns to append, in this order.
         partitions: The partitions that pass the filter: a predicate over a dict of partition values; None for all.
+        watermarks: The watermark strategy of each split, if the source `has_watermarks_per_split`; None for none.
     """
 
     columns: tuple[Column, ...]
     metadata: tuple[tuple[str, Any], ...] = ()
     partitions: Any = None
     limit: int | None = None
+    watermarks: WatermarkStrategy | None = None
 
 
 class ScanSource(Protocol):
@@ -90,7 +93,8 @@ class ScanSource(Protocol):
         kinds: The kinds of rows that it emits.
         is_bounded: Whether it is bounded.
 
-    A source with an attribute `reads_fields` that is true accepts requests for rows with some of their fields.
+    A source with an attribute `reads_fields` that is true accepts requests for rows with some of their fields. One with
+    `has_watermarks_per_split` generates watermarks per split; they are not assigned to its rows behind it.
     """
 
     kinds: frozenset[Kind]

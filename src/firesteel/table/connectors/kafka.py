@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firesteel.columns.batch import Kind
+from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.base import DeliveryGuarantee
 from firesteel.datastream.connectors.kafka_sink import KafkaSink
@@ -33,6 +34,11 @@ _OPTIONS = (
     "scan.bounded.mode",
     "scan.bounded.timestamp-millis",
     "scan.topic-partition-discovery.interval",
+    "scan.watermark.alignment.group",
+    "scan.watermark.alignment.max-drift",
+    "scan.watermark.alignment.update-interval",
+    "scan.watermark.emit.strategy",
+    "scan.watermark.idle-timeout",
     "sink.partitioner",
     "sink.semantic",
     "sink.delivery-guarantee",
@@ -41,6 +47,7 @@ _OPTIONS = (
 _WITH_SUBJECTS = ("avro-confluent",)
 """Formats with an option `subject`, whose default depends on the topic."""
 
+_MAX_DRIFT = "scan.watermark.alignment.max-drift"
 _STARTS = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _GUARANTEES = {
     "none": DeliveryGuarantee.NONE,
@@ -72,7 +79,10 @@ class KafkaTable:
         kinds: The kinds of rows that are read.
         is_bounded: Whether it ends.
         reads_fields: Whether it needs only the columns, and fields of rows, that are read.
+        has_watermarks_per_split: Whether each partition has its own watermark.
     """
+
+    has_watermarks_per_split = True
 
     def __init__(self, table: ResolvedTable, is_upsert: bool) -> None:
         self._table = table
@@ -192,7 +202,27 @@ class KafkaTable:
         keys = key_format if self._is_upsert or any(side == "key" for side, _ in places) else None
         decoder = KafkaColumns(keys, value_format, places, request.metadata, self._is_upsert)
         source = self._source(decoder)
-        return environment.from_source(source, WatermarkStrategy.no_watermarks(), name)
+        return environment.from_source(source, self._watermarks(request.watermarks), name)
+
+    def _watermarks(self, strategy: WatermarkStrategy | None) -> WatermarkStrategy:
+        """Return the strategy of each partition, with the options of the table."""
+        options = self._options
+        options.choice("scan.watermark.emit.strategy", ("on-periodic",), "on-periodic")
+        group, drift_ms = options.text("scan.watermark.alignment.group"), options.duration_ms(_MAX_DRIFT)
+        interval_ms = options.duration_ms("scan.watermark.alignment.update-interval")
+        if bool(group) != (drift_ms is not None):
+            raise ValidationException(
+                "'scan.watermark.alignment.group' and 'scan.watermark.alignment.max-drift' must be set together."
+            )
+        if strategy is None:
+            return WatermarkStrategy.no_watermarks()
+        idle_ms = options.duration_ms("scan.watermark.idle-timeout")
+        if idle_ms:
+            strategy = strategy.with_idleness(Duration.of_millis(idle_ms))
+        if drift_ms is not None:
+            interval = Duration.of_millis(1000 if interval_ms is None else interval_ms)
+            strategy = strategy.with_watermark_alignment(group, Duration.of_millis(drift_ms), interval)
+        return strategy
 
     def _source(self, decoder: KafkaColumns) -> KafkaSource[Any]:
         options = self._options

@@ -44,7 +44,7 @@ class Options:
                 f"One or more required options are missing.\n\nMissing required options are:\n\n"
                 f"{chr(10).join(sorted(missing))}"
             )
-        refused = sorted(self.values.keys() & set(_UNSUPPORTED))
+        refused = sorted(self.values.keys() & set(_UNSUPPORTED) - set(optional))
         if refused:
             raise ValidationException(f"Option '{refused[0]}' is not supported")
         known = {*required, *optional, *_COMMON}

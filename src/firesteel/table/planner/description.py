@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.columns.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from firesteel.columns.rex import Call, InputRef, Literal, UserCall
 from firesteel.columns.type_text import type_text
 from firesteel.table.planner import rel
@@ -18,7 +21,7 @@ def rex_text(rex: Any, names: list[str]) -> str:
     if isinstance(rex, InputRef):
         return names[rex.index]
     if isinstance(rex, Literal):
-        return _literal_text(rex.value)
+        return _literal_text(rex.value, rex.type)
     if isinstance(rex, UserCall):
         return f"{rex.function.name}({', '.join(rex_text(o, names) for o in rex.operands)})"
     if not isinstance(rex, Call):
@@ -33,9 +36,12 @@ def rex_text(rex: Any, names: list[str]) -> str:
     return f"{rex.function}({', '.join(parts)})"
 
 
-def _literal_text(value: Any) -> str:
+def _literal_text(value: Any, kind: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(kind, DayTimeIntervalType | YearMonthIntervalType):  # in ms or months
+        number = value // datetime.timedelta(milliseconds=1) if isinstance(value, datetime.timedelta) else value
+        return f"{number}:{re.sub('[(].*?[)]', '', type_text(kind.nullable()))}"
     return f"'{value}'" if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -50,7 +56,11 @@ def _names(node: Any) -> str:
 
 
 def _scan(node: rel.TableScan) -> str:
-    return f"TableSourceScan(table=[[{', '.join(node.table.path)}]], fields=[{_names(node)}])"
+    parts = [*node.table.path]
+    if node.watermark is not None:
+        text = rex_text(node.watermark, node.row_type.names)
+        parts += [f"watermark=[{text}]", "watermarkEmitStrategy=[on-periodic]"]
+    return f"TableSourceScan(table=[[{', '.join(parts)}]], fields=[{_names(node)}])"
 
 
 def _stream_scan(node: rel.StreamScan) -> str:

@@ -33,6 +33,7 @@ class TableScan:
 
     Attributes:
         partitions: A condition on the partition columns, in the order of the table's keys; None for all partitions.
+        watermark: The watermark of a row, from which each split of the source generates watermarks; None for none.
     """
 
     table: Any
@@ -41,6 +42,7 @@ class TableScan:
     columns: tuple[int, ...]
     metadata: tuple[tuple[str, Any], ...] = ()
     partitions: Any = None
+    watermark: Rex | None = None
     inputs: tuple[Any, ...] = ()
 
 

@@ -14,6 +14,7 @@ from firesteel.table.planner.projections import with_inputs
 from firesteel.table.planner.prune import prune_columns
 from firesteel.table.planner.reuse import share_subplans
 from firesteel.table.planner.rex_tools import conjunction, conjuncts, inline, input_refs, refs, walk
+from firesteel.table.planner.split_watermarks import push_watermarks_into_scans
 from firesteel.table.planner.window_columns import window_columns
 
 _RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
@@ -35,8 +36,8 @@ def optimize_all(nodes: Sequence[Any], is_streaming: bool, reuses: bool = True) 
     memo: dict[int, Any] = {}
     rewritten = [_rewrite(node, is_streaming, memo) for node in nodes]
     if not reuses:
-        return prune_columns(rewritten)
-    return share_subplans(prune_columns(share_subplans(rewritten)))
+        return push_watermarks_into_scans(prune_columns(rewritten))
+    return share_subplans(push_watermarks_into_scans(prune_columns(share_subplans(rewritten))))
 
 
 def _rewrite(node: Any, is_streaming: bool, memo: dict[int, Any]) -> Any:

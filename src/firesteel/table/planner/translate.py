@@ -40,6 +40,7 @@ from firesteel.table.planner.mini_batch import mini_batch_rows
 from firesteel.table.planner.parallelism import scan_with_parallelism
 from firesteel.table.planner.partition_pruning import partition_predicate
 from firesteel.table.planner.sliced_windows import sliced_windows
+from firesteel.table.planner.split_watermarks import idle_timeout_ms, watermark_strategy
 from firesteel.table.planner.values_source import values_stream
 
 
@@ -115,7 +116,8 @@ class Translator:
     def _scan(self, node: rel.TableScan) -> Any:
         stored = zip(node.columns, node.row_type.field_types(), strict=False)  # rows may have fewer fields
         columns = tuple(replace(node.table.physical_columns[i], type=kind) for i, kind in stored)
-        request = ScanRequest(columns, node.metadata, partition_predicate(node))
+        watermarks = watermark_strategy(node, self.settings, self._config)
+        request = ScanRequest(columns, node.metadata, partition_predicate(node), watermarks=watermarks)
         stream = node.source.stream(self.environment, request, describe(node))
         stream = scan_with_parallelism(self, node, stream)
         if self.is_streaming and node.source.kinds not in (INSERT_ONLY, frozenset(Kind)) and node.table.primary_key:
@@ -135,7 +137,7 @@ class Translator:
         return values_stream(self.environment, node, describe(node))
 
     def _watermark(self, node: rel.AssignWatermark) -> Any:
-        factory = WatermarkFactory(node.column, node.expression, self.settings)
+        factory = WatermarkFactory(node.column, node.expression, self.settings, idle_timeout_ms(self._config))
         return self.operator(node, factory, self.stream(node.input))
 
     # --- one input -----------------------------------------------------------------------------------------------
