@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.windows import times_of
@@ -27,13 +30,18 @@ class OverFactory(OverPlan):
 class Over(TimedKernel):
     """Emits each row with the results of the calls; in event time once the watermark has passed the row.
 
-    State: `waiting` holds the rows after the watermark; `past` holds the rows that later frames still need, and the
-    state of each call.
+    With a frame that begins a number of rows or a time before each row, a row is late if one of its partition that is
+    not older has been emitted; with other frames, if the watermark has passed it. That is what Flink's functions do.
+
+    State: `waiting` holds the rows that were not emitted; `past` holds the rows that later frames still need, the state
+    of each call, and the time until which rows are late; `ends` holds when the state of a partition is removed, see
+    `_RangeEnds`.
     """
 
     def __init__(self, plan: OverFactory) -> None:
         super().__init__()
         self._plan = plan
+        self._is_late_by_partition = plan.frame.low is not None
 
     def open(self, context: KernelContext) -> None:
         """Open the functions and the state tables."""
@@ -41,6 +49,9 @@ class Over(TimedKernel):
         plan = self._plan
         self._calls = [make_call(plan, number, context) for number in range(len(plan.calls))]
         self._waiting, self._past = context.table("waiting"), expiring_table(context, "past")
+        has_ends = context.is_streaming and plan.time is not None and not plan.frame.is_rows
+        low = plan.frame.low if has_ends else None
+        self._ends = None if low is None else _RangeEnds(context.table("ends"), -low)
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
 
     def close(self) -> None:
@@ -58,14 +69,22 @@ class Over(TimedKernel):
         for key, time, row, values in rows:
             if at_once:
                 self._give(key, [(time, row, values)])
-            elif not self.context.is_streaming or time > self._watermark:
+            elif not self.context.is_streaming or not self._is_late(key, time):
                 waiting = self._waiting.data.get(key)
                 if waiting is None:
                     waiting = []
                 waiting.append((time, row, values))
                 self._waiting.put(key, waiting)
+                if self._ends is not None:
+                    self._ends.extend(key, time)
         if at_once:
             self._output.flush()
+
+    def _is_late(self, key: Row, time: int) -> bool:
+        if not self._is_late_by_partition:
+            return time <= self._watermark
+        past = self._past.data.get(key)
+        return past is not None and time <= past[2]
 
     def _times(self, batch: ColumnBatch) -> list[Any]:
         plan = self._plan
@@ -91,11 +110,17 @@ class Over(TimedKernel):
                     self._waiting.remove(key)
                 self._give(key, due)
             self._output.flush()
+            for key, time in () if self._ends is None else self._ends.pass_by(timestamp):
+                past = self._past.data.get(key)
+                if time is None:
+                    self._past.remove(key)
+                elif past is not None:
+                    self._past.put(key, (*past[:2], max(past[2], time)))
         return timestamp
 
     def _give(self, key: Row, due: list[Entry]) -> None:
         """Compute and emit rows that follow the past ones, and store what later rows need."""
-        past, kept = self._past.data.get(key) or ([], [None] * len(self._calls))
+        past, kept, _ = self._past.data.get(key) or ([], [None] * len(self._calls), None)
         entries = [*past, *due]
         results = []
         for number, call in enumerate(self._calls):
@@ -104,7 +129,7 @@ class Over(TimedKernel):
         for i, (_, row, _) in enumerate(due):
             self._output.extend([(*row, *(found[i] for found in results))])
         reach = max((call.reach(entries) for call in self._calls), default=0)
-        self._past.put(key, (entries[len(entries) - reach :] if reach else [], kept))
+        self._past.put(key, (entries[max(0, len(entries) - reach) :], kept, due[-1][0]))
 
     def end(self) -> None:
         """Emit the rows of a bounded query, partition by partition."""
@@ -119,3 +144,44 @@ class Over(TimedKernel):
                 self._output.extend([(*row, *(found[i] for found in results))])
         self._output.flush()
         self._watermark = MAX_WATERMARK
+
+
+class _RangeEnds:
+    """The times at which partitions of range frames end. Flink: `registerCleanupTimer` of `RowTimeRangeBounded...`.
+
+    A partition without new rows is removed when the watermark passes its end, which is up to one and a half times the
+    range behind its last row. A row that moves the end replaces no timer, and rows before a timer that has fired are
+    late.
+
+    Args:
+        table: The timers of each partition, ascending; the last one is its end.
+        range_ms: How far frames reach back.
+    """
+
+    def __init__(self, table: StateTable, range_ms: int) -> None:
+        self._table = table
+        self._range_ms = range_ms
+        self._number = count()
+        self._timers = [(time, next(self._number), key) for key, times in table.data.items() for time in times]
+        heapify(self._timers)
+
+    def extend(self, key: Row, time: int) -> None:
+        """Move the end of the partition of a row, if it is too near."""
+        times = self._table.data.get(key) or []
+        if times and times[-1] > time + self._range_ms:
+            return
+        end = time + self._range_ms * 3 // 2 + 1
+        self._table.put(key, [*times, end])
+        heappush(self._timers, (end, next(self._number), key))
+
+    def pass_by(self, watermark: int) -> Iterator[tuple[Row, int | None]]:
+        """Yield the partitions whose timers fire, with the time of the timer; None if the partition has ended."""
+        while self._timers and self._timers[0][0] <= watermark:
+            time, _, key = heappop(self._timers)
+            left = [other for other in self._table.data.get(key) or () if other > time]
+            if left:
+                self._table.put(key, left)
+                yield key, time
+            else:
+                self._table.remove(key)
+                yield key, None

@@ -1,0 +1,103 @@
+"""OVER in event time: frames that reach behind the last watermark, late rows, and the end of partitions."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import pyarrow as pa
+import pytest
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.over_calls import FramePlan
+from firesteel.columns.rows import rows_of
+from firesteel.columns.type_text import parse_type
+from firesteel.operators.state_backend import KeyedStateBackend
+
+TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)")))
+KEY, NUMBER, TIME = range(3)
+LAST = 2**63 - 1
+
+
+class Run:
+    """A kernel in the place of a subtask; `restore` continues in a new one."""
+
+    def __init__(self, frame):
+        total = CallPlan("SUM", (NUMBER,), find_aggregate("SUM").resolve([TYPES[NUMBER]], True, False))
+        outputs = (*TYPES, total.type)
+        self.factory = OverFactory((KEY,), ((TIME, False, True),), frame, (total,), TYPES, outputs, TIME)
+        self.emitted = []
+        self.open(KeyedStateBackend(None, 128))
+
+    def open(self, backend):
+        self.backend, self.kernel = backend, self.factory.make()
+        self.kernel.open(KernelContext(True, 128, backend.table, self.emitted.append, lambda _: None, lambda: 0))
+
+    def restore(self):
+        backend = KeyedStateBackend(None, 128)
+        for delta in self.backend.full():
+            backend.load(pickle.loads(pickle.dumps(delta)))
+        snapshot = self.kernel.snapshot()
+        self.open(backend)
+        self.kernel.restore(snapshot)
+
+    def add(self, *rows):
+        keys, numbers, times = zip(*rows, strict=True)
+        columns = (pa.array(keys), pa.array(numbers), pa.array([ms * 1000 for ms in times]).cast(pa.timestamp("us")))
+        self.kernel.process(0, ColumnBatch(columns, len(rows)))
+
+    def results(self, watermark):
+        self.kernel.watermark(watermark)
+        found = [(row[NUMBER], row[3]) for batch in self.emitted for row in rows_of(batch)]
+        self.emitted.clear()
+        return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("frame", [FramePlan(True, -3, 0), FramePlan(False, -50, 0)])
+def test_frames_reach_behind_the_last_watermark(frame, seed):
+    choose = random.Random(seed)
+    run, rows, found, clock = Run(frame), [], {}, 0
+    for number in range(40):
+        clock += choose.randrange(1, 40)
+        rows.append((choose.choice("ab"), number, clock))
+        run.add(rows[-1])
+        if choose.random() < 0.4:
+            found |= run.results(clock)
+        if choose.random() < 0.1:
+            run.restore()
+    found |= run.results(LAST)
+    for key, number, time in rows:
+        before = [row for row in rows if row[0] == key and row[2] <= time]
+        inside = before[-4:] if frame.is_rows else [row for row in before if row[2] >= time - 50]
+        assert found[number] == sum(row[1] for row in inside)
+
+
+def test_a_row_behind_the_watermark_is_late_by_its_partition_or_by_the_watermark():
+    for frame, late in ((FramePlan(True, -3, 0), []), (FramePlan(True, None, 0), [(3, 3)])):
+        run = Run(frame)
+        run.add(("a", 1, 10), ("b", 2, 90))
+        assert run.results(100) == [(1, 1), (2, 2)]
+        run.add(("a", 3, 50), ("b", 4, 90), ("b", 5, 80))
+        assert run.results(110) == ([(3, 4)] if not late else []), "rows of b are not newer than its last one"
+
+
+def test_partitions_of_range_frames_end():
+    run = Run(FramePlan(False, -100, 0))
+    run.add(("a", 1, 10), ("a", 2, 60))
+    run.results(160)
+    assert set(run.backend.table("past").data)
+    run.restore()
+    run.add(("a", 3, 155))
+    assert run.results(161) == [(3, 5)], "moves the end from 161 to 306"
+    run.add(("a", 4, 160))
+    assert run.results(162) == [], "the timer at 161 makes earlier rows late"
+    assert run.results(306) == []
+    assert not run.backend.table("past").data
+    assert not run.backend.table("ends").data
+    run.add(("a", 5, 200))
+    assert run.results(307) == [(5, 5)], "a partition that has ended begins anew"
