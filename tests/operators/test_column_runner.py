@@ -14,6 +14,7 @@ from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.calc import CalcFactory
+from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.over import OverFactory
@@ -57,6 +58,7 @@ FACTORIES = {
     ),
     "top": RankFactory("ROW_NUMBER", (0,), ((1, True, False),), 1, 2, True, TYPES, False),
     "last": DeduplicateFactory((0,), True, 2, TYPES),
+    "first": FirstRowFactory((0,), 2, TYPES),
     "sort": SortFactory(ORDER, TYPES, 2),
     "outer join": JoinFactory(JOIN),
     "inner join": JoinFactory(replace(JOIN, kind="INNER", has_updates=False)),

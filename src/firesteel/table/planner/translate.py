@@ -16,6 +16,7 @@ from firesteel.columns.kernels.correlate import (
     NormalizeFactory,
     SetOperationFactory,
 )
+from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.match import MatchFactory
@@ -255,8 +256,10 @@ class Translator:
         kind = deduplicates(node) if self.is_streaming and not node.outputs_rank else None
         stream = self.stream(node.input)
         if kind is not None:
-            time = node.order[0].index if kind == "ROWTIME" else None
-            factory: Any = DeduplicateFactory(node.partition, node.order[0].descending, time, _types(node))
+            time, keeps_last = node.order[0].index if kind == "ROWTIME" else None, node.order[0].descending
+            factory: Any = DeduplicateFactory(node.partition, keeps_last, time, _types(node))
+            if time is not None and not keeps_last and not self.retracts(node.input):
+                factory = FirstRowFactory(node.partition, time, _types(node))
             return self.operator(node, factory, stream, node.partition)
         if self.is_streaming and node.function != "ROW_NUMBER" and node.window is None:
             raise TableException(f"{node.function}() on streaming table is not supported currently")

@@ -1,0 +1,76 @@
+"""The first row of each partition in event time. Flink: `RowTimeDeduplicateKeepFirstRowFunction`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.expiring_state import expiring_table
+from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.rows import INSERT, RowOutput, keys_of, rows_of
+from firesteel.columns.values import arrow_type
+
+_EMITTED = ()
+"""The state of a partition whose first row has been emitted."""
+
+
+@dataclass(frozen=True)
+class FirstRowFactory:
+    """Plan that keeps the first row of each partition; `time` is the index of the rowtime column."""
+
+    partition: tuple[int, ...]
+    time: int
+    types: tuple[Any, ...]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return FirstRow(self)
+
+
+class FirstRow(TimedKernel):
+    """Emits the first row of each partition when the watermark passes it, so that no later row can replace it.
+
+    Rows before the watermark are dropped as late.
+
+    State: `row` maps a key to the time of its first row (ms) and that row, or to `_EMITTED`.
+    """
+
+    def __init__(self, plan: FirstRowFactory) -> None:
+        super().__init__()
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Open the table, and index the restored rows by time."""
+        super().open(context)
+        self._table = expiring_table(context, "row")
+        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+        self._number = count()
+        self._waiting = [(first[0], next(self._number), key) for key, first in self._table.data.items() if first]
+        heapify(self._waiting)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep the rows that are the first of their partition so far."""
+        keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
+        for key, time, row in zip(keys, times_of(batch.columns[self._plan.time]), rows_of(batch), strict=True):
+            if time is None or time < self._watermark:
+                continue
+            first = self._table.data.get(key)
+            if first is None or (first != _EMITTED and time < first[0]):
+                self._table.put(key, (time, row))
+                heappush(self._waiting, (time, next(self._number), key))
+
+    def watermark(self, timestamp: int) -> int:
+        """Emit the first rows up to the watermark."""
+        self._watermark = timestamp
+        while self._waiting and self._waiting[0][0] <= timestamp:
+            time, _, key = heappop(self._waiting)
+            first = self._table.data.get(key)
+            if first and first[0] == time:
+                self._table.put(key, _EMITTED)
+                self._output.add(INSERT, first[1])
+        self._output.flush()
+        return timestamp
