@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.over import OverFactory
@@ -23,11 +22,14 @@ KEY, NUMBER, TIME = range(3)
 LAST = 2**63 - 1
 
 
+BIGINT = TYPES[NUMBER]
+SUM = CallPlan("SUM", (NUMBER,), BIGINT)
+
+
 class Run:
     """A kernel in the place of a subtask; `restore` continues in a new one."""
 
-    def __init__(self, frame):
-        total = CallPlan("SUM", (NUMBER,), find_aggregate("SUM").resolve([TYPES[NUMBER]], True, False))
+    def __init__(self, frame, total=SUM):
         outputs = (*TYPES, total.type)
         self.factory = OverFactory((KEY,), ((TIME, False, True),), frame, (total,), TYPES, outputs, TIME)
         self.emitted = []
@@ -101,3 +103,21 @@ def test_partitions_of_range_frames_end():
     assert not run.backend.table("ends").data
     run.add(("a", 5, 200))
     assert run.results(307) == [(5, 5)], "a partition that has ended begins anew"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("ROW_NUMBER", (), [1, 2, 3, 4, 5, 6]),
+        ("RANK", (), [1, 3, 3, 5, 5, 6]),
+        ("DENSE_RANK", (), [1, 3, 3, 5, 5, 6]),
+        ("LAG", (NUMBER,), [None, 20, 20, 40, 40, 50]),
+        ("SUM", (NUMBER,), [10, 60, 60, 150, 150, 210]),
+    ],
+)
+def test_rows_of_the_same_time_have_the_results_of_the_last_one(name, arguments, expected):
+    run = Run(FramePlan(name == "ROW_NUMBER", None, 0), CallPlan(name, arguments, BIGINT))
+    run.add(("a", 10, 1), ("a", 20, 2), ("a", 30, 2))
+    found = run.results(2)
+    run.add(("a", 40, 3), ("a", 50, 3), ("a", 60, 4))
+    assert [result for _, result in found + run.results(LAST)] == expected

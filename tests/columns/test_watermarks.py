@@ -3,14 +3,21 @@
 import datetime
 import pickle
 import random
+from collections import Counter
 
+import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.calc import AUTO_INTERVAL_MS, WatermarkFactory
+from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
+from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_arrow
+from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.table.planner.split_watermarks import BatchTimestamps
 from tests.columns.rexes import column
 
@@ -82,3 +89,41 @@ def test_the_timestamp_of_a_batch_is_behind_its_last_watermark():
     since = (BEGIN - datetime.datetime(1970, 1, 1)) // datetime.timedelta(milliseconds=1)
     assert assigner.extract_timestamp(ColumnBatch((to_arrow(moments, kind),), 4), -1) == since + 8
     assert assigner.extract_timestamp(ColumnBatch((to_arrow([None], kind),), 1), -1) == -(2**63)
+
+
+SESSIONS = WindowPlan("SESSION", 1, 10, partition=(0,))
+KEYED = (column(0, "STRING").type, column(0, TIMESTAMP).type)
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [
+        WindowTableFactory(SESSIONS, KEYED, KEYED[1]),
+        WindowAggregateFactory(
+            (0,),
+            (CallPlan("COUNT", (), column(0, "BIGINT").type),),
+            SESSIONS,
+            None,
+            (),
+            KEYED,
+            (KEYED[0], column(0, "BIGINT").type),
+        ),
+    ],
+)
+def test_a_late_row_counts_if_it_extends_a_session(factory):
+    emitted, kernel = [], factory.make()
+    kernel.open(KernelContext(True, 128, KeyedStateBackend(None, 128).table, emitted.append, emitted.append, lambda: 0))
+
+    def add(*rows):
+        keys, times = zip(*rows, strict=True)
+        stamps = to_arrow([BEGIN + datetime.timedelta(milliseconds=time) for time in times], KEYED[1])
+        kernel.process(0, ColumnBatch((pa.array(keys), stamps), len(rows)))
+
+    begin = (BEGIN - datetime.datetime(1970, 1, 1)) // datetime.timedelta(milliseconds=1)
+    add(("a", 25), ("b", 40))
+    kernel.watermark(begin + 30)
+    add(("a", 17), ("b", 5))  # both are behind the watermark; a has a session until 35
+    kernel.watermark(begin + 1000)
+    rows = [row for batch in emitted if isinstance(batch, ColumnBatch) for row in rows_of(batch)]
+    counted = {row[0]: row[1] for row in rows} if len(rows[0]) == 2 else Counter(row[0] for row in rows)
+    assert counted == {"a": 2, "b": 1}

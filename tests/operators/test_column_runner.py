@@ -22,7 +22,7 @@ from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
@@ -46,6 +46,7 @@ FACTORIES = {
     "sessions": WindowAggregateFactory(
         (0,), (COUNT, SUM), WindowPlan("SESSION", 2, 5), None, ("end",), TYPES, (STRING, BIGINT, INT, TIME)
     ),
+    "session table": WindowTableFactory(WindowPlan("SESSION", 2, 5, partition=(0,)), TYPES, TIME),
     "over": OverFactory((0,), ORDER, FramePlan(True, -1, 0), (SUM,), TYPES, (*TYPES, INT), 2),
     "running": OverFactory(
         (0,),

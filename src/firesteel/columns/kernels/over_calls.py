@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from firesteel.columns.kernel import KernelContext
@@ -81,6 +83,14 @@ class OverCall:
         """Return the arguments of this call for each row."""
         return [entry[2][self.number] for entry in entries]
 
+    def last_peers(self, entries: list[Entry], start: int) -> Sequence[int]:
+        """Return for each row from `start` on the index of the last row equal to it in the ORDER BY columns."""
+        places = list(range(start, len(entries)))
+        for i in range(len(places) - 2, -1, -1):
+            if self.are_peers(entries[start + i], entries[start + i + 1]):
+                places[i] = places[i + 1]
+        return places
+
     def are_peers(self, a: Entry, b: Entry) -> bool:
         """Return whether two rows are equal in the ORDER BY columns."""
         return all(a[1][column] == b[1][column] for column in self._order)
@@ -93,15 +103,16 @@ class Ranking(OverCall):
     """
 
     def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
-        """Return the ranks; the state is the number of rows and the number of distinct ones."""
-        count, dense = kept or (0, 0)
-        name, found, rank = self.call.function, [], 0
-        for i in range(start, len(entries)):
-            count += 1
-            if i == start or not self.are_peers(entries[i - 1], entries[i]):
-                rank, dense = count, dense + 1
-            found.append({"ROW_NUMBER": count, "RANK": rank, "DENSE_RANK": dense}[name])
-        return found, (count, dense)
+        """Return the ranks; the state is the number of rows.
+
+        On streams, RANK and DENSE_RANK of Flink return the number of rows up to the last peer.
+        """
+        before = (kept or 0) - start
+        if self.call.function == "ROW_NUMBER":
+            found = list(range(before + start + 1, before + len(entries) + 1))
+        else:
+            found = [before + place + 1 for place in self.last_peers(entries, start)]
+        return found, before + len(entries)
 
     def whole(self, entries: list[Entry]) -> list[Any]:
         """Return the ranks of a whole partition."""
@@ -113,7 +124,10 @@ class Ranking(OverCall):
         if name == "PERCENT_RANK":
             ranks = self._ranks(entries)
             return [(rank - 1) / (total - 1) if total > 1 else 0.0 for rank in ranks]
-        return self.results(entries, 0, None)[0]
+        if name == "ROW_NUMBER":
+            return list(range(1, total + 1))
+        ranks = self._ranks(entries)
+        return ranks if name == "RANK" else list(accumulate(int(i + 1 == rank) for i, rank in enumerate(ranks)))
 
     def _ranks(self, entries: list[Entry]) -> list[int]:
         ranks: list[int] = []
@@ -134,9 +148,13 @@ class Navigation(OverCall):
     """LAG and LEAD: values of preceding or following rows."""
 
     def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
-        """Return the values of preceding rows; there is no state besides the rows."""
-        values = self.values(entries)
-        return [self._neighbour(values, i, self.call.function, values[i]) for i in range(start, len(entries))], None
+        """Return the values of preceding rows; there is no state besides the rows.
+
+        In a RANGE frame, the default, all peers get the value of the last one, as in Flink.
+        """
+        values, name = self.values(entries), self.call.function
+        places = range(start, len(entries)) if self.plan.frame.is_rows else self.last_peers(entries, start)
+        return [self._neighbour(values, place, name, values[place]) for place in places], None
 
     def whole(self, entries: list[Entry]) -> list[Any]:
         """Return the values of preceding or following rows in a whole partition.

@@ -18,7 +18,7 @@ from firesteel.columns.kernels.group_vectors import load, results
 from firesteel.columns.kernels.row_groups import Array, can_factorize
 from firesteel.columns.kernels.vector_calls import vector_calls
 from firesteel.columns.kernels.window_vectors import WindowVectors
-from firesteel.columns.kernels.windows import US, WindowPlan, assign, merge_session, millis_of, times_of
+from firesteel.columns.kernels.windows import US, WindowPlan, assign, merge_session, millis_of, times_of, touching
 from firesteel.columns.rows import batch_of, is_retraction, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
 
@@ -136,7 +136,7 @@ class WindowAggregate(TimedKernel):
         add = self._add_to_session if self._is_session else self._add
         for key, original, windows, kind, row in rows:
             for start, end in windows:
-                if end - 1 <= self._watermark and self._in_event_time:
+                if end - 1 <= self._watermark and self._in_event_time and not self._extends(key, start, end):
                     self.late_rows += 1
                 else:
                     add(key, original, start, end, kind, row)
@@ -164,6 +164,10 @@ class WindowAggregate(TimedKernel):
                 windows = known[time] = plan.window.windows(time)
             found.append(windows)
         return found
+
+    def _extends(self, key: Any, start: int, end: int) -> bool:
+        """Return whether a row belongs to a session that has not ended, although the watermark has passed the row."""
+        return self._is_session and bool(touching(self._table.data.get(key, []), start, end))
 
     def _add(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
         entry = (*key, start, end)

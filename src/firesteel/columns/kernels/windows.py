@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.rows import RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 
@@ -123,14 +123,17 @@ def _window_columns(starts: Any, ends: Any, time_type: pa.DataType) -> list[pa.A
     ]
 
 
-class SessionTable(Kernel):
-    """Buffers the rows of each session until it ends, then emits them with its start and end."""
+class SessionTable(TimedKernel):
+    """Buffers the rows of each session until it ends, then emits them with its start and end.
+
+    A row behind the watermark is late unless it extends a session that has not ended.
+    """
 
     def __init__(self, plan: WindowTableFactory) -> None:
+        super().__init__()
         self._plan = plan
         self._types = [*(arrow_type(kind) for kind in plan.types), pa.timestamp("us"), pa.timestamp("us")]
         self._types.append(arrow_type(plan.time_type))
-        self._watermark = MIN_WATERMARK
 
     def open(self, context: KernelContext) -> None:
         """Open the table of sessions by key, each `[start, end, rows]`."""
@@ -142,10 +145,11 @@ class SessionTable(Kernel):
         window = self._plan.window
         keys = keys_of(batch, window.partition, self.context.max_parallelism)
         for key, time, row in zip(keys, times_of(batch.columns[window.time]), rows_of(batch), strict=True):
-            if time is None or time + window.size - 1 <= self._watermark:
+            if time is None:
                 continue
-            sessions = self._table.data.get(key, [])
-            self._table.put(key, merge_session(sessions, time, time + window.size, [row], list.extend))
+            sessions, end = self._table.data.get(key, []), time + window.size
+            if end - 1 > self._watermark or touching(sessions, time, end):
+                self._table.put(key, merge_session(sessions, time, end, [row], list.extend))
 
     def watermark(self, timestamp: int) -> int:
         """Emit the sessions that have ended."""
@@ -171,6 +175,11 @@ class SessionTable(Kernel):
         self.watermark(2**63 - 1)
 
 
+def touching(sessions: list[Any], start: int, end: int) -> list[Any]:
+    """Return the sessions, each `[start, end, content]`, that a session from `start` to `end` (ms) is merged with."""
+    return [session for session in sessions if session[0] <= end and start <= session[1]]
+
+
 def merge_session(sessions: list[Any], start: int, end: int, content: Any, join: Any) -> list[Any]:
     """Add a session, merging it with those that it touches; the result is last in the returned list.
 
@@ -181,7 +190,7 @@ def merge_session(sessions: list[Any], start: int, end: int, content: Any, join:
         content: Its content.
         join: Adds the content in its second argument to its first.
     """
-    touched = [s for s in sessions if s[0] <= end and start <= s[1]]
+    touched = touching(sessions, start, end)
     rest = [s for s in sessions if not (s[0] <= end and start <= s[1])]
     if not touched:
         return [*rest, [start, end, content]]
