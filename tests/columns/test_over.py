@@ -121,3 +121,24 @@ def test_rows_of_the_same_time_have_the_results_of_the_last_one(name, arguments,
     found = run.results(2)
     run.add(("a", 40, 3), ("a", 50, 3), ("a", 60, 4))
     assert [result for _, result in found + run.results(LAST)] == expected
+
+
+@pytest.mark.parametrize(
+    ("descending", "nulls_first", "expected"),
+    [(False, True, {None: [3, 3], 1: [1], 9: [9], 12: [21]}), (True, False, {None: [3, 3], 1: [1], 9: [21], 12: [12]})],
+)
+def test_null_is_in_the_range_of_nulls_only(descending, nulls_first, expected):
+    emitted, types = [], (*TYPES[:2], BIGINT, BIGINT)
+    total = CallPlan("SUM", (2,), BIGINT)
+    order = ((NUMBER, descending, nulls_first),)
+    kernel = OverFactory((KEY,), order, FramePlan(False, -5, 0), (total,), types[:3], types, None).make()
+    table = KeyedStateBackend(None, 128).table
+    kernel.open(KernelContext(False, 128, table, emitted.append, lambda _: None, lambda: 0))
+    numbers, values = [9, None, 12, 1, None], [9, 1, 12, 1, 2]
+    columns = (pa.array(["a"] * 5), pa.array(numbers, pa.int64()), pa.array(values, pa.int64()))
+    kernel.process(0, ColumnBatch(columns, 5))
+    kernel.end()
+    found = {}
+    for row in (row for batch in emitted for row in rows_of(batch)):
+        found.setdefault(row[NUMBER], []).append(row[3])
+    assert found == expected

@@ -262,18 +262,18 @@ class Framed(OverCall):
         return first, total if frame.high is None else self._edge(entries, i, frame.high, False)
 
     def _edge(self, entries: list[Entry], i: int, offset: Any, is_low: bool) -> int:
-        if offset == 0:
+        if offset == 0 or entries[i][0] is None:  # NULL is near other NULLs only
             return self._peers(entries, i, is_low)
         sign = -1 if self._descending else 1
         bound = sign * entries[i][0] + offset
         j = i
         if is_low:
-            while j > 0 and sign * entries[j - 1][0] >= bound:
+            while j > 0 and entries[j - 1][0] is not None and sign * entries[j - 1][0] >= bound:
                 j -= 1
-            while j < len(entries) and sign * entries[j][0] < bound:
+            while j < len(entries) and entries[j][0] is not None and sign * entries[j][0] < bound:
                 j += 1
             return j
-        while j < len(entries) and sign * entries[j][0] <= bound:
+        while j < len(entries) and entries[j][0] is not None and sign * entries[j][0] <= bound:
             j += 1
         return j
 
