@@ -45,7 +45,7 @@ class KernelContext:
         is_state_on_disk: Whether the state tables are on disk, so that state may be larger than memory.
         watermark_ms: Returns the operator's watermark, or None before the first one.
         function_context: The context that is passed to `open` of user functions.
-        emit_idle: Tells receivers whether to wait for the watermarks of this subtask.
+        emit_idle: Marks the subtask as idle (True), so that receivers do not wait for its watermarks, or as active.
     """
 
     is_streaming: bool

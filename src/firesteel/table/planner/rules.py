@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,11 @@ from firesteel.table.planner.projections import with_inputs
 from firesteel.table.planner.prune import prune_columns
 from firesteel.table.planner.reuse import share_subplans
 from firesteel.table.planner.rex_tools import conjunction, conjuncts, inline, input_refs, refs, walk
-from firesteel.table.planner.split_watermarks import push_watermarks_into_scans
+from firesteel.table.planner.split_watermarks import push_watermark_into_scan
 from firesteel.table.planner.window_columns import window_columns
+
+Rule = Callable[[Any, bool], Any]
+"""(node, whether the plan runs in streaming mode) -> the node, rewritten where the rule applies."""
 
 _RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
@@ -34,23 +37,24 @@ def optimize_all(nodes: Sequence[Any], is_streaming: bool, reuses: bool = True) 
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
     """
     memo: dict[int, Any] = {}
-    rewritten = [_rewrite(node, is_streaming, memo) for node in nodes]
-    if not reuses:
-        return push_watermarks_into_scans(prune_columns(rewritten))
-    return share_subplans(push_watermarks_into_scans(prune_columns(share_subplans(rewritten))))
+    rewritten = [_rewrite(node, is_streaming, _RULES, memo) for node in nodes]
+    pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten)
+    memo = {}
+    pushed = [_rewrite(node, is_streaming, _LAST_RULES, memo) for node in pruned]
+    return share_subplans(pushed) if reuses else pushed
 
 
-def _rewrite(node: Any, is_streaming: bool, memo: dict[int, Any]) -> Any:
+def _rewrite(node: Any, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[int, Any]) -> Any:
     known = memo.get(id(node))
     if known is not None:
         return known[1]
     result = node
-    for rule in _RULES:
+    for rule in rules:
         result = rule(result, is_streaming)
-    inputs = [_rewrite(child, is_streaming, memo) for child in result.inputs]
+    inputs = [_rewrite(child, is_streaming, rules, memo) for child in result.inputs]
     if any(new is not old for new, old in zip(inputs, result.inputs, strict=True)):
         result = with_inputs(result, inputs)
-    for rule in _RULES:
+    for rule in rules:
         result = rule(result, is_streaming)
     memo[id(node)] = (node, result)
     return result
@@ -184,3 +188,5 @@ _RULES = (
     push_partitions_into_scan,
     prune_empty,
 )
+_LAST_RULES = (push_watermark_into_scan,)
+"""Rules for plans whose columns have been pruned."""

@@ -7,7 +7,6 @@ rows, and one without rows holds windows back until it counts as idle.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,37 +17,20 @@ import pyarrow.compute as pc
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.context import EvaluationContext
 from firesteel.columns.evaluate import compile_rex
+from firesteel.columns.kernel import MIN_WATERMARK
 from firesteel.columns.rex import Rex, UserCall
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.value_text import time_zone
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from firesteel.table.planner import rel
-from firesteel.table.planner.projections import with_inputs
 from firesteel.table.planner.rex_tools import inline, is_deterministic, walk
 
 _IDLE_TIMEOUT = "table.exec.source.idle-timeout"
-_NO_TIME = -(2**63)
 
 
-def push_watermarks_into_scans(roots: Sequence[Any]) -> list[Any]:
-    """Return the plans with the watermarks in the scans whose sources have watermarks per split."""
-    memo: dict[int, tuple[Any, Any]] = {}
-
-    def pushed(node: Any) -> Any:
-        known = memo.get(id(node))
-        if known is not None:
-            return known[1]
-        inputs = [pushed(child) for child in node.inputs]
-        changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
-        result = _pushed(with_inputs(node, inputs) if changed else node)
-        memo[id(node)] = (node, result)
-        return result
-
-    return [pushed(root) for root in roots]
-
-
-def _pushed(node: Any) -> Any:
+def push_watermark_into_scan(node: Any, is_streaming: bool) -> Any:
+    """Move watermarks into a scan whose source has watermarks per split."""
     if not isinstance(node, rel.AssignWatermark):
         return node
     project = node.input if isinstance(node.input, rel.Project) else None
@@ -100,7 +82,7 @@ class BatchTimestamps(TimestampAssigner):
     def extract_timestamp(self, value: ColumnBatch, record_timestamp: int) -> int:
         """Return the timestamp in ms, the smallest one if all watermarks are NULL."""
         latest = pc.max(self._watermarks(value).cast(pa.int64())).as_py()
-        return _NO_TIME if latest is None else latest // 1000 + 1
+        return MIN_WATERMARK if latest is None else latest // 1000 + 1
 
     def __reduce__(self) -> Any:
         """Pickle without the compiled expression."""
