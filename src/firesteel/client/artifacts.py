@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-import cloudpickle
-
 import firesteel
+from firesteel.common import pickling
 from firesteel.common.file_systems import Files
 from firesteel.common.python_dependencies import DEPENDENCIES, REQUIREMENTS, dependency_entries
 from firesteel.common.remote_path import RemotePath
@@ -79,7 +78,7 @@ def pickle_user_modules_by_value() -> None:
     have modules of the same name.
     """
     for module in _user_modules():
-        cloudpickle.register_pickle_by_value(module)
+        pickling.pickle_by_value(module)
 
 
 def _user_modules() -> Iterator[ModuleType]:

@@ -15,9 +15,8 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-import cloudpickle
-
 from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
+from firesteel.common import pickling
 from firesteel.common.loopback import is_loopback
 from firesteel.common.run_directory import read_token
 from firesteel.errors import FiresteelError
@@ -172,7 +171,7 @@ class RestClusterClient:
         """
         artifacts = pack_artifacts(job_graph)
         pickle_user_modules_by_value()
-        plan = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
+        plan = pickling.dumps(job_graph)
         request: dict[str, Any] = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": []}
         request["jobArtifactFileNames"] = [{"entryName": name, "fileName": name} for name in artifacts]
         boundary = uuid.uuid4().hex

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import cloudpickle
+from firesteel.common import pickling
 
 Item = tuple[list[Any], list[int | None] | None] | int | bool | None
 
@@ -19,7 +19,7 @@ def pickled(value: Any) -> bytes:
     try:
         return pickle.dumps(value, protocol=5)
     except (pickle.PicklingError, AttributeError, TypeError):
-        return cloudpickle.dumps(value, protocol=5)  # type: ignore[no-any-return]
+        return pickling.dumps(value)
 
 
 def encode(items: list[Item]) -> bytes:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
-
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.coordinator.batch_leftovers import remove_earlier_runs, remove_failed_run
 from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -48,7 +45,7 @@ class BatchRun(Run):
 
     def _run_job(self, run: int) -> list[StageReport]:
         self._context.environment[FOR_WORKERS] = batch_shim.__name__
-        job = cloudpickle.dumps(self._query.job_graph, protocol=pickle.HIGHEST_PROTOCOL)
+        job = pickling.dumps(self._query.job_graph)
         slots = LocalSlots(job, self._query.attempt, self._query.job_graph.configuration)
         plan = SplitEnumerator(self._query.job_graph).plan_all()
         lanes = Lanes.one_per_slot(self._query.slots)

@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.common.file_systems import DEFAULT_SCHEME, scheme_of
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
@@ -70,7 +69,7 @@ class SparkDataPlane:
         if place.remote is not None:
             store_artifacts(place.remote, place.work)
         restore_job(job_graph, place.work, place.store)
-        serialized: bytes = cloudpickle.dumps(job_graph)
+        serialized: bytes = pickling.dumps(job_graph)
         return serialized
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
@@ -11,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
@@ -213,7 +211,7 @@ class _LocalJob:
         self, job_graph: JobGraph, checkpoint: Path, faults: Collection[Fault], batch_elements: int | None
     ) -> None:
         restore_job(job_graph, checkpoint)
-        self._job = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
+        self._job = pickling.dumps(job_graph)
         self._plan = StagePlan(job_graph)
         self._committers = Committers(job_graph)
         self._names = {vertex.id: vertex.name for vertex in job_graph.vertices}

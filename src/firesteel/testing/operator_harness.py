@@ -6,8 +6,7 @@ import pickle
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.common.keys import key_keeper
 from firesteel.operators.factory import make_operator
 from firesteel.operators.keyed import KeyedOperator
@@ -183,7 +182,7 @@ class OperatorHarness:
     def snapshot(self) -> bytes:
         """Return state and timers of the operator, for another harness."""
         operator = self.operator
-        return cloudpickle.dumps((list(operator.state_parts(full=True)), operator.snapshot()))  # type: ignore[no-any-return]
+        return pickling.dumps((list(operator.state_parts(full=True)), operator.snapshot()))
 
 
 class _RecordingOutput(Output):

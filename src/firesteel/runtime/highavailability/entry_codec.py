@@ -8,8 +8,7 @@ import json
 import pickle
 from typing import Any
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.runtime.highavailability.errors import CorruptEntryError, UntrustedEntryError
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS, REMOVED_JOBS
 
@@ -80,7 +79,7 @@ class EntryCodec:
 
 def dump_value(value: Any) -> bytes:
     """Return the pickled value."""
-    payload: bytes = cloudpickle.dumps(value)
+    payload: bytes = pickling.dumps(value)
     return payload
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.runtime.clock import Clock, SystemClock
 from firesteel.runtime.rpc.deadlines import Deadlines
 from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcTimeoutError
@@ -167,7 +166,7 @@ class InMemoryRpcService:
         fail(answer, RpcTimeoutError(text))
 
     def _copy(self, value: Any) -> Any:
-        return pickle.loads(cloudpickle.dumps(value)) if self._serialize_calls else value
+        return pickle.loads(pickling.dumps(value)) if self._serialize_calls else value
 
 
 def fail(answer: asyncio.Future[Any], error: BaseException) -> None:

@@ -11,8 +11,7 @@ import struct
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.runtime.rpc.channel import Channel, open_channel
 from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcError, RpcProtocolError
 from firesteel.runtime.rpc.rpc_service import RpcCall, RpcServer, fail
@@ -189,15 +188,15 @@ class IncomingConnection:
             self._channel.send(_HEAD.pack(kind, number) + _dumps(value), what)
         except Exception as error:
             refusal = error if isinstance(error, RpcError) else RpcError(f"{what} can't be sent: {error}")
-            self._channel.send(_HEAD.pack(_ERROR, number) + cloudpickle.dumps(refusal), what)
+            self._channel.send(_HEAD.pack(_ERROR, number) + pickling.dumps(refusal), what)
 
 
 def _dumps(value: Any) -> bytes:
     """Return the pickled value; an error that the other side can't unpickle is replaced by its text."""
-    data: bytes = cloudpickle.dumps(value)
+    data: bytes = pickling.dumps(value)
     if isinstance(value, BaseException):
         try:
             pickle.loads(data)
         except Exception:
-            data = cloudpickle.dumps(RpcError(f"{type(value).__name__}: {value}"))
+            data = pickling.dumps(RpcError(f"{type(value).__name__}: {value}"))
     return data

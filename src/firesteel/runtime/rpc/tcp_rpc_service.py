@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.runtime.clock import Clock, with_timeout
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.options import duration_s, memory_bytes, number
@@ -157,13 +156,13 @@ class TcpRpcService(InMemoryRpcService):
 
     def _transmit(self, call: RpcCall, answer: asyncio.Future[Any], is_large: bool) -> None:
         if is_large:
-            work = self._copy if self._is_local(call.address) else cloudpickle.dumps
+            work = self._copy if self._is_local(call.address) else pickling.dumps
             writing = asyncio.get_running_loop().run_in_executor(None, work, call)
             writing.add_done_callback(lambda written: self._transmit_written(call, written, answer))
         elif self._is_local(call.address):
             super()._transmit(call, answer, is_large)
         else:
-            self._send(call, cloudpickle.dumps(call), answer)
+            self._send(call, pickling.dumps(call), answer)
 
     def _transmit_written(self, call: RpcCall, written: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
         if (error := written.exception()) is not None:

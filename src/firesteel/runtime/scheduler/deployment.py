@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import cloudpickle
-
+from firesteel.common import pickling
 from firesteel.graph.regions import regions_of
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
@@ -26,7 +25,7 @@ class TaskDeploymentDescriptorFactory:
         self._numbering = numbering
         self._region_of = regions_of(graph.job_graph)
         self._configuration = dict(graph.job_graph.configuration)
-        self._serialized_job_graph: bytes = serialized_job_graph or cloudpickle.dumps(graph.job_graph)
+        self._serialized_job_graph: bytes = serialized_job_graph or pickling.dumps(graph.job_graph)
 
     def descriptor(self, vertex: ExecutionVertex) -> TaskDeploymentDescriptor:
         """Return the descriptor of the current attempt, which has its slot."""

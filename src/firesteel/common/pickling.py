@@ -1,0 +1,59 @@
+"""Pickling of user code: `cloudpickle`, with the file names of code objects kept.
+
+All modules of firesteel pickle through this one (`tests/common/test_pickling.py` holds it).
+"""
+
+from __future__ import annotations
+
+import io
+from collections import ChainMap
+from collections.abc import Callable
+from types import CodeType, ModuleType
+from typing import Any, ClassVar
+
+import cloudpickle
+
+__all__ = ["dumps", "pickle_by_value"]
+
+
+def dumps(value: Any) -> bytes:
+    """Return the pickled bytes of a value; functions and classes of the user's script are pickled by value.
+
+    Args:
+        value: Any object that `cloudpickle` can pickle.
+
+    Raises:
+        pickle.PicklingError: the value, or something that it refers to, cannot be pickled. Some objects raise
+            `TypeError` instead.
+
+    Example:
+        >>> import pickle
+        >>> increment = pickle.loads(dumps(lambda number: number + 1))
+        >>> increment(1)
+        2
+    """
+    with io.BytesIO() as file:
+        _Pickler(file).dump(value)
+        return file.getvalue()
+
+
+def pickle_by_value(module: ModuleType) -> None:
+    """Pickle functions and classes of a module by value from now on, as the receivers cannot import it."""
+    cloudpickle.register_pickle_by_value(module)
+
+
+def _reduce_code(code: CodeType) -> tuple[Callable[..., CodeType], tuple[Any, ...]]:
+    make, arguments = cloudpickle.Pickler.dispatch_table[CodeType](code)
+    return _code_of_file, (code.co_filename, make, arguments)
+
+
+def _code_of_file(filename: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:
+    return make(*arguments).replace(co_filename=filename)
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # has no types
+    # cloudpickle 3.1.2 and later pickle `<dynamic-code>` instead of the file name, to make the bytes independent of the
+    # place of the code. Errors must name the user's file, so it is set again after cloudpickle has made the code.
+    dispatch_table: ClassVar[ChainMap[type, Any]] = ChainMap(
+        {CodeType: _reduce_code}, cloudpickle.Pickler.dispatch_table
+    )
