@@ -4,26 +4,29 @@ PYFLINK_PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+LOCK := requirements.txt
+NEWEST_VENV := .venv-newest
 PYFLINK_VENV := .venv-pyflink
 PYFLINK_STAMP := $(PYFLINK_VENV)/.installed
 PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
-BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo demo-kafka check test release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak lock newest flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
 		printf '  make %-14s %s\n' "$$name" "$$text"; done
 
-# Everything below works in a virtual environment of its own; it is made anew when pyproject.toml changes.
-$(STAMP): pyproject.toml
+# Everything below works in a virtual environment of its own, with the versions of requirements.txt; it is made anew
+# when these change. The build backend is one of them, so that nothing is installed without its hash.
+$(STAMP): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "firesteel needs Python 3.11 or newer, $(PYTHON) is older; try: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "Installing firesteel and its tools into $(VENV) (once; takes some minutes) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[java,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: $(STAMP)  ## run two examples: word count, and event-time windows
@@ -88,6 +91,16 @@ host-faults: $(STAMP) zookeeper namespaces  ## let 40 faults hit a cluster on ho
 soak: $(STAMP) zookeeper  ## simulate faults, kill JobManagers and all that runs jobs until stopped, or until something is wrong
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak
 
+lock: $(STAMP)  ## write requirements.txt anew with the newest versions that pyproject.toml allows
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command 'make lock' --extra java --extra dev pyproject.toml --output-file $(LOCK)
+
+newest:  ## test with the newest versions that pyproject.toml allows, and name the package that breaks a test
+	@rm -rf $(NEWEST_VENV)
+	@$(PYTHON) -m venv $(NEWEST_VENV)
+	@$(NEWEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[java,dev]'
+	@$(NEWEST_VENV)/bin/python -m tests.newest $(LOCK)
+
 flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium  ## run Flink's own command line, dashboard and SQL client on a cluster of firesteel
 	@FLINK_HOME=$$($(PYFLINK) -c 'import pyflink; print(pyflink.__path__[0])') $(BIN)/python -m pytest tests/cli/test_flink_tools.py tests/cli/test_flink_sql_client.py
 
@@ -107,7 +120,7 @@ docs: $(STAMP)  ## build the documentation into site/, with every link and ancho
 	@$(BIN)/python -m docs.generate.links site
 	@echo "Open $(CURDIR)/site/index.html (search needs a server: $(BIN)/python -m http.server --directory site)"
 
-bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (with PyFlink where its environment was made)
+bench: $(STAMP)  ## run all benchmarks; results go to benchmarks/results (with PyFlink where its environment was made)
 	@for name in $(BENCHMARKS); do \
 		$(BIN)/python benchmarks/bench_$$name.py $$(test -e $(PYFLINK_STAMP) && echo --pyflink-python $(PYFLINK)) || exit 1; done
 	@$(BIN)/python benchmarks/bench_scaling.py
@@ -120,13 +133,8 @@ bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (
 	@$(BIN)/python benchmarks/bench_scheduling.py
 	@$(BIN)/python benchmarks/bench_rest.py
 
-bench-pyflink: $(BENCH_STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and run the benchmarks that compare with it
+bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and run the benchmarks that compare with it
 	@for name in $(BENCHMARKS); do $(BIN)/python benchmarks/bench_$$name.py --pyflink-python $(PYFLINK) || exit 1; done
-
-# What PySpark's own transformWithState needs.
-$(BENCH_STAMP): $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pandas>=2.2,<3' 'protobuf>=5'
-	@touch $@
 
 # PyFlink and PySpark ask for versions of the same packages that exclude each other.
 $(PYFLINK_STAMP):
@@ -138,7 +146,6 @@ $(PYFLINK_STAMP):
 # An empty environment runs what was built, as a user would.
 release: $(STAMP)  ## build the source distribution and the wheel, check them, and run the wheel in an empty environment
 	@rm -rf dist build/release
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2,<2' 'twine>=6,<7'
 	@$(BIN)/python -m build --outdir dist . > build-release.log 2>&1 || { cat build-release.log; exit 1; }
 	@rm build-release.log
 	@$(BIN)/python -m twine check --strict dist/*

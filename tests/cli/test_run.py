@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.libraries
+
 WORDS = """
     from pyflink.common import Types
     from pyflink.datastream import StreamExecutionEnvironment

@@ -28,6 +28,8 @@ from firesteel.columns.values import arrow_type
 from firesteel.operators.state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 
+pytestmark = pytest.mark.libraries
+
 TYPES = [
     parse_type(text)
     for text in ("STRING", "INT", "TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "TIMESTAMP(3)")

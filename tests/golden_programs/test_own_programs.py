@@ -19,7 +19,7 @@ MODES = {"STREAMING": RuntimeExecutionMode.STREAMING, "BATCH": RuntimeExecutionM
 
 def load(name: str) -> ModuleType:
     module = ModuleType(f"program_{name}")
-    exec(compile(PROGRAMS[name].read_text(), str(PROGRAMS[name]), "exec"), module.__dict__)
+    exec(compile(PROGRAMS[name].read_text(), str(PROGRAMS[name]), "exec", dont_inherit=True), module.__dict__)
     return module
 
 

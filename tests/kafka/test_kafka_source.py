@@ -31,6 +31,8 @@ from firesteel.operators.splits import Split, SplitRange
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 
+pytestmark = pytest.mark.libraries
+
 EARLIEST = KafkaOffsetsInitializer.earliest()
 LATEST = KafkaOffsetsInitializer.latest()
 

@@ -27,6 +27,8 @@ from firesteel.operators.file_sink import FileWriter
 from firesteel.testing import Fault, run_local
 from tests.objects.server import Bucket
 
+pytestmark = pytest.mark.libraries
+
 FLAT = BucketAssigner.base_path_bucket_assigner()
 MIB = 1 << 20
 LARGE = "x" * (MIB - 1)

@@ -12,6 +12,8 @@ from firesteel.common.remote_files import RemoteFileError, RemoteFileNotFoundErr
 from firesteel.errors import InvalidProgramError
 from tests.objects.server import Bucket
 
+pytestmark = pytest.mark.libraries
+
 
 @pytest.mark.parametrize("path", ["in", "/in", "file:///in", "file:/in", "./a:b", "C:/in"])
 def test_local_paths_have_no_scheme(path):

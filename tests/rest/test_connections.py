@@ -11,6 +11,8 @@ import pytest
 from firesteel.rest import endpoint, request_content
 from tests.rest.rest_cluster import Rest, serving
 
+pytestmark = pytest.mark.libraries
+
 OVERVIEW = b"GET /overview HTTP/1.1\r\nHost: localhost\r\n"
 
 

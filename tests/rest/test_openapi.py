@@ -12,6 +12,8 @@ import pytest
 from firesteel.rest.server import ROUTES
 from tests.rest.rest_cluster import Rest
 
+pytestmark = pytest.mark.libraries
+
 
 async def test_the_document_is_valid_and_has_all_routes(rest: Rest) -> None:
     validator = pytest.importorskip("openapi_spec_validator")

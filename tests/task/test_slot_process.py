@@ -34,6 +34,8 @@ from firesteel.task.protocol import (
 )
 from firesteel.task.versions import BatchTry, Chain
 
+pytestmark = pytest.mark.libraries
+
 
 def a_job() -> JobGraph:
     env = StreamExecutionEnvironment.get_execution_environment()
