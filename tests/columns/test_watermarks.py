@@ -11,7 +11,7 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import CallPlan
-from firesteel.columns.kernels.calc import AUTO_INTERVAL_MS, WatermarkFactory
+from firesteel.columns.kernels.calc import AUTO_INTERVAL, AUTO_INTERVAL_MS, WatermarkFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.rows import rows_of
@@ -25,19 +25,20 @@ TIMESTAMP = "TIMESTAMP(3)"
 BEGIN = datetime.datetime(2026, 1, 1)
 
 
-def late_rows(times):
+def late_rows(times, interval_ms):
     """The rows that are late if each row is followed by its watermark, once that exceeds the last by the interval."""
     last = highest = -1
     for row, time in enumerate(times):
         if time <= last:
             yield row
         highest = max(highest, time)
-        if last < 0 or highest - last > AUTO_INTERVAL_MS:
+        if last < 0 or highest - last > interval_ms:
             last = highest
 
 
+@pytest.mark.parametrize("interval_ms", [None, 0, 1, 450])
 @pytest.mark.parametrize("seed", range(50))
-def test_rows_behind_the_watermark_are_late_within_a_batch(seed):
+def test_rows_behind_the_watermark_are_late_within_a_batch(seed, interval_ms):
     choose = random.Random(seed)
     times, clock = [], 1000
     for _ in range(choose.randrange(1, 60)):
@@ -45,7 +46,10 @@ def test_rows_behind_the_watermark_are_late_within_a_batch(seed):
         times.append(clock - choose.choice([0, 0, 0, 150, 500]))
     events = []
     kernel = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings()).make()
-    kernel.open(KernelContext(True, 128, None, events.append, events.append, lambda: 0))
+    context = KernelContext(True, 128, None, events.append, events.append, lambda: 0)
+    if interval_ms is not None:
+        context.configuration = {AUTO_INTERVAL: f"{interval_ms} ms"}
+    kernel.open(context)
     stamps = to_arrow([BEGIN + datetime.timedelta(milliseconds=time) for time in times], column(0, TIMESTAMP).type)
     kernel.process(0, ColumnBatch((stamps,), len(times)))
     found, watermark, row = [], 0, 0
@@ -58,19 +62,22 @@ def test_rows_behind_the_watermark_are_late_within_a_batch(seed):
             found += [row] if since <= watermark else []
             row += 1
     assert row == len(times)
-    assert found == list(late_rows(times))
+    assert found == list(late_rows(times, AUTO_INTERVAL_MS if interval_ms is None else interval_ms))
 
 
 def test_a_subtask_without_rows_becomes_idle_until_rows_come():
-    events, now = [], 0
+    events, now = [], 0.0
     kernel = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings(), idle_timeout_ms=100).make()
-    context = KernelContext(True, 128, None, events.append, events.append, lambda: now)
-    context.emit_idle = events.append
+    context = KernelContext(True, 128, None, events.append, events.append, lambda: 5_000)
+    context.emit_idle, context.input_ms = events.append, lambda: (now, now + 10)
     kernel.open(context)
-    assert kernel.next_processing_time() == 100
-    kernel.advance_processing_time(99)
+    assert kernel.next_processing_time() == 5_110, "the first batch is expected to take 10 ms"
+    now = 109
+    kernel.end_batch()
     assert events == []
-    kernel.advance_processing_time(100)
+    assert kernel.next_processing_time() == 5_001
+    now = 110
+    kernel.end_batch()
     assert events == [True]
     assert kernel.next_processing_time() is None
     restored = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings(), idle_timeout_ms=100).make()
@@ -79,7 +86,7 @@ def test_a_subtask_without_rows_becomes_idle_until_rows_come():
     now = 250
     restored.process(0, ColumnBatch((to_arrow([BEGIN], column(0, TIMESTAMP).type),), 1))
     assert [event for event in events if isinstance(event, bool)] == [True, False]
-    assert restored.next_processing_time() == 350
+    assert restored.next_processing_time() == 5_110
 
 
 def test_the_timestamp_of_a_batch_is_behind_its_last_watermark():

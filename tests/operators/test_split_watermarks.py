@@ -14,7 +14,7 @@ from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.datastream.operator_descriptors import SourceOperator
 from firesteel.operators.source_runner import SourceRunner
-from firesteel.operators.splits import Split, SplitRange
+from firesteel.operators.splits import WITHOUT_SPLITS, Idleness, Split, SplitRange
 from firesteel.testing import ManualClock, OperatorHarness
 
 INTERVAL_MS = 200
@@ -48,9 +48,14 @@ class Reader:
         assert isinstance(self.harness.operator, SourceRunner)
         return self.harness.operator
 
-    def read(self, *parts: tuple[str, int, int] | tuple[str, int, int, bool]) -> list[Any]:
+    def read(
+        self,
+        *parts: tuple[str, int, int] | tuple[str, int, int, bool],
+        idle: set[str] | None = None,
+        passed: int | None = None,
+    ) -> list[Any]:
         ranges = [SplitRange(Split(name, 0, 0, 1 << 40), *where) for name, *where in parts]
-        for _ in self.operator.read(ranges):
+        for _ in self.operator.read(ranges, None if idle is None else Idleness(frozenset(idle), passed)):
             pass
         return self.harness.take()
 
@@ -102,29 +107,55 @@ def test_idle_split_does_not_hold_back_others_and_all_idle_ones_make_the_subtask
         reader = Reader(ASCENDING.with_idleness(Duration.of_millis(500)))
         reader.read(("slow", 0, 10), ("fast", 0, 100))
         assert reader.tick(clock) == [8]
-        assert reader.operator.next_processing_time() == 500
-        clock.advance(300)
-        reader.read(("fast", 100, 200))
-        assert reader.tick(clock) == [198]
+        clock.advance(3_600_000)
+        assert reader.tick(clock) == []
+        assert reader.operator.next_processing_time() is None, "the enumerator decides"
+        reader.read(("fast", 100, 200), idle={"slow"})
+        assert reader.tick(clock) == [98, 198]
         assert reader.harness.idle_changes == []
-        clock.advance(500)
+        reader.read(idle={"slow", "fast"})
         assert reader.tick(clock) == []
         assert reader.harness.idle_changes == [True]
         assert reader.operator.alignment_watermark is None
-        reader.read(("slow", 10, 20))
+        reader.read(("slow", 10, 20), idle={"fast"})
         assert reader.harness.idle_changes == [True, False]
         assert reader.tick(clock) == [], "never backwards"
         assert reader.operator.alignment_watermark == 198
 
 
-def test_subtask_without_splits_turns_idle() -> None:
+def test_split_that_awakes_holds_back_the_others_before_any_element_is_read() -> None:
     with ManualClock(0) as clock:
         reader = Reader(ASCENDING.with_idleness(Duration.of_millis(500)))
-        reader.read(("a", 0, 10, True))
-        assert reader.operator.next_processing_time() == 500
-        clock.advance(500)
-        reader.tick(clock)
-        assert (reader.harness.idle_changes, reader.operator.next_processing_time()) == ([True], None)
+        reader.read(("slow", 0, 10), ("fast", 0, 100))
+        assert reader.tick(clock) == [8]
+        reader.read(idle={"slow"})
+        assert reader.tick(clock) == [98]
+        reader.read(("fast", 100, 200), ("slow", 10, 20), idle=set())
+        assert reader.tick(clock) == []
+        reader.read(("slow", 20, 151))
+        assert reader.tick(clock) == [149]
+
+
+def test_subtask_that_awakes_catches_up_with_its_receivers() -> None:
+    with ManualClock(0) as clock:
+        reader = Reader(ASCENDING.with_idleness(Duration.of_millis(500)))
+        reader.read(("a", 0, 10))
+        assert reader.tick(clock) == [8]
+        reader.read(idle={"a"})
+        reader.read(idle=set(), passed=700)
+        assert (reader.harness.idle_changes, reader.tick(clock)) == ([True, False], [700])
+        reader.read(("a", 10, 700), idle=set(), passed=900)
+        assert reader.tick(clock) == [], "it is awake"
+
+
+def test_subtask_without_splits_turns_idle() -> None:
+    reader = Reader(ASCENDING.with_idleness(Duration.of_millis(500)))
+    reader.read(("a", 0, 10, True))
+    assert reader.harness.idle_changes == []
+    reader.read(idle={WITHOUT_SPLITS})
+    assert (reader.harness.idle_changes, reader.operator.next_processing_time()) == ([True], None)
+    reader.read(("b", 0, 0), idle=set())
+    assert reader.harness.idle_changes == [True, False]
 
 
 def test_restored_splits_continue_with_their_generators() -> None:

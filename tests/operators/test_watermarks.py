@@ -51,6 +51,17 @@ def test_periodic_watermark_is_behind_the_largest_timestamp(strategy: WatermarkS
         assert h.watermarks == [expected]
 
 
+@pytest.mark.parametrize(("interval", "expected"), [("0 ms", []), ("1 s", []), ("100 ms", [8])])
+def test_interval_of_periodic_watermarks(interval: str, expected: list[int]) -> None:
+    """As in Flink, there are none if the interval is 0."""
+    options = {"pipeline.auto-watermark-interval": interval}
+    with ManualClock(0) as clock, harness(WatermarkStrategy.for_monotonous_timestamps(), configuration=options) as h:
+        h.process_batch(pairs(9))
+        clock.advance(100)
+        h.process_batch(pairs(5))
+        assert h.watermarks == expected
+
+
 def test_no_watermarks_gives_only_the_final_one() -> None:
     with ManualClock(0) as clock, harness(WatermarkStrategy.no_watermarks()) as h:
         h.process_batch(pairs(9))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.common.idle_timer import InputTime
 
 MAX_WATERMARK = 2**63 - 1
 MIN_WATERMARK = -(2**63)
@@ -46,6 +47,7 @@ class KernelContext:
         watermark_ms: Returns the operator's watermark, or None before the first one.
         function_context: The context that is passed to `open` of user functions.
         emit_idle: Marks the subtask as idle (True), so that receivers do not wait for its watermarks, or as active.
+        input_ms: Returns the time of the job's input, see `IdleTimer`.
     """
 
     is_streaming: bool
@@ -62,6 +64,7 @@ class KernelContext:
     watermark_ms: Callable[[], int | None] = lambda: None
     function_context: Any = None
     emit_idle: Callable[[bool], None] = lambda is_idle: None
+    input_ms: InputTime = lambda: (0.0, 0.0)
 
 
 class Kernel:
@@ -97,6 +100,9 @@ class Kernel:
     def next_processing_time(self) -> int | None:
         """Return the time (ms) of the next action in processing time, or None."""
         return None
+
+    def end_batch(self) -> None:
+        """Perform what is due at the end of a batch of the job."""
 
     def flush(self) -> None:
         """Write what is not in the tables yet; called before each version."""

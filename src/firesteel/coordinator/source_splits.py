@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from firesteel.operators.sources import SourceKind, kind_of, parts_of
-from firesteel.operators.splits import Known, Split, SplitRange
+from firesteel.operators.splits import WITHOUT_SPLITS, Known, Split, SplitRange
 
 
 class KnownKeys:
@@ -55,7 +55,8 @@ class SourceState:
         positions: The positions of splits in progress, by id.
         known: The splits and files that must not be read again if they are rediscovered.
         dealt: Number of splits of an unbounded source that were assigned to subtasks.
-        discovered_ms: Time of the last discovery in ms; -1 if there was none.
+        discovered_ms: Time of the last discovery in ms; -1 if there was none. Later runs have other clocks: to them
+            only the sign matters.
         ended: Whether the source has ended.
     """
 
@@ -99,8 +100,10 @@ class SourceSplits:
         self._adopt(SourceState(parallelism))
 
     def _adopt(self, state: SourceState) -> None:
-        """Start from a state; readers are told about all splits again."""
+        """Start from a state; splits are discovered at once, and readers are told about all of them again."""
         self.state = state
+        is_complete = state.discovered_ms >= 0 and self._rediscover_ms is None
+        self._next_discovery_ms = float("inf") if is_complete else float("-inf")
         self._unread: list[dict[str, Split]] = [{} for _ in range(self._parallelism)]
         self._untold: list[dict[str, Split]] = [{} for _ in range(self._parallelism)]
         self._told: set[str] = set()
@@ -144,24 +147,31 @@ class SourceSplits:
 
     # --- discovery ---------------------------------------------------------------------------------------------------
 
-    def discover(self, now: int) -> None:
-        """Discover new splits if it is time to; switch to the next source when all splits of one were read."""
-        if self.state.ended:
-            return
-        if now >= self.next_discovery():
+    def discover(self, now: int, at_once: bool = False) -> bool:
+        """Discover new splits if it is time to; switch to the next source when all splits of one were read.
+
+        Args:
+            now: Processing time in ms.
+            at_once: Whether to discover them even if it is not time to.
+
+        Returns:
+            Whether the source was asked.
+        """
+        asks = at_once or now >= self._next_discovery_ms
+        if asks:
             self._discover(now)
         while not self.state.splits and self.state.phase + 1 < len(self._parts):
             self.state.phase += 1
             self.state.known = KnownKeys()
             self.state.discovered_ms = -1
             self._discover(now)
+            asks = True
+        return asks
 
-    def next_discovery(self) -> float:
-        """Return the time of the next discovery in ms."""
-        if self.state.discovered_ms < 0:
-            return float("-inf")
-        interval = self._rediscover_ms
-        return float("inf") if interval is None else self.state.discovered_ms + interval
+    @property
+    def next_discovery_ms(self) -> float:
+        """The processing time of the next discovery in ms."""
+        return self._next_discovery_ms
 
     @property
     def _rediscover_ms(self) -> int | None:
@@ -171,6 +181,8 @@ class SourceSplits:
         state, is_bounded = self.state, self._rediscover_ms is None
         known = Known(state.known.keys, state.splits, is_first=state.discovered_ms < 0)
         state.discovered_ms = now
+        interval = self._rediscover_ms
+        self._next_discovery_ms = float("inf") if interval is None else now + interval
         found, listed = self.kind.discover(self._enumerators[state.phase], self._parallelism, known)
         state.known.retain(listed)
         mine = state.splits
@@ -207,6 +219,13 @@ class SourceSplits:
     def _position(self, split: Split) -> int:
         """Return the position to read from; data that was deleted before it was read is skipped."""
         return max(self.state.positions.get(split.split_id, split.start), split.start)
+
+    def quiet_splits(self) -> list[dict[str, bool]]:
+        """Return for each subtask its splits, and whether they have nothing to read; see `IdleSplits.observe`."""
+        found: list[dict[str, bool]] = [{} for _ in range(self._parallelism)]
+        for split_id, split in self.state.splits.items():
+            found[split.subtask_index][split_id] = self._position(split) >= split.end
+        return [splits or {WITHOUT_SPLITS: True} for splits in found]
 
     # --- reading -----------------------------------------------------------------------------------------------------
 

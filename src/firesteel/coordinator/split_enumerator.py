@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from firesteel.coordinator.batch_sizes import BatchSizes
+from firesteel.coordinator.idle_splits import IdleSplits
+from firesteel.coordinator.input_clock import InputClock
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.regions import regions_of
 from firesteel.operators.sources import source_of
-from firesteel.operators.splits import SplitRange
+from firesteel.operators.splits import Idleness, SplitRange
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 
 _MAX_ELEMENTS = 4_000_000
@@ -45,8 +48,36 @@ class _Source:
         source = source_of(vertex.chain[0].operator)
         self.splits = SourceSplits(source, vertex.parallelism, configuration, has_watermarks)
         self.alignment = None if strategy is None else strategy.alignment
+        timeout = None if strategy is None or not has_watermarks else strategy.idle_timeout
+        self._idle = None if timeout is None else IdleSplits(timeout.to_millis(), vertex.parallelism)
         self._given: dict[Reader, int] = {}
         self._unit_bytes = 0.0
+
+    def restore(self, state: Any) -> None:
+        """Restore the state of the splits; the readers are restored with theirs."""
+        self.splits.restore(state)
+        if self._idle is not None:
+            self._idle.forget_told()
+
+    def discover(self, now: int, input_ms: float) -> None:
+        """Discover splits if it is time to, or to find out whether a split is idle."""
+        if self._idle is None:
+            self.splits.discover(now)
+        elif self.splits.discover(now, at_once=not self._idle.due_in_ms(input_ms)):
+            self._idle.observe(self.splits.quiet_splits(), input_ms)
+
+    def pause_ms(self, now: int, input_ms: float) -> float:
+        """Return the time in ms until there may be something to read, or a split may be idle."""
+        idle_in_ms = float("inf") if self._idle is None else self._idle.due_in_ms(input_ms)
+        return min(self.splits.next_discovery_ms - now, idle_in_ms)
+
+    def take_idleness(self, idle: dict[Reader, Idleness]) -> bool:
+        """Add the changes of idleness to those of other sources; return whether a reader awakes."""
+        if self._idle is None:
+            return False
+        changes, awakes = self._idle.take_changes()
+        idle.update(((self.vertex_id, subtask), idleness) for subtask, idleness in changes.items())
+        return awakes
 
     def readers(self) -> set[Reader]:
         """Return the subtasks that have, or may get, something to read."""
@@ -69,8 +100,11 @@ class _Source:
         return max(self._given.values(), default=0) // units
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
-        """Update the estimated bytes per unit, from the subtask where they are largest."""
+        """Update the estimated bytes per unit, from the subtask where they are largest, and the watermarks."""
         given, self._given = self._given, {}
+        reports = list(reports)
+        if self._idle is not None:
+            self._idle.batch_ended(reports)
         sizes = [
             report.source_bytes / units
             for report in reports
@@ -106,6 +140,7 @@ class SplitEnumerator:
         first = min((source.splits.first_elements for source in sources), default=1)
         self._sizes = BatchSizes(first if elements is None else elements, _MAX_ELEMENTS, checkpoint_interval_s)
         self._given = 0
+        self._clock = InputClock()
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in sources if s.alignment is not None})
 
     @property
@@ -146,25 +181,34 @@ class SplitEnumerator:
         """Return the plan of a batch that starts at `now` (ms), possibly empty; the previous batch has ended."""
         ranges: Ranges = {}
         ended: set[Reader] = set()
+        idle: dict[Reader, Idleness] = {}
         unended = [source for source in self._sources.values() if not source.splits.state.ended]
         for source in unended:
-            source.splits.discover(now)
+            source.discover(now, self._clock.now_ms)
+        awakening = [source for source in unended if source.take_idleness(idle)]
+        if awakening:
+            self._given = 0
+            return self._at(BatchPlan(idle=idle))
         self._aligner.begin_plan({reader for source in unended for reader in source.readers()})
         self._given = 0
         for source in unended:
             self._given = max(self._given, source.take(self._sizes.size, ranges, self._aligner))
             ended.update((source.vertex_id, subtask) for subtask in source.splits.newly_ended())
-        return BatchPlan(ranges, frozenset(ended))
+        return self._at(BatchPlan(ranges, frozenset(ended), idle))
+
+    def _at(self, plan: BatchPlan) -> BatchPlan:
+        begun_ms = self._clock.now_ms
+        return replace(plan, input_ms=(begun_ms, begun_ms + 1000 * self.expected_s))
 
     def plan_end(self) -> BatchPlan:
         """Return the plan of an empty batch that ends all sources at their current positions."""
         self._given = 0
-        return BatchPlan({}, self._end_all())
+        return self._at(BatchPlan({}, self._end_all()))
 
     def plan_nothing(self) -> BatchPlan:
         """Return the plan of an empty batch."""
         self._given = 0
-        return BatchPlan()
+        return self._at(BatchPlan())
 
     def _end_all(self) -> frozenset[Reader]:
         sources = self._sources.values()
@@ -172,9 +216,13 @@ class SplitEnumerator:
 
     def pause_s(self, now: int) -> float:
         """Return the time in seconds until a source may have new input, after an empty plan."""
-        unended = [source.splits for source in self._sources.values() if not source.splits.state.ended]
-        next_ms = min((splits.next_discovery() for splits in unended), default=float("inf"))
-        return min(_NOTHING_TO_COME_S, max(0.0, (next_ms - now) / 1000))
+        unended = [source for source in self._sources.values() if not source.splits.state.ended]
+        pause_ms = min((source.pause_ms(now, self._clock.now_ms) for source in unended), default=float("inf"))
+        return min(_NOTHING_TO_COME_S, max(0.0, pause_ms / 1000))
+
+    def waited(self, seconds: float, at_most_s: float) -> None:
+        """Record that the region has waited for input, and how long it meant to."""
+        self._clock.advance(seconds, at_most_s)
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
         """Process the sources' reports: watermarks for alignment, and bytes to limit batches."""
@@ -183,9 +231,11 @@ class SplitEnumerator:
         for source in self._sources.values():
             source.batch_ended(report for report in reports if report.vertex_id == source.vertex_id)
 
-    def batch_took(self, seconds: float) -> None:
-        """Record the duration of the last batch, which succeeded at its first try."""
-        self._sizes.took(self._given, seconds)
+    def batch_took(self, seconds: float, is_first_try: bool = True) -> None:
+        """Record the duration of the last batch; only that of a first try tells what its elements cost."""
+        self._clock.advance(seconds, self.expected_s)
+        if is_first_try:
+            self._sizes.took(self._given, seconds)
 
     def snapshot(self) -> bytes:
         """Return the pickled states of all sources by operator id."""
@@ -196,4 +246,4 @@ class SplitEnumerator:
         states = {operator: state for snapshot in snapshots for operator, state in pickle.loads(snapshot).items()}
         for source in self._sources.values():
             if source.operator_id in states:
-                source.splits.restore(states[source.operator_id])
+                source.restore(states[source.operator_id])

@@ -1,19 +1,68 @@
-"""The processing-time clock of all operators in this process; tests replace it."""
+"""Processing time: the clock of timers, windows, state lifetimes and rolling files.
+
+It starts at the wall clock and then follows elapsed time. A step of the wall clock thus neither delays nor expires
+anything; a run follows the step when it starts anew. Flink schedules by delay for the same reason.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-_time_ns: Callable[[], int] = time.time_ns
+TimeSource = Callable[[], int]
+"""Returns a time in ns."""
+
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux counts the time in which the machine was suspended by CLOCK_BOOTTIME only."""
+
+
+def _steady_ns() -> int:
+    return time.clock_gettime_ns(_STEADY)
+
+
+class SteadyClock:
+    """A clock that starts at the wall clock and is not affected by its later steps.
+
+    Args:
+        wall_ns: The wall clock, read once.
+        steady_ns: Elapsed time.
+
+    Example:
+        >>> wall, elapsed = [5_000_000_000], [0]
+        >>> clock = SteadyClock(lambda: wall[0], lambda: elapsed[0])
+        >>> wall[0], elapsed[0] = 0, 2_000_000
+        >>> clock.now_ms()
+        5002
+    """
+
+    def __init__(self, wall_ns: TimeSource = time.time_ns, steady_ns: TimeSource = _steady_ns) -> None:
+        self._steady_ns = steady_ns
+        self._offset_ns = wall_ns() - steady_ns()
+
+    def now_ms(self) -> int:
+        """Return the time in ms since the epoch."""
+        return (self._offset_ns + self._steady_ns()) // 1_000_000
+
+    def set(self, now_ms: int) -> None:
+        """Continue from a time in ms since the epoch."""
+        self._offset_ns = now_ms * 1_000_000 - self._steady_ns()
+
+
+_of_process = SteadyClock()
+_time_ns: TimeSource | None = None
 
 
 def now_ms() -> int:
     """Return the current processing time in ms."""
-    return _time_ns() // 1_000_000
+    return _of_process.now_ms() if _time_ns is None else _time_ns() // 1_000_000
 
 
-def use_time_source(time_ns: Callable[[], int] | None) -> None:
-    """Read processing time from a function that returns ns, or from the system clock if None."""
+def follow(now_ms: int) -> None:
+    """Continue from the processing time of the job's coordinator, so that slots on all hosts share one clock."""
+    _of_process.set(now_ms)
+
+
+def use_time_source(time_ns: TimeSource | None) -> None:
+    """Read processing time from a function that returns ns, or from the clock of this process if None."""
     global _time_ns
-    _time_ns = time.time_ns if time_ns is None else time_ns
+    _time_ns = time_ns

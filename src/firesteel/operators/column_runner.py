@@ -51,6 +51,7 @@ class ColumnRunner(Operator):
                 self._watermark_ms,
                 TaskRuntimeContext(self.name, task),
                 self.output.idle,
+                lambda: task.input_ms,
             )
         )
 
@@ -101,6 +102,10 @@ class ColumnRunner(Operator):
     def next_processing_time(self) -> int | None:
         """Return the processing time in ms at which the kernel next has work to do, or None."""
         return self._kernel.next_processing_time()  # type: ignore[no-any-return]
+
+    def end_batch(self) -> None:
+        """Let the kernel do what is due at the end of a batch."""
+        self._kernel.end_batch()
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
         """Return the changes of the kernel's state since the last call, or all of it if `full`."""

@@ -15,7 +15,7 @@ from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator,
 from firesteel.operators.sources import kind_of, parts_of, source_committer_id, source_of
 from firesteel.operators.spill import SizeEstimate
 from firesteel.operators.split_watermarks import SplitWatermarks
-from firesteel.operators.splits import CHUNK_BYTES, Chunk, SplitRange, StampedElements
+from firesteel.operators.splits import CHUNK_BYTES, Chunk, Idleness, SplitRange, StampedElements
 
 _FIRST_ELEMENTS = 64
 _MOST_ELEMENTS = 1 << 20
@@ -58,16 +58,22 @@ class SourceRunner(Operator):
         """Approximate number of bytes read in this batch, without the elements that count as small."""
         return max(0, self._sizes.bytes - _SMALL_BYTES * self._sizes.elements)
 
-    def read(self, ranges: Sequence[SplitRange]) -> Iterator[None]:
+    def read(self, ranges: Sequence[SplitRange], idleness: Idleness | None = None) -> Iterator[None]:
         """Emit the elements of the ranges, one chunk of each in turn, and yield after each chunk.
 
         The caller can then flush the output. All splits are assigned before the first one is read.
+
+        Args:
+            ranges: What to read.
+            idleness: The idle splits, if they have changed.
         """
         self._sizes = SizeEstimate()
         self._read_to = [{} for _ in self._parts]
         for part in ranges:
             self._watermarks.assign(part.split.split_id)
             self._read_to[part.split.source_index][part.split.split_id] = part.end
+        if idleness is not None:
+            self._watermarks.set_idle(idleness)
         waiting = iter(ranges)
         # Without watermarks there is no benefit in reading several files at once.
         at_once = min(kind.open_at_once for kind in self._kinds) if self._watermarks.is_active else 1
@@ -145,7 +151,7 @@ class SourceRunner(Operator):
 
     @property
     def alignment_watermark(self) -> int | None:
-        """The watermark for aligned sources; None if this source has ended, is idle or has no watermark."""
+        """The watermark for the enumerator; None if this source has ended, is idle or has no watermark."""
         return None if self.has_ended else self._watermarks.current
 
     def advance_processing_time(self, now_ms: int) -> None:
@@ -154,7 +160,7 @@ class SourceRunner(Operator):
             self._watermarks.on_time(now_ms)
 
     def next_processing_time(self) -> int | None:
-        """Return when the idle timeout expires or a user-defined generator must be called, in ms, or None."""
+        """Return when a user-defined generator must be called, in ms, or None."""
         return self._watermarks.next_time()
 
     def snapshot(self) -> Any:

@@ -5,11 +5,13 @@ Flink: `ProgressiveTimestampsAndWatermarks.SplitLocalOutputs` with its `Watermar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.operators.clock import now_ms
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
+from firesteel.operators.splits import WITHOUT_SPLITS, Idleness
 from firesteel.operators.watermarks import WatermarkEmitter
 
 
@@ -37,8 +39,8 @@ class _SplitOutput:
 class SplitWatermarks:
     """The watermark generators and idleness of all splits; emits the minimum watermark of the active splits.
 
-    A split counts from its assignment, even before it is read, until it is finished. The subtask is idle while all its
-    splits are idle, and after the idle timeout without any split.
+    A split counts from its assignment, even before it is read, until it is finished. The enumerator decides which
+    splits are idle. The subtask is idle while all its splits are, or while it has none and the enumerator says so.
 
     Attributes:
         combined: The last emitted watermark.
@@ -54,10 +56,8 @@ class SplitWatermarks:
         self._outputs: dict[str, _SplitOutput] = {}
         self.combined = MIN_TIMESTAMP
         self._is_idle = False
+        self._idle_splits: frozenset[str] = frozenset()
         self._combines_later = False
-        timeout = strategy.idle_timeout
-        self._idle_timeout_ms = None if timeout is None or not self.is_active else timeout.to_millis()
-        self._without_splits_ms = now_ms()
 
     @property
     def current(self) -> int | None:
@@ -74,8 +74,19 @@ class SplitWatermarks:
         """Remove a finished split, which no longer holds the watermark back."""
         if self._emitters.pop(split_id, None) is not None:
             del self._outputs[split_id]
-            self._without_splits_ms = now_ms()
             self.combine()
+
+    def set_idle(self, idleness: Idleness) -> None:
+        """Set which splits are idle. If the subtask awakes, it catches up with the watermark of the source."""
+        was_idle, self._idle_splits = self._is_idle, idleness.splits
+        with self._combined_later():
+            for split_id, emitter in self._emitters.items():
+                emitter.mark_idle() if split_id in idleness.splits else emitter.mark_active()
+        if not self._emitters:
+            self._set_idle(WITHOUT_SPLITS in idleness.splits)
+        if was_idle and not self._is_idle and idleness.passed is not None and idleness.passed > self.combined:
+            self.combined = idleness.passed
+            self._output.watermark(self.combined)
 
     def emit(self, split_id: str, values: list[Any], timestamps: Timestamps) -> None:
         """Emit elements of a split, and the watermarks that they trigger."""
@@ -100,33 +111,35 @@ class SplitWatermarks:
             self._output.idle(is_idle)
 
     def on_time(self, now: int) -> None:
-        """Let all generators emit their periodic watermarks, and update the idleness of splits."""
+        """Let the generators of all splits that are not idle emit their periodic watermarks."""
+        with self._combined_later():
+            for split_id, emitter in self._emitters.items():
+                if split_id not in self._idle_splits:
+                    emitter.on_time(now)
+
+    @contextmanager
+    def _combined_later(self) -> Iterator[None]:
+        """Combine the watermarks and the idleness of all splits once, at the end."""
         self._combines_later = True
         try:
-            for emitter in self._emitters.values():
-                emitter.on_time(now)
+            yield
         finally:
             self._combines_later = False
         self.combine()
-        timeout = self._idle_timeout_ms
-        if not self._emitters and timeout is not None and now - self._without_splits_ms >= timeout:
-            self._set_idle(True)
 
     def next_time(self) -> int | None:
         """Return when `on_time` next has work to do even without input, in ms, or None."""
-        if not self._emitters and self._idle_timeout_ms is not None and not self._is_idle:
-            return self._without_splits_ms + self._idle_timeout_ms
-        times = [time for emitter in self._emitters.values() if (time := emitter.next_time()) is not None]
-        return min(times, default=None)
+        awake = (emitter for split_id, emitter in self._emitters.items() if split_id not in self._idle_splits)
+        return min((time for emitter in awake if (time := emitter.next_time()) is not None), default=None)
 
     def snapshot(self) -> Any:
         """Return the generators by split, the last watermark and the idleness."""
         splits = {split_id: emitter.snapshot() for split_id, emitter in self._emitters.items()}
-        return splits, self.combined, self._is_idle
+        return splits, self.combined, self._is_idle, self._idle_splits
 
     def restore(self, snapshot: Any) -> None:
         """Restore the generators, the last watermark and the idleness."""
-        splits, self.combined, self._is_idle = snapshot
+        splits, self.combined, self._is_idle, self._idle_splits = snapshot
         for split_id, of_split in splits.items():
             self.assign(split_id)
             if split_id in self._emitters:

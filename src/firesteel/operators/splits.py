@@ -112,6 +112,17 @@ class SplitRange:
     is_last: bool = False
 
 
+WITHOUT_SPLITS = ""
+"""Stands for the splits of a subtask that has none; no split has an empty id."""
+
+
+class Idleness(NamedTuple):
+    """The idle splits of a source subtask, and the watermark that the receivers of the source have reached, if any."""
+
+    splits: frozenset[str]
+    passed: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """The known splits of a source, passed to its discovery.

@@ -19,7 +19,7 @@ from firesteel.operators.input_gate import Channel, InputGate
 from firesteel.operators.metrics import measured
 from firesteel.operators.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.source_runner import SourceRunner
-from firesteel.operators.splits import SplitRange
+from firesteel.operators.splits import Idleness, SplitRange
 from firesteel.operators.state_backend import Delta
 
 FITTING_OUTPUT = (
@@ -210,10 +210,10 @@ class Subtask:
         if self._is_open:
             self._advance_processing_time()
 
-    def read(self, ranges: Sequence[SplitRange]) -> Iterator[None]:
-        """Let the source read the ranges, and yield after each chunk."""
+    def read(self, ranges: Sequence[SplitRange], idleness: Idleness | None) -> Iterator[None]:
+        """Let the source read the ranges after a change of idleness, if any, and yield after each chunk."""
         assert self.source is not None
-        chunks = self.source.read(ranges)
+        chunks = self.source.read(ranges, idleness)
         while True:
             try:
                 next(chunks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Protocol
 
+from firesteel.common.idle_timer import IdleTimer
 from firesteel.common.ownership import are_immutable, own
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput, WatermarkStrategy
@@ -51,7 +52,8 @@ def _milliseconds(interval: str) -> int:
 class WatermarkEmitter(WatermarkOutput):
     """An emitter that feeds one generator and emits its monotonic watermarks, periodically, and idleness.
 
-    Flink: `runtime.operators.TimestampsAndWatermarksOperator`. The period is checked between chunks of elements.
+    Flink: `runtime.operators.TimestampsAndWatermarksOperator`. The period is checked between chunks of elements; as in
+    Flink, there are no periodic watermarks if it is 0.
 
     Attributes:
         emitted: The last emitted watermark.
@@ -63,11 +65,10 @@ class WatermarkEmitter(WatermarkOutput):
         self._output = output
         interval = task.configuration.get(AUTO_WATERMARK_INTERVAL)
         self._interval_ms = _DEFAULT_INTERVAL_MS if interval is None else _milliseconds(interval)
-        self._idle_timeout_ms = None if strategy.idle_timeout is None else strategy.idle_timeout.to_millis()
         self._active = self._generator is not None and not task.is_batch
         self.emitted = MIN_TIMESTAMP
         self.is_idle = False
-        self._last_emit_ms = self._last_element_ms = now_ms()
+        self._last_emit_ms = now_ms()
         self._unsent: tuple[list[Any], Timestamps] = ([], None)
         self._sent = self._seen = 0
 
@@ -76,7 +77,6 @@ class WatermarkEmitter(WatermarkOutput):
         if not values or not self._active:
             self._output.emit(values, timestamps)
             return
-        self._last_element_ms = now = now_ms()
         generator = self._generator
         if type(generator) is _AscendingWatermarks:
             self._output.emit(values, timestamps)
@@ -85,10 +85,8 @@ class WatermarkEmitter(WatermarkOutput):
                 generator.max_timestamp = max(generator.max_timestamp, max(known))
         else:
             self._emit_seen(values, timestamps, events)
-        if self.is_idle:
-            self.is_idle = False
-            self._output.idle(False)
-        if now - self._last_emit_ms >= self._interval_ms:
+        self.mark_active()
+        if (now := now_ms()) - self._last_emit_ms >= self._interval_ms:
             self.on_time(now)
 
     def _emit_seen(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
@@ -109,46 +107,42 @@ class WatermarkEmitter(WatermarkOutput):
             self._output.emit(values[sent:seen], None if timestamps is None else timestamps[sent:seen])
 
     def on_time(self, now: int) -> None:
-        """Emit the periodic watermark, and mark the output idle if the idle timeout has expired."""
-        if not self._active:
-            return
-        assert self._generator is not None
-        self._last_emit_ms = now
-        self._generator.on_periodic_emit(self)
-        timeout = self._idle_timeout_ms
-        if timeout is not None and not self.is_idle and now - self._last_element_ms >= timeout:
-            self.mark_idle()
+        """Emit the periodic watermark."""
+        if self._active and self._interval_ms > 0:
+            assert self._generator is not None
+            self._last_emit_ms = now
+            self._generator.on_periodic_emit(self)
 
     def next_time(self) -> int | None:
         """Return when `on_time` next has work to do even without input, in ms, or None.
 
-        That is at the end of the idle timeout, and after each interval for a user-defined generator. The watermarks of
-        built-in generators depend on the elements only.
+        That is after each interval for a user-defined generator. The watermarks of built-in generators depend on the
+        elements only.
         """
-        if not self._active:
+        if not self._active or type(self._generator) is _AscendingWatermarks or self._interval_ms <= 0:
             return None
-        times = []
-        if self._idle_timeout_ms is not None and not self.is_idle:
-            times.append(self._last_element_ms + self._idle_timeout_ms)
-        if type(self._generator) is not _AscendingWatermarks and self._interval_ms > 0:
-            times.append(self._last_emit_ms + self._interval_ms)
-        return min(times, default=None)
+        return self._last_emit_ms + self._interval_ms
 
     def emit_watermark(self, timestamp: int) -> None:
         """Emit a watermark if it is larger than the last one."""
         self._send_seen()
         if timestamp > self.emitted:
             self.emitted = timestamp
-            if self.is_idle:
-                self.is_idle = False
-                self._output.idle(False)
+            self.mark_active()
             self._output.watermark(timestamp)
 
     def mark_idle(self) -> None:
         """Mark the output as idle, so that receivers do not wait for this subtask."""
         self._send_seen()
-        self.is_idle = True
-        self._output.idle(True)
+        if not self.is_idle:
+            self.is_idle = True
+            self._output.idle(True)
+
+    def mark_active(self) -> None:
+        """Mark the output as not idle."""
+        if self.is_idle:
+            self.is_idle = False
+            self._output.idle(False)
 
     def snapshot(self) -> Any:
         """Return the generator, the last watermark and the idleness."""
@@ -192,10 +186,16 @@ class TimestampsAndWatermarksRunner(Operator):
     def __init__(self, name: str, task: TaskInfo, output: Output, strategy: WatermarkStrategy, extracted: bool) -> None:
         super().__init__(name, task, output)
         self._emitter = WatermarkEmitter(strategy, output, task)
+        timeout = None if task.is_batch else strategy.idle_timeout
+        self._idle = None if timeout is None else IdleTimer(lambda: task.input_ms, timeout.to_millis())
+        self._timed_out = False
         self._extracted = extracted
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Set the timestamps from `(timestamp, value)` elements, or keep them, and feed the generator."""
+        if self._idle is not None and values:
+            self._idle.saw_elements()
+            self._timed_out = False
         if self._extracted:
             timestamps = [timestamp for timestamp, _ in values]
         self._emitter.emit(values, timestamps, [value for _, value in values] if self._extracted else values)
@@ -209,12 +209,23 @@ class TimestampsAndWatermarksRunner(Operator):
         """Ignore upstream idleness, as this operator determines its own."""
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Emit the periodic watermark."""
-        self._emitter.on_time(now_ms)
+        """Emit the periodic watermark, unless the input is idle (Flink: `WatermarksWithIdleness`)."""
+        if not self._timed_out:
+            self._emitter.on_time(now_ms)
 
     def next_processing_time(self) -> int | None:
         """Return when the idle timeout expires or a user-defined generator must be called, or None."""
-        return self._emitter.next_time()
+        emits_ms = None if self._timed_out else self._emitter.next_time()
+        if self._idle is None or self._timed_out:
+            return emits_ms
+        idle_ms = now_ms() + self._idle.left_ms()
+        return idle_ms if emits_ms is None else min(idle_ms, emits_ms)
+
+    def end_batch(self) -> None:
+        """Mark the output idle if the idle timeout has expired."""
+        if self._idle is not None and not self._idle.left_ms():
+            self._timed_out = True
+            self._emitter.mark_idle()
 
     def snapshot(self) -> Any:
         """Return the state of the emitter."""

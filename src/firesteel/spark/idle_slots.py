@@ -5,10 +5,10 @@ The cost of a small batch thus depends on the slots that receive records, not on
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 
+from firesteel.operators.clock import now_ms
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_transfer import NOTHING_STORED
@@ -33,7 +33,7 @@ class IdleSlots:
         """
         if batch.is_checkpoint or batch.in_full:
             return frozenset()
-        now = time.time_ns() // 1_000_000
+        now = now_ms() if batch.now_ms is None else batch.now_ms
         busy = batch.busy_slots(stage, self._slot_of)
         return frozenset(slot for slot in slots if slot not in busy and self._has_nothing_due(stage, slot, now))
 

@@ -16,6 +16,7 @@ from firesteel.coordinator.checkpoint_schedule import CheckpointSchedule
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.operators.clock import SteadyClock
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
@@ -59,6 +60,7 @@ class StreamingRun(Run):
         self._member = Member(self._region, self._wake_up, self._checkpoint_taken)
         self._job.enter(self._member)
         self._checkpoints = Checkpoints(self._job, self._member, self._commit, self._committers)
+        self._clock = SteadyClock()
         self._begun_s = float("-inf")
         self._awaits_checkpoint = self._is_idle = False
         self._savepoints: set[Request] = set()
@@ -127,6 +129,7 @@ class StreamingRun(Run):
         is_checkpoint = is_last or (is_free and (is_due or self._is_wanted))
         plan = replace(
             plan,
+            now_ms=self._clock.now_ms(),
             is_checkpoint=is_checkpoint,
             to_store=self._checkpoints.to_store(),
             unstored=self._checkpoints.unstored() if is_checkpoint else {},
@@ -146,8 +149,7 @@ class StreamingRun(Run):
         if plan.is_checkpoint:
             # At the end sinks have finished everything, which also satisfies pending requests for savepoints.
             self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)
-        if reports[0].try_number == 1:
-            self._enumerator.batch_took(time.monotonic() - self._begun_s)
+        self._enumerator.batch_took(time.monotonic() - self._begun_s, is_first_try=reports[0].try_number == 1)
         if self._enumerator.has_ended:
             self._last_reports = reports
         else:
@@ -173,7 +175,9 @@ class StreamingRun(Run):
                 plan, wait_s = self._plan_or_wait()
                 if plan is not None:
                     return plan
+            begun_s = time.monotonic()
             self._wake.wait(wait_s)
+            self._enumerator.waited(time.monotonic() - begun_s, at_most_s=wait_s or 0.0)
         return None
 
     @property
@@ -208,12 +212,13 @@ class StreamingRun(Run):
         wait_s = self._begun_s + self._spacing_s - time.monotonic()
         if wait_s > 0:
             return None, wait_s
-        now = time.time_ns() // 1_000_000
+        now = self._clock.now_ms()
         plan = self._enumerator.plan(now)
         due = self._checkpoints.next_time
         checkpoint_in_s = self._checkpoint_in_s()
         is_wanted = checkpoint_in_s <= 0 or self._is_wanted
-        self._is_idle = not (plan.ranges or plan.ended or is_wanted or (due is not None and due <= now))
+        has_work = plan.ranges or plan.ended or plan.idle
+        self._is_idle = not (has_work or is_wanted or (due is not None and due <= now))
         if not self._is_idle or self._checkpoints.uploads.is_busy:
             return plan, 0.0
         wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)

@@ -11,12 +11,12 @@ from typing import Any
 
 from firesteel.common.key_groups import default_max_parallelism
 from firesteel.graph.job_graph import JobVertex
-from firesteel.operators import edge_writer
+from firesteel.operators import clock, edge_writer
 from firesteel.operators.buffers import Item, decode, encode
 from firesteel.operators.operator import TaskInfo, Timestamps
 from firesteel.operators.record_count import record_count
 from firesteel.operators.spill import SpilledList
-from firesteel.operators.splits import SplitRange
+from firesteel.operators.splits import Idleness, SplitRange
 from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
@@ -86,6 +86,10 @@ class BatchPlan:
     Attributes:
         ranges: (vertex id, subtask) -> ranges to read.
         ended: (vertex id, subtask) of the sources whose input ends with this batch.
+        idle: (vertex id, subtask) -> the idle splits of a source, where they have changed.
+        input_ms: The time of the region's input in ms (see `InputClock`) at the begin of the batch, and at its end at
+            the latest.
+        now_ms: Processing time at the begin of the batch, in ms; None leaves each slot its own.
         is_checkpoint: Whether a checkpoint follows the batch, so that sinks prepare their commits.
         in_full: Whether all keyed state is written after the batch, and not only its changes.
         is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish their files.
@@ -97,6 +101,9 @@ class BatchPlan:
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
     ended: frozenset[tuple[str, int]] = frozenset()
+    idle: dict[tuple[str, int], Idleness] = field(default_factory=dict)
+    input_ms: tuple[float, float] = (0.0, 0.0)
+    now_ms: int | None = None
     is_checkpoint: bool = True
     in_full: bool = False
     is_savepoint: bool = False
@@ -105,17 +112,17 @@ class BatchPlan:
     waits_for_store: bool = False
 
     def without_slots(self) -> BatchPlan:
-        """Return the plan of slots with nothing to read, to end or to upload."""
-        return replace(self, ranges={}, ended=frozenset(), to_store={}, unstored={})
+        """Return the plan of slots that are not busy (see `busy_slots`)."""
+        return replace(self, ranges={}, ended=frozenset(), idle={}, to_store={}, unstored={})
 
     def busy_slots(self, stage: int, slot_of: SlotOf) -> set[int]:
-        """Return the slots with something to read, to end or to upload.
+        """Return the slots with something to read, to end or to upload, or with splits whose idleness has changed.
 
         Args:
             stage: The stage that the slots run.
             slot_of: Returns the slot of (vertex id, subtask).
         """
-        readers = {slot_of(*reader) for reader in (*self.ranges, *self.ended)}
+        readers = {slot_of(*reader) for reader in (*self.ranges, *self.ended, *self.idle)}
         return readers | {slot for of_stage, slot in (*self.to_store, *self.unstored) if of_stage == stage}
 
     def of_slots(self, stage: int, slot_of: SlotOf) -> dict[int, BatchPlan]:
@@ -126,11 +133,15 @@ class BatchPlan:
         ended: defaultdict[int, set[tuple[str, int]]] = defaultdict(set)
         for reader in self.ended:
             ended[slot_of(*reader)].add(reader)
+        idle: defaultdict[int, dict[tuple[str, int], Idleness]] = defaultdict(dict)
+        for reader, idleness in self.idle.items():
+            idle[slot_of(*reader)][reader] = idleness
         return {
             slot: replace(
                 self,
                 ranges=ranges[slot],
                 ended=frozenset(ended[slot]),
+                idle=idle[slot],
                 to_store=_only(self.to_store, (stage, slot)),
                 unstored=_only(self.unstored, (stage, slot)),
             )
@@ -365,9 +376,12 @@ class SlotTasks:
     ) -> Iterator[Row]:
         self._rows.close()
         subtasks, within = self._stages[stage], self._stopwatch.within
+        if batch.now_ms is not None:
+            clock.follow(batch.now_ms)
         for subtask in subtasks.values():
             subtask.task.is_checkpoint = batch.is_checkpoint
             subtask.task.is_savepoint = batch.is_savepoint
+            subtask.task.input_ms = batch.input_ms
             with within(subtask):
                 subtask.begin_batch()
         for subtask in subtasks.values():
@@ -404,7 +418,7 @@ class SlotTasks:
         if source is None or source.has_ended:
             return
         reader = (subtask.task.vertex_id, subtask.task.subtask_index)
-        chunks = subtask.read(batch.ranges.get(reader, ()))
+        chunks = subtask.read(batch.ranges.get(reader, ()), batch.idle.get(reader))
         while self._reads(subtask, chunks):
             yield from self._take_rows()
         if reader in batch.ended:

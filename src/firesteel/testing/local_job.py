@@ -23,6 +23,7 @@ from firesteel.errors import InvalidProgramError, TranslationError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.buffers import decode
+from firesteel.operators.clock import now_ms
 from firesteel.operators.committables import Committable, SinkCommittables, carry_out, remove_files
 from firesteel.operators.committers import Committers
 from firesteel.operators.file_sink import FileWriter
@@ -139,7 +140,7 @@ def run_local(
     _resolve_parallelism(job_graph, default_parallelism)
     with (
         tempfile.TemporaryDirectory(prefix="firesteel-") as temporary,
-        closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements)) as job,
+        closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements, clock)) as job,
     ):
         if batches is None and (endless := SplitEnumerator(job_graph).endless):
             raise TranslationError(f"source {endless[0]!r} is unbounded: a local run needs bounded sources, or batches")
@@ -149,8 +150,7 @@ def run_local(
         job.recover()
         while not job.has_ended and (batches is None or job.result.batches < batches):
             job.run_next_batch(replayed)
-            if clock is not None:
-                clock.advance(clock_step_ms)
+            job.wait(clock_step_ms)
         if savepoint is not None:
             job.take_savepoint(savepoint)
         return job.result
@@ -208,7 +208,12 @@ class _LocalJob:
     """The slots of one job."""
 
     def __init__(
-        self, job_graph: JobGraph, checkpoint: Path, faults: Collection[Fault], batch_elements: int | None
+        self,
+        job_graph: JobGraph,
+        checkpoint: Path,
+        faults: Collection[Fault],
+        batch_elements: int | None,
+        clock: ManualClock | None = None,
     ) -> None:
         restore_job(job_graph, checkpoint)
         self._job = pickling.dumps(job_graph)
@@ -217,6 +222,7 @@ class _LocalJob:
         self._names = {vertex.id: vertex.name for vertex in job_graph.vertices}
         self._keeps_versions = job_graph.job_type != "BATCH"
         self._checkpoint = checkpoint
+        self._clock = clock
         self._faults = {(fault.batch, fault.stage, fault.slot): fault.after_rows for fault in faults}
         self._slots: dict[tuple[int, int], SlotTasks] = {}
         self.result = LocalResult(stages=self._plan.levels)
@@ -239,8 +245,15 @@ class _LocalJob:
 
     def run_next_batch(self, replayed: Collection[int]) -> None:
         """Run the next batch of each region; run and commit a replayed batch twice."""
-        self._run_regions(lambda enumerator: enumerator.plan(0), replayed)
+        self._run_regions(lambda enumerator: enumerator.plan(now_ms()), replayed)
         self.result.batches += 1
+
+    def wait(self, step_ms: int) -> None:
+        """Advance the clock, if there is one, as if the job waited for input."""
+        if self._clock is not None:
+            self._clock.advance(step_ms)
+            for region in self._regions:
+                region.enumerator.waited(step_ms / 1000, at_most_s=step_ms / 1000)
 
     def _run_regions(self, plan_of: Callable[[SplitEnumerator], BatchPlan], replayed: Collection[int] = ()) -> None:
         """Run a batch of each region and take a checkpoint."""

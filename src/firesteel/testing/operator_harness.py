@@ -115,12 +115,14 @@ class OperatorHarness:
         self._inputs[0].watermark(timestamp)
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Fire the timers that are due.
+        """Fire the timers that are due, and end a batch that has no elements since the last call.
 
         Args:
             now_ms: Processing time in ms since the epoch.
         """
+        self.operator.task.input_ms = (now_ms, now_ms)
         with_operator_named(self.operator, self.operator.advance_processing_time, now_ms)
+        self.end_batch()
 
     def end_batch(self) -> None:
         """End the current batch."""

@@ -12,6 +12,8 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
 from firesteel.columns.rex import Call, InputRef, Rex, input_columns
+from firesteel.common.idle_timer import IdleTimer
+from firesteel.common.time import Duration
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,9 @@ class WatermarkFactory:
         return WatermarkAssigner(self)
 
 
+AUTO_INTERVAL = "pipeline.auto-watermark-interval"
+"""A watermark is emitted when it exceeds the last one by more than this: with 0, after each record that raises it."""
 AUTO_INTERVAL_MS = 200
-"""Flink's `pipeline.auto-watermark-interval`: a watermark is emitted when it exceeds the last one by more than this."""
 
 
 class WatermarkAssigner(Kernel):
@@ -134,16 +137,20 @@ class WatermarkAssigner(Kernel):
         """Compile the expression."""
         super().open(context)
         self._expression = compile_rex(self._plan.expression, self._plan.settings.context(context))
-        self._last_rows_ms = context.now_ms()
+        interval = context.configuration.get(AUTO_INTERVAL)
+        self._interval_ms = AUTO_INTERVAL_MS if interval is None else Duration.parse(interval).to_millis()
+        timeout_ms = self._plan.idle_timeout_ms
+        self._idle = IdleTimer(context.input_ms, timeout_ms) if timeout_ms and context.is_streaming else None
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the rows, with watermarks between them."""
-        self._set_idle(False)
-        self._last_rows_ms = self.context.now_ms()
+        if self._idle is not None:
+            self._set_idle(False)
+            self._idle.saw_elements()
         times = _millis(batch.columns[self._plan.column])
         marks = np.maximum.accumulate(_millis(self._expression(batch)))
         start = 0
-        for stop, watermark in _cuts(times, marks, self._emitted):
+        for stop, watermark in _cuts(times, marks, self._emitted, self._interval_ms):
             if stop > start:
                 self.context.emit(batch.slice(start, stop))
             start = stop
@@ -155,16 +162,14 @@ class WatermarkAssigner(Kernel):
         """Forward only the end-of-input watermark; this operator generates all others."""
         return timestamp if timestamp == 2**63 - 1 else None
 
-    def advance_processing_time(self, now_ms: int) -> None:
+    def end_batch(self) -> None:
         """Become idle if no rows have come for the timeout."""
-        idle_ms = self.next_processing_time()
-        if idle_ms is not None and now_ms >= idle_ms:
+        if self._idle is not None and not self._idle.left_ms():
             self._set_idle(True)
 
     def next_processing_time(self) -> int | None:
         """Return when the subtask becomes idle, or None."""
-        timeout_ms = self._plan.idle_timeout_ms
-        return None if self._is_idle or not timeout_ms else self._last_rows_ms + timeout_ms
+        return None if self._idle is None or self._is_idle else self.context.now_ms() + self._idle.left_ms()
 
     def _set_idle(self, is_idle: bool) -> None:
         if is_idle != self._is_idle:
@@ -187,12 +192,14 @@ def _millis(array: pa.Array) -> np.ndarray[Any, Any]:
     return millis
 
 
-def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int) -> list[tuple[int, int]]:
+def _cuts(
+    times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int, interval_ms: int
+) -> list[tuple[int, int]]:
     """Return the positions at which to split the rows, each with the watermark that follows the part."""
     final = int(max(emitted, marks[-1]))
     if times.min() > emitted and not (times[1:] <= marks[:-1]).any():
         return [(len(times), final)]  # No row is late, whichever watermarks are emitted in between.
-    before = _emitted_before(marks, emitted)
+    before = _emitted_before(marks, emitted, interval_ms)
     cuts = []
     last = emitted
     for row in np.flatnonzero(times <= before).tolist():
@@ -204,12 +211,12 @@ def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int
     return cuts
 
 
-def _emitted_before(marks: np.ndarray[Any, Any], emitted: int) -> np.ndarray[Any, Any]:
+def _emitted_before(marks: np.ndarray[Any, Any], emitted: int, interval_ms: int) -> np.ndarray[Any, Any]:
     """Return the last watermark emitted before each row; each exceeds its predecessor by the interval."""
     result = np.empty(len(marks), np.int64)
     row, current = 0, emitted
     while row < len(marks):
-        emits = int(np.searchsorted(marks, current + AUTO_INTERVAL_MS, "right"))  # `marks` never decrease
+        emits = int(np.searchsorted(marks, current + interval_ms, "right"))  # `marks` never decrease
         result[row : emits + 1] = current
         if emits < len(marks):
             current = int(marks[emits])
