@@ -15,7 +15,14 @@ from firesteel.client.errors import JobCanceledError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
 from firesteel.common.job_status import JobStatus
 from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
+from firesteel.datastream.connectors.file_system import (
+    FileCompactor,
+    FileCompactStrategy,
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
 
@@ -56,7 +63,7 @@ class Tail:
         hidden.write_text("".join(f"{word}\n" for word in words))
         hidden.rename(self.input / f"{self._files:04d}")
 
-    def start(self, parallelism: int, **options: str) -> Any:
+    def start(self, parallelism: int, shape: Callable[[Any], Any] | None = None, **options: str) -> Any:
         configuration = Configuration()
         for key, value in {"execution.checkpointing.dir": str(self.checkpoints), **options}.items():
             configuration.set_string(key.replace("__", "."), value)
@@ -67,7 +74,8 @@ class Tail:
         words = env.from_source(source, WatermarkStrategy.no_watermarks(), "words", Types.STRING()).uid("words")
         counted = words.key_by(lambda word: word, Types.STRING()).process(RunningCount(), Types.STRING()).uid("count")
         sink = FileSink.for_row_format(str(self.output), Encoder.simple_string_encoder())
-        counted.sink_to(sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()).build()).uid("out")
+        shape = shape or (lambda sink: sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()))
+        counted.sink_to(shape(sink).build()).uid("out")
         return env.execute_async("tail")
 
     def lines(self) -> Counter[str]:
@@ -174,3 +182,29 @@ def test_the_last_of_the_input_is_committed_although_nothing_comes_after_it(tmp_
     tail.write("a")  # a batch before the next checkpoint is due
     wait_for(lambda: tail.lines().total() == 2)
     job.cancel_and_wait()
+
+
+def by_inactivity(sink: Any) -> Any:
+    return sink.with_rolling_policy(RollingPolicy.default_rolling_policy(inactivity_interval=500))
+
+
+def by_age(sink: Any) -> Any:
+    return sink.with_rolling_policy(RollingPolicy.default_rolling_policy(rollover_interval=500))
+
+
+def compacted(sink: Any) -> Any:
+    strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(3).build()
+    policy = RollingPolicy.on_checkpoint_rolling_policy()
+    return sink.with_rolling_policy(policy).enable_compact(strategy, FileCompactor.concat_file_compactor())
+
+
+@pytest.mark.parametrize("shape", [by_inactivity, by_age, compacted])
+@pytest.mark.parametrize("interval", ["0 ms", "200 ms"])
+def test_a_stream_that_goes_quiet_shows_its_last_records(tmp_path: Path, shape: Any, interval: str) -> None:
+    tail = Tail(tmp_path)
+    tail.write("a", "b", "a")
+    job = tail.start(2, shape, execution__checkpointing__interval=interval)
+    try:
+        wait_for(lambda: tail.lines() == Counter(["a 1", "a 2", "b 1"]))
+    finally:
+        job.cancel_and_wait()

@@ -63,6 +63,11 @@ class Compactor:
         for waiting in self._waiting.values():
             yield from waiting.parts
 
+    @property
+    def counts_checkpoints(self) -> bool:
+        """Whether parts wait that will be compacted after some checkpoints."""
+        return bool(self._waiting) and self._strategy.num_checkpoints_before_compaction > 0
+
     def checkpoint(self, takes_all: bool) -> list[FinishedPart]:
         """Return the files to commit with a checkpoint, of buckets with enough parts or, if `takes_all`, of all."""
         ready: list[FinishedPart] = []

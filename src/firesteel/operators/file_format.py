@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -250,19 +251,20 @@ def bucket_at(assigner: BucketAssigner) -> Callable[[int], str]:
 
 @dataclass(frozen=True, slots=True)
 class Rolling:
-    """A rolling policy by size (bytes), age and inactivity (ms); zero ages roll at the end of each batch."""
+    """A rolling policy: by size (bytes), age and inactivity (ms), or at each checkpoint."""
 
     part_size: float
-    rollover_ms: int
-    inactivity_ms: int
+    rollover_ms: float
+    inactivity_ms: float
+    at_checkpoints: bool = False
 
-    def is_over(self, created_ms: int, modified_ms: int, now: int) -> bool:
-        """Return whether a part must be finished at the end of a batch."""
-        return now - created_ms >= self.rollover_ms or now - modified_ms >= self.inactivity_ms
+    def over_ms(self, created_ms: int, modified_ms: int) -> float:
+        """Return the processing time in ms from which a part must be finished, unless it is written to before."""
+        return min(created_ms + self.rollover_ms, modified_ms + self.inactivity_ms)
 
 
 def rolling_of(policy: RollingPolicy) -> Rolling:
     """Return the rolling thresholds of a policy."""
     if isinstance(policy, DefaultRollingPolicy):
         return Rolling(policy.part_size, policy.rollover_interval, policy.inactivity_interval)
-    return Rolling(float("inf"), 0, 0)
+    return Rolling(math.inf, math.inf, math.inf, at_checkpoints=True)

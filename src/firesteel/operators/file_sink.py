@@ -8,6 +8,7 @@ complete. A savepoint finishes all parts, because the job that continues may rem
 from __future__ import annotations
 
 import hashlib
+import math
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -105,10 +106,10 @@ class FileWriter(SinkWriter[Any]):
     def flush(self, end_of_input: bool) -> None:
         """Finish the parts that the rolling policy selects, or all of them; make the others durable."""
         now, is_checkpoint = self._now(), self._is_checkpoint()
-        finishes_all = end_of_input or self._is_savepoint() or (is_checkpoint and self._store.finishes_at_checkpoints)
+        rolls = self._rolling.at_checkpoints or self._store.finishes_at_checkpoints
+        finishes_all = end_of_input or self._is_savepoint() or (is_checkpoint and rolls)
         for bucket, part in list(self._parts.items()):
-            is_over = is_checkpoint and self._rolling.is_over(part.created_ms, part.modified_ms, now)
-            if finishes_all or is_over:
+            if finishes_all or self._over_ms(part) <= now:
                 self._finish(bucket)
             else:
                 part.persist(is_checkpoint)
@@ -116,6 +117,19 @@ class FileWriter(SinkWriter[Any]):
             self._finished += self._compactor.checkpoint(finishes_all)
         self._finished += self._store.batch_ended()
         self._report_leftovers(end_of_input)
+
+    def _over_ms(self, part: PartFile) -> float:
+        return self._rolling.over_ms(part.created_ms, part.modified_ms)
+
+    def next_flush_ms(self) -> int | None:
+        """Return when the next part must be finished even if no elements come, in ms, or None."""
+        first = min(map(self._over_ms, self._parts.values()), default=math.inf)
+        return None if first == math.inf else int(first)
+
+    @property
+    def awaits_checkpoint(self) -> bool:
+        """Whether parts wait for a number of checkpoints before they are compacted."""
+        return self._compactor is not None and self._compactor.counts_checkpoints
 
     def _report_leftovers(self, end_of_input: bool) -> None:
         """Schedule the removal of leftovers of earlier writers: once at the start, and at the end of input."""

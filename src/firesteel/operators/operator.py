@@ -238,6 +238,11 @@ class Operator:
         """Return the time in ms at which `advance_processing_time` next has work to do, or None."""
         return None
 
+    @property
+    def awaits_checkpoint(self) -> bool:
+        """Whether a checkpoint must follow even if there is no input, as a sink has something to show with it."""
+        return False
+
     def end_batch(self) -> None:
         """Finish the batch; sinks flush the data that belongs to it."""
 

@@ -201,6 +201,15 @@ class SinkWriterRunner(Operator):
         if not self._has_ended:
             self._flush(end_of_input=False)
 
+    def next_processing_time(self) -> int | None:
+        """Return when the writer must be flushed even without elements, in ms, or None."""
+        return None if self._has_ended else self.writer.next_flush_ms()
+
+    @property
+    def awaits_checkpoint(self) -> bool:
+        """Whether the writer has something to show with a later checkpoint."""
+        return not self._has_ended and self.writer.awaits_checkpoint
+
     def _flush(self, end_of_input: bool) -> None:
         # In BATCH mode there is a single commit, after all input was read.
         if self.task.is_batch and not end_of_input:

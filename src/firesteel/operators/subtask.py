@@ -248,6 +248,11 @@ class Subtask:
         times = [time for _, operator in self.operators if (time := operator.next_processing_time()) is not None]
         return min(times, default=None)
 
+    @property
+    def awaits_checkpoint(self) -> bool:
+        """Whether a sink has something to show with a later checkpoint."""
+        return self._is_open and any(operator.awaits_checkpoint for _, operator in self.operators)
+
     def committables(self) -> list[Any]:
         """Return the committables of the sinks for this batch."""
         return [committable for _, operator in self.operators for committable in operator.committables()]

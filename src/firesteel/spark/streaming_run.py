@@ -146,6 +146,7 @@ class StreamingRun(Run):
         if not self._is_idle or plan.is_checkpoint:
             self._awaits_checkpoint = not plan.is_checkpoint
         self._awaits_checkpoint |= self._checkpoints.uploads.needs_another
+        self._awaits_checkpoint |= any(report.awaits_checkpoint for report in reports)
         if plan.is_checkpoint:
             # At the end sinks have finished everything, which also satisfies pending requests for savepoints.
             self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)

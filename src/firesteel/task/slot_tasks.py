@@ -63,6 +63,7 @@ class StageReport:
         chain: The files of the slot's version after the batch; empty in BATCH mode, which keeps none.
         try_number: The try of the batch.
         stored: The files for checkpoints that are in the remote store by now, and the error of an upload, if any.
+        awaits_checkpoint: Whether a sink has something to show with a later checkpoint, even if there is no input.
     """
 
     stage: int
@@ -73,6 +74,7 @@ class StageReport:
     chain: Chain
     try_number: int
     stored: Stored = NOTHING_STORED
+    awaits_checkpoint: bool = False
 
 
 SlotOf = Callable[[str, int], int]
@@ -410,7 +412,8 @@ class SlotTasks:
             for report, subtask in zip(self.progress(stage), subtasks.values(), strict=True)
         ]
         stored = self._store_for_checkpoint(stage, chain, parent, batch)
-        report = StageReport(stage, self._slot, reports, committables, next_time, chain, at.number, stored)
+        awaits = any(subtask.awaits_checkpoint for subtask in subtasks.values())
+        report = StageReport(stage, self._slot, reports, committables, next_time, chain, at.number, stored, awaits)
         yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
 
     def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:

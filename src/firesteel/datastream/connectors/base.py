@@ -231,6 +231,15 @@ class SinkWriter(Generic[T_in]):
             end_of_input: Whether no more elements follow. In BATCH mode this is the only call.
         """
 
+    def next_flush_ms(self) -> int | None:
+        """Return the processing time (ms) at which `flush` has work to do even without elements, or None."""
+        return None
+
+    @property
+    def awaits_checkpoint(self) -> bool:
+        """Whether something becomes visible with a later checkpoint even if no elements come."""
+        return False
+
     def prepare_commit(self) -> Sequence[Any]:
         """Return the committables of what was written since the last call, as picklable objects."""
         return ()

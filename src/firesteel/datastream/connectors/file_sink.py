@@ -84,8 +84,8 @@ class DefaultRollingPolicy(RollingPolicy):
     Args:
         part_size: Size in bytes at which a file is finished. It is checked after each buffer of records, so files can
             be larger.
-        rollover_interval: Age in milliseconds from which a checkpoint finishes a file.
-        inactivity_interval: Time without records, in milliseconds, from which a checkpoint finishes a file.
+        rollover_interval: Age in milliseconds at which a file is finished. The next checkpoint makes it visible.
+        inactivity_interval: Time without records, in milliseconds, after which a file is finished.
 
     Raises:
         ValueError: one of them is not positive.
@@ -329,7 +329,7 @@ class _Builder:
         return self
 
     def with_bucket_check_interval(self, interval: int) -> Self:
-        """Store the setting, which has no effect: age and inactivity of files are checked at each checkpoint.
+        """Store the setting, which has no effect: files are finished as soon as they are due.
 
         Args:
             interval: Milliseconds.
