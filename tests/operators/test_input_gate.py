@@ -62,6 +62,14 @@ CASES: dict[str, tuple[list[Any], list[Any]]] = {
         [(A, True), (B, True), (A, MAX_WATERMARK), (B, MAX_WATERMARK)],
         ["idle", "active", MAX_WATERMARK],
     ),
+    "a channel that has ended does not stand for an idle one": (
+        [(A, 5), (B, 3), (A, MAX_WATERMARK), (B, True), (B, False), (B, 9), (B, MAX_WATERMARK)],
+        [3, "idle", "active", 9, MAX_WATERMARK],
+    ),
+    "the end of the last active channel leaves the idle ones": (
+        [(A, 5), (B, 3), (B, True), (A, MAX_WATERMARK), (B, False), (B, 9), (B, MAX_WATERMARK)],
+        [3, 5, "idle", "active", 9, MAX_WATERMARK],
+    ),
     "an input ends with its last channel": ([(A, None), (B, None)], ["end 0"]),
 }
 

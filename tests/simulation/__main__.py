@@ -1,4 +1,4 @@
-"""`python -m tests.simulation [--first N] [--seeds N] [--story] [--data-plane]`: run seeds, one after the other."""
+"""`python -m tests.simulation [--first N] [--seeds N] [--story] [--plane P]`: run seeds, one after the other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import gc
 import json
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from tests.simulation.data_plane.simulation import simulate as simulate_data_plane
 from tests.simulation.simulation import simulate
+from tests.simulation.state.simulation import simulate as simulate_state
+
+PLANES: dict[str, Callable[[int], Any]] = {"control": simulate, "data": simulate_data_plane, "state": simulate_state}
 
 
 def main() -> int:
@@ -18,16 +23,14 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1, help="how many; 0: until stopped")
     parser.add_argument("--story", action="store_true", help="tell what happened")
-    parser.add_argument(
-        "--data-plane", action="store_true", help="simulate the data plane instead of the control plane"
-    )
+    parser.add_argument("--plane", choices=sorted(PLANES), default="control", help="what to simulate")
     parser.add_argument("--stop", action="store_true", help="stop at the first failing seed")
     options = parser.parse_args()
     gc.freeze()  # Seeds collect garbage, and need not look at what was imported.
     sys.unraisablehook = lambda _: None  # `finally` blocks of processes that were killed
     failed, steps, start, seed = [], 0, time.perf_counter(), options.first
     while not options.seeds or seed < options.first + options.seeds:
-        outcome = simulate_data_plane(seed) if options.data_plane else simulate(seed)
+        outcome = PLANES[options.plane](seed)
         steps += outcome.steps
         if options.story:
             print("\n".join(outcome.story))

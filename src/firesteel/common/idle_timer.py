@@ -11,7 +11,7 @@ InputTime = Callable[[], tuple[float, float]]
 class IdleTimer:
     """Tells at the end of a batch whether no element has come for the timeout (Flink: `IdlenessTimer`).
 
-    Time is that of the job's input, which passes while the job waits, and while batches run as long as expected.
+    Time is that of the job's input, which passes while the job waits and while its batches run.
 
     Args:
         input_ms: Returns the time.

@@ -233,7 +233,7 @@ class SplitEnumerator:
 
     def batch_took(self, seconds: float, is_first_try: bool = True) -> None:
         """Record the duration of the last batch; only that of a first try tells what its elements cost."""
-        self._clock.advance(seconds, self.expected_s)
+        self._clock.batch_took(seconds, self.expected_s)
         if is_first_try:
             self._sizes.took(self._given, seconds)
 

@@ -18,7 +18,8 @@ class _Valve:
     """The combined watermark and idleness of one input's channels (Flink: `StatusWatermarkValve`).
 
     The watermark is the minimum over the channels that are neither idle nor lagging. A channel that was idle counts
-    again once it has caught up. If all channels are idle, the maximum of their watermarks counts.
+    again once it has caught up. If all channels are idle, the maximum of their watermarks counts. Channels with the
+    final watermark do not count before all have it. In Flink they do, so that idle channels lose their later elements.
     """
 
     def __init__(self, channels: Iterable[Channel]) -> None:
@@ -28,26 +29,32 @@ class _Valve:
         self._idle: set[Channel] = set()
 
     def set_watermark(self, channel: Channel, timestamp: int) -> bool:
-        """Set a channel's watermark and return whether the input's watermark advanced. The final one ends idleness."""
-        before = self._watermarks[channel]
-        if timestamp == MAX_WATERMARK and channel in self._idle:
+        """Set a channel's watermark and return whether the input's watermark or idleness has changed."""
+        before, was_idle = self._watermarks[channel], self.is_idle
+        if timestamp == MAX_WATERMARK:
             self._idle.discard(channel)
-            self.is_idle = False
         if channel in self._idle or timestamp <= before:
             return False
         self._watermarks[channel] = timestamp
-        return before <= self.watermark and self._advance()
+        if timestamp == MAX_WATERMARK:
+            self._settle_idleness()
+        return (before <= self.watermark and self._advance()) or self.is_idle != was_idle
+
+    def _settle_idleness(self) -> None:
+        """Update whether all channels are idle that have not got the final watermark."""
+        waiting = sum(watermark != MAX_WATERMARK for watermark in self._watermarks.values())
+        self.is_idle = len(self._idle) == waiting > 0
 
     def set_idle(self, channel: Channel, is_idle: bool) -> bool:
         """Set a channel's idleness and return whether the input's watermark advanced."""
         (self._idle.add if is_idle else self._idle.discard)(channel)
-        self.is_idle = len(self._idle) == len(self._watermarks)
+        self._settle_idleness()
         held_back = self._watermarks[channel] == self.watermark
         return is_idle and held_back and self._advance()
 
     def _advance(self) -> bool:
         if self.is_idle:
-            found = max(self._watermarks.values())
+            found = max(watermark for watermark in self._watermarks.values() if watermark != MAX_WATERMARK)
         else:
             active = (w for c, w in self._watermarks.items() if w >= self.watermark and c not in self._idle)
             found = min(active, default=self.watermark)
@@ -114,15 +121,15 @@ class InputGate:
 
     def _combine(self, advanced: bool) -> None:
         """Pass the combined watermark and idleness of all inputs to the head (Flink: `CombinedWatermarkStatus`)."""
-        valves = self._valves.values()
-        is_idle = all(valve.is_idle for valve in valves)
+        valves = [valve for valve in self._valves.values() if valve.watermark != MAX_WATERMARK]
+        is_idle = bool(valves) and all(valve.is_idle for valve in valves)
         if is_idle and advanced:
             self._emit(max(valve.watermark for valve in valves))
         if is_idle != self._is_idle:
             self._is_idle = is_idle
             self._head.process_idle(is_idle)
         if not is_idle:
-            self._emit(min(valve.watermark for valve in valves if not valve.is_idle))
+            self._emit(min((valve.watermark for valve in valves if not valve.is_idle), default=MAX_WATERMARK))
 
     def _emit(self, watermark: int) -> None:
         if watermark > self._emitted:

@@ -26,7 +26,7 @@ from firesteel.coordinator.part_uploads import MAX_CONCURRENT, TIMEOUT, TOLERABL
 from firesteel.coordinator.stored_checkpoints import NUM_RETAINED
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.operators.committables import SinkCommittables
-from firesteel.task import checkpoint_metadata
+from firesteel.task import checkpoint_metadata, version_chains, version_store
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from firesteel.task.state_file import StateFileError, check_state_file
 from tests.simulation.data_plane.cluster import Cluster, Faults
@@ -140,6 +140,9 @@ class _Run:
         write_metadata = checkpoint_metadata.write_metadata
         with (
             scheduler.files(),
+            # Seeds have few batches, so deltas are merged after three files instead of eight.
+            mock.patch.object(version_chains, "FAN_IN", 3),
+            mock.patch.object(version_store, "is_full_due", lambda parent: not parent or len(parent) > 9),
             self._in_virtual_time(),
             mock.patch(
                 "firesteel.coordinator.job_checkpoints.write_metadata",

@@ -1,0 +1,1 @@
+"""Keyed state, timers, windows and watermarks through failures, restores and rescales, against a plain model."""
