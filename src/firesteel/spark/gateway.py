@@ -26,6 +26,7 @@ from firesteel.spark.class_archive import ClassArchive, class_archive
 from firesteel.spark.errors import SparkStartError
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
+from firesteel.spark.java_objects import release_java_objects_at_once
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
 _OPENED_PACKAGES = [
@@ -246,6 +247,7 @@ class SparkGateway:
             # The accumulator server would log an error when its connection breaks with the JVM.
             vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
             SparkContext._jvm = _RememberedNames(SparkContext._jvm)
+            release_java_objects_at_once()
             return context
         finally:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]

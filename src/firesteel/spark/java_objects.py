@@ -1,0 +1,44 @@
+"""The lifetime of py4j's objects, which stand for objects in the JVM."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+_METHODS = {
+    "JavaList": {"java_remove": "remove"},
+    "JavaMap": {"_get": "get"},
+    "JavaSet": {"_add": "add", "_clear": "clear", "_remove": "remove"},
+}
+"""The methods that py4j's collections keep from their creation on, by attribute."""
+
+
+@cache
+def release_java_objects_at_once() -> None:
+    """Let an object of the JVM go with the last Python reference to it.
+
+    py4j's objects keep the methods that were called on them, and each method keeps its object. Only full garbage
+    collections free such cycles, and in a large process hours pass between two of them. Until then the RDDs of each
+    batch would stay in Python and in the JVM.
+    """
+    from py4j import java_collections
+    from py4j.java_gateway import JavaObject
+
+    cached = JavaObject.__getattr__
+
+    def method_of(java_object: Any, name: str) -> Any:
+        method = cached(java_object, name)
+        java_object._methods.pop(name, None)
+        return method
+
+    JavaObject.__getattr__ = method_of
+    for collection, methods in _METHODS.items():
+        for attribute, method in methods.items():
+            setattr(getattr(java_collections, collection), attribute, _made_on_demand(method))
+
+
+def _made_on_demand(name: str) -> property:
+    """Return a property that makes a method whenever it is asked for; what the constructor sets is ignored."""
+    from py4j.java_gateway import get_method
+
+    return property(lambda java_object: get_method(java_object, name), lambda java_object, method: None)
