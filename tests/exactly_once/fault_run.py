@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from firesteel.task.checkpoint_metadata import METADATA, checkpoints_in
 from tests.exactly_once.outputs import Output
-from tests.exactly_once.processes import KINDS, MARK, left_after, processes_of
+from tests.exactly_once.processes import KINDS, MARK, PAUSES, left_after, processes_of
 from tests.exactly_once.truth import truth, write_input
 
 PROGRAM = Path(__file__).parent / "job.py"
@@ -35,6 +36,7 @@ OPTIONS = {
 }
 _DISK = "2m"
 _GIVE_UP_S = 180
+_PAUSE_S = (5, 30)
 _ORPHANS_GONE_S = 10.0
 _POLL_S = 0.02
 _HASTY = 0.3
@@ -192,12 +194,17 @@ class FaultRun:
 
     def _hit(self, fault: str, is_hasty: bool) -> bool:
         """Let it happen at some moment; False if there is nothing to hit."""
-        found = [] if fault == FULL_DISK else KINDS[fault](processes_of(self._mark))
+        found = [] if fault == FULL_DISK else (KINDS | PAUSES)[fault](processes_of(self._mark))
         if not found and fault != FULL_DISK:
             return False
         self._wait_for_a_moment(is_hasty)
         if fault == FULL_DISK:
             self._fill_disk()
+        elif fault in PAUSES:
+            for number in (signal.SIGSTOP, signal.SIGCONT):
+                for process in found:
+                    process.send(number)
+                time.sleep(self._random.uniform(*_PAUSE_S) if number is signal.SIGSTOP else 0)
         else:
             self._random.choice(found).kill()
         self.outcome.hit.append(fault)

@@ -31,6 +31,8 @@ WINDOW_MS = 500
 JOIN_WINDOW_MS = 200
 BOUND_MS = 150
 DRIFT = Duration.of_millis(600)
+IDLE = Duration.of_millis(300)
+"""Less than most batches and pauses take: a source with a backlog is not idle."""
 ROW = Types.ROW_NAMED(["k", "a", "b"], [Types.LONG(), Types.LONG(), Types.LONG()])
 TRIPLE = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
 INSERT = "INSERT INTO results (k, a, b) VALUES (?, ?, ?)"
@@ -48,7 +50,7 @@ class EventTime(TimestampAssigner):
 
 def strategy(records):
     aligned = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(EventTime(records))
-    return aligned.with_watermark_alignment("all", DRIFT, Duration.of_millis(100))
+    return aligned.with_watermark_alignment("all", DRIFT, Duration.of_millis(100)).with_idleness(IDLE)
 
 
 def numbers(env, records, name="numbers"):
@@ -115,17 +117,26 @@ def interval_join(env, records, where):
 JOBS = {"totals": totals, "windows": windows, "window join": window_join, "interval join": interval_join}
 
 
-def kafka_totals(env, records, where):
-    """As `totals`, of numbers in a topic: those of each half in a partition."""
+def kafka_numbers(env, records, where):
+    """Numbers in a topic: those of each half in a partition."""
     with open(f"{where}/input") as file:
         servers, topic = file.read().split()
     source = KafkaSource.builder().set_bootstrap_servers(servers).set_topics(topic).set_group_id(f"of-{topic}")
     source.set_bounded(KafkaOffsetsInitializer.latest()).set_value_only_deserializer(SimpleStringSchema())
     lines = env.from_source(source.build(), strategy(records), "kafka", Types.STRING())
-    return lines.map(int, Types.LONG()).key_by(key_of, Types.LONG()).process(Totals(), TRIPLE)
+    return lines.map(int, Types.LONG()).key_by(key_of, Types.LONG())
 
 
-KAFKA_JOBS = {"kafka totals": kafka_totals}
+def kafka_totals(env, records, where):
+    return kafka_numbers(env, records, where).process(Totals(), TRIPLE)
+
+
+def kafka_windows(env, records, where):
+    keyed = kafka_numbers(env, records, where)
+    return keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))).process(Sums(), TRIPLE)
+
+
+KAFKA_JOBS = {"kafka totals": kafka_totals, "kafka windows": kafka_windows}
 
 ROLLING = {
     "files": RollingPolicy.on_checkpoint_rolling_policy(),

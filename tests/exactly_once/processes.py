@@ -23,8 +23,11 @@ class Process:
     command: str
 
     def kill(self) -> None:
+        self.send(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, number)
 
 
 def processes_of(mark: str, variable: str = MARK) -> list[Process]:
@@ -63,6 +66,14 @@ KINDS: dict[str, Callable[[list[Process]], list[Process]]] = {
     "worker daemon": lambda processes: _forking(_WORKER_DAEMON, processes),
 }
 """How the processes of each kind are found among all of a job."""
+
+PAUSES: dict[str, Callable[[list[Process]], list[Process]]] = {
+    "pause of the job manager": KINDS["job manager"],
+    "pause of the JVM": KINDS["JVM"],
+    "pause of slots": KINDS["slot"],
+    "pause of all": lambda processes: processes,
+}
+"""Which processes stand still for a while, all at once."""
 
 
 def left_after(mark: str, timeout_s: float) -> list[Process]:

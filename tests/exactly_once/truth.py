@@ -59,6 +59,7 @@ _TRUTHS = {
     "totals": _totals,
     "kafka totals": _totals,
     "windows": _windows,
+    "kafka windows": _windows,
     "window join": _window_join,
     "interval join": _interval_join,
 }

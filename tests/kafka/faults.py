@@ -1,7 +1,8 @@
 """Fault runs from Kafka through keyed state to Kafka: `python -m tests.kafka.faults 60 [seed]`.
 
-Processes of the job are killed, also while a checkpoint is committed, and the broker stands still for a while.
-Meanwhile the offsets of the group are compared with the newest checkpoint.
+Processes of the job are killed, also while a checkpoint is committed, or stand still for 5 to 30 s, and so does the
+broker for a while. Sources have idleness and watermark alignment, and windows show whether a record was late. Meanwhile
+the offsets of the group are compared with the newest checkpoint.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from typing import Any
 
 from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
 from tests.exactly_once.fault_run import Case, FaultRun, Outcome
+from tests.exactly_once.job import KAFKA_JOBS
 from tests.exactly_once.outputs import Kafka
-from tests.exactly_once.processes import KINDS
+from tests.exactly_once.processes import KINDS, PAUSES
 from tests.kafka.broker import Broker, running
 
 PARTITIONS = 2
@@ -111,15 +113,16 @@ def _pausing(broker: Broker, seed: int | None) -> Iterator[None]:
 def main(runs: int, seed: int) -> int:
     """Run random cases, and return how many were wrong."""
     rng = random.Random(seed)
-    kinds, wrong = list(KINDS), 0
+    kinds, wrong = [*KINDS, *PAUSES], 0
     for number in range(runs):
         faults = [kinds[number % len(kinds)], *rng.choices(kinds, k=rng.randrange(3))]
         rng.shuffle(faults)
-        case, pauses = Case("kafka totals", tuple(faults), rng.randrange(2**32), 30_000), rng.random() < 0.5
+        job = rng.choice(list(KAFKA_JOBS))
+        case, pauses = Case(job, tuple(faults), rng.randrange(2**32), 30_000), rng.random() < 0.5
         directory = Path(tempfile.mkdtemp(prefix="kafka-faults-"))
         with running() as broker:
             outcome = run(broker, case, directory, pauses)
-        print(f"{number}: {faults}, pauses {pauses}: hit {outcome.hit}, {outcome.starts} starts, ", end="")
+        print(f"{number}: {job}, {faults}, pauses {pauses}: hit {outcome.hit}, {outcome.starts} starts, ", end="")
         print(f"{outcome.seconds:.0f} s, {outcome.violations or 'right'}", flush=True)
         wrong += bool(outcome.violations)
         if not outcome.violations:
