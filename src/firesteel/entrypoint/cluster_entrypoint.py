@@ -48,8 +48,8 @@ class ClusterEntrypoint:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
-        self.data_plane = SparkDataPlane(self._spark.context, InternalTls.of(configuration))
         configuration = _with_checkpoint_directory(configuration)
+        self.data_plane = SparkDataPlane(self._spark.context, configuration, InternalTls.of(configuration))
         self._workers = Workers(configuration)
         self._configuration = configuration = self._workers.configuration
         self._rpc = rpc = self._workers.rpc_service
