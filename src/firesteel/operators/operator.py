@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from firesteel.common.coercion import batch_coercer, coercer, fits
 from firesteel.common.ownership import are_immutable, own
+from firesteel.common.whole_numbers import check_timestamp
 from firesteel.operators.errors import UserFunctionError
 
 MIN_TIMESTAMP = -(2**63)
@@ -112,7 +113,12 @@ class Output:
             receiver.process(own_values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
-        """Emit a watermark to all receivers."""
+        """Emit a watermark to all receivers.
+
+        Raises:
+            ValueOverflowError: user code emits a watermark outside 64 bits.
+        """
+        check_timestamp(timestamp)
         for receiver in self.receivers:
             receiver.watermark(timestamp)
 
