@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import Any
 
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.common.whole_numbers import check_timestamps
 from firesteel.datastream.connectors.base import CommitRequest
@@ -14,7 +15,6 @@ from firesteel.operators.committables import SinkCommittables
 from firesteel.operators.functions import method_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.sources import kind_of, parts_of, source_committer_id, source_of
-from firesteel.operators.spill import SizeEstimate
 from firesteel.operators.split_watermarks import SplitWatermarks
 from firesteel.operators.splits import CHUNK_BYTES, Chunk, SplitRange, StampedElements
 
