@@ -78,9 +78,9 @@ class CsvDialect:
 
 
 _TIMES: tuple[tuple[type, Callable[[str], Any]], ...] = (
-    (DateTypeInfo, datetime.date.fromisoformat),
-    (TimeTypeInfo, datetime.time.fromisoformat),
-    (TimestampTypeInfo, datetime.datetime.fromisoformat),
+    (DateTypeInfo, lambda text: datetime.date.fromisoformat(text.strip())),
+    (TimeTypeInfo, lambda text: datetime.time.fromisoformat(text.strip())),
+    (TimestampTypeInfo, lambda text: datetime.datetime.fromisoformat(text.strip())),
 )
 _WHOLE = (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT)
 _NUMBERS: dict[BasicType, Any] = {
