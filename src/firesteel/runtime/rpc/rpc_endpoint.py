@@ -59,8 +59,14 @@ class RpcEndpoint:
         if self._is_stopped:
             return
         self._is_stopped = True
-        if self._is_running:
-            await self.on_stop()
+        try:
+            if self._is_running:
+                await self.on_stop()
+        finally:
+            await self._end_calls()
+
+    async def _end_calls(self) -> None:
+        """Reject further calls, fail the pending ones and cancel the work of the endpoint."""
         self._is_running = False
         self.rpc_service.unregister(self.address)
         for scheduled in self._scheduled:
