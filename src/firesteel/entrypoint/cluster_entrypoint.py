@@ -111,10 +111,18 @@ class ClusterEntrypoint:
         return str(self._rest.address)
 
     async def stop(self) -> None:
-        """Stop everything except the JVM; with high availability another JobManager takes over the jobs."""
-        if self._rest is not None:
+        """Stop everything except the JVM; with high availability another JobManager takes over the jobs.
+
+        The token stays until then, so that this process can be asked as long as its REST API answers.
+        """
+        try:
+            await self._stop()
+        finally:
             if self._token_file is not None:
                 self._token_file.unlink(missing_ok=True)
+
+    async def _stop(self) -> None:
+        if self._rest is not None:
             await self._rest.stop()
         self.dispatcher.stop()
         self._resources.stop()
