@@ -1,7 +1,9 @@
 """A TaskExecutor as a process of its own.
 
 Next to a Spark executor `spark.task_manager_process` runs it. As a module of its own it serves tests of the control
-plane between processes, which move no records: a cluster declines TaskExecutors that it has not started. It is configured by Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
+plane between processes, which move no records: a cluster declines TaskExecutors that it has not started.
+
+It is configured by Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
 `taskmanager.host`, `taskmanager.log.path`, `high-availability.*` or, without high availability,
 `jobmanager.rpc.address` and `.port`. The secret is passed by `FIRESTEEL_RPC_SECRET` or `security.rpc.secret-file`,
 never on the command line.
