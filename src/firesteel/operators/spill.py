@@ -20,7 +20,7 @@ from firesteel.operators.operator import TaskInfo, Timestamps
 
 MEMORY = "execution.sorted-inputs.memory"
 
-RESERVED_BYTES = 1 << 30
+RESERVED_BYTES = 256 << 20
 """Free space of a disk that spilling leaves, so that the host can continue to work; at most 5 % of small disks."""
 
 CHUNK_ELEMENTS = 1024
