@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Time, Types, WatermarkStrategy, bounded_results
-from firesteel.common.bounded_results import EndlessResultsError, all_of
+from firesteel.common.bounded_results import EndlessResultsError, OutputReserveError, all_of
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import (
     AsyncDataStream,
@@ -153,9 +153,21 @@ def test_spilled_results_leave_space_on_the_disk(operator: str, monkeypatch: pyt
     full = SimpleNamespace(f_bavail=5, f_frsize=4096, f_blocks=100)
     monkeypatch.setattr(spill.os, "fstatvfs", lambda _: full)
     monkeypatch.setattr(slot_tasks, "_PENDING_BYTES", 1 << 10)
-    text = r"'the endless one': EndlessResultsError: one call has returned .*: the disk of .* is almost full: 20,480 "
+    text = r"'the endless one': EndlessResultsError: one call has returned .* the disk of .* is almost full: 20,480 "
     with pytest.raises(UserFunctionError, match=text):
         run_local(program(operator))
+
+
+def test_large_output_of_finite_calls_names_its_vertex(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = SimpleNamespace(f_bavail=5, f_frsize=4096, f_blocks=100)
+    monkeypatch.setattr(spill.os, "fstatvfs", lambda _: full)
+    monkeypatch.setattr(slot_tasks, "_PENDING_BYTES", 1 << 10)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(list(range(5)), Types.INT()).flat_map(lambda _: list(range(900)), Types.INT()).name(
+        "the large one"
+    ).rebalance().map(str).collect_async()
+    with pytest.raises(OutputReserveError, match=r"the output of '.*the large one.*' is spilled .* is almost full"):
+        run_local(env)
 
 
 def test_results_of_many_calls_are_not_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

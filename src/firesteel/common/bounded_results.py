@@ -13,7 +13,7 @@ from typing import Any
 from firesteel.common.size_estimate import SizeEstimate
 from firesteel.errors import FiresteelError
 
-__all__ = ["DiskReserveError", "EndlessResultsError", "all_of", "bounded"]
+__all__ = ["DiskReserveError", "EndlessResultsError", "OutputReserveError", "all_of", "bounded"]
 
 MOST_RESULTS = 1 << 30
 """Maximum number of results of one call that go on to the next operators in parts."""
@@ -46,6 +46,14 @@ class DiskReserveError(FiresteelError):
         )
 
 
+class OutputReserveError(FiresteelError):
+    """The pending output of a batch would fill a disk; the arguments are the name of the vertex and the reason."""
+
+    def __str__(self) -> str:
+        vertex, reason = self.args
+        return f"the output of {vertex!r} is spilled until its input is processed, and {reason}"
+
+
 def bounded(emit: Callable[[], None]) -> Callable[[int], None]:
     """Return a function that emits a part of the results of one call, which go on after it.
 
@@ -60,7 +68,7 @@ def bounded(emit: Callable[[], None]) -> Callable[[int], None]:
             raise EndlessResultsError(count, f"allowed are {MOST_RESULTS:,}")
         try:
             emit()
-        except DiskReserveError as error:
+        except OutputReserveError as error:
             raise EndlessResultsError(count, str(error)) from error
 
     return emit_part

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from firesteel.common.bounded_results import DiskReserveError
+from firesteel.common.bounded_results import OutputReserveError
 from firesteel.common.coercion import batch_coercer, coercer, fits
 from firesteel.common.ownership import are_immutable, own
 from firesteel.common.whole_numbers import check_timestamp
@@ -285,7 +285,7 @@ class OperatorInput:
         operator = self.operator
         try:
             (operator.process2 if self._index else operator.process)(values, timestamps)
-        except (UserFunctionError, DiskReserveError):  # `bounded` knows which operator fills the disk
+        except (UserFunctionError, OutputReserveError):  # `bounded` knows which call goes on
             raise
         except Exception as error:
             failure = UserFunctionError.of(error, operator)
@@ -310,7 +310,7 @@ def with_operator_named(operator: Operator, call: Callable[..., Any], *args: Any
     """Run `call`, and wrap an exception of user code in a `UserFunctionError` that names the operator."""
     try:
         return call(*args)
-    except (UserFunctionError, DiskReserveError):
+    except (UserFunctionError, OutputReserveError):
         raise
     except Exception as error:
         raise UserFunctionError.of(error, operator) from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.bounded_results import DiskReserveError, OutputReserveError
 from firesteel.common.key_groups import default_max_parallelism
 from firesteel.common.temporary_directories import temporary_directory
 from firesteel.graph.job_graph import JobVertex
@@ -300,7 +301,10 @@ class SlotTasks:
         base, slot, gate = plan.base_of(target), self._slot, edge.gate
 
         def send(channel: int, payload: bytes) -> None:
-            self._rows.add([(base + channel, slot, gate, payload)], None, len(payload))
+            try:
+                self._rows.add([(base + channel, slot, gate, payload)], None, len(payload))
+            except DiskReserveError as error:
+                raise OutputReserveError(edge.source.name, str(error)) from error
 
         return edge_writer.EdgeWriter(_split_of(edge, index, channels), channels, send)
 
