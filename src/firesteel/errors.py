@@ -4,6 +4,7 @@
 FiresteelError
 ├── InvalidProgramError      (also ValueError)   the program can't become a job: bad graph, bad setting
 ├── TypeMismatchError        (also TypeError)    a value does not fit its declared type
+│   └── ValueOverflowError   (also OverflowError) a number is outside the range of its declared type
 ├── TranslationError                             a valid job that the data plane can't carry out
 ├── JobExecutionError                            a job failed, was cancelled or can't be reached
 └── FencingTokenError                            a call fenced by the token of a former leader
@@ -50,10 +51,20 @@ class TypeMismatchError(FiresteelError, TypeError):
 
     def below(self, step: str) -> TypeMismatchError:
         """The same mismatch seen from the container that holds the value under `step`."""
-        return TypeMismatchError(self.expected, self.value, step + self.path)
+        return type(self)(self.expected, self.value, step + self.path)
 
     def __str__(self) -> str:
         where = f"field {self.path.lstrip('.')}" if self.path else "value"
         text = repr(self.value)
         shown = text if len(text) <= 80 else text[:77] + "..."
         return f"{where}: declared as {self.expected}, found {type(self.value).__name__} {shown}"
+
+
+class ValueOverflowError(TypeMismatchError, OverflowError):
+    """A number outside the range of its declared type.
+
+    PyFlink encodes results with the width of their type and fails with an `OverflowError`, too.
+    """
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, which is out of range"

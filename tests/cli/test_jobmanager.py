@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -13,9 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 from firesteel.cli import jobmanager
+from firesteel.cli.jobmanager import SERVERS
 from firesteel.cli.main import cli
 from firesteel.cli.servers import start_time
-from firesteel.common.run_directory import RUN_DIRECTORY
+from firesteel.common.run_directory import RUN_DIRECTORY, read_token
+from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 from tests.cli.session import firesteel
 
 
@@ -71,6 +74,62 @@ def test_log_directories_of_former_jobmanagers_are_removed_but_for_the_last_ones
     state.write_text(json.dumps({**entry, "started": start_time(process.pid)}))
     made = jobmanager.SERVERS.new_log_directory({"env.log.max": "2"})
     assert sorted(logs.iterdir()) == [logs / name for name in (names[1], *names[3:])] + [made]
+
+
+async def test_a_server_is_found_until_it_has_stopped(state: Path) -> None:
+    file = SERVERS.record("http://127.0.0.1:1", state.parent)
+    may_stop = asyncio.Event()
+    ending = asyncio.ensure_future(SERVERS.end(file, _stop_after(may_stop), 60))
+    await asyncio.sleep(0)
+    assert [entry["pid"] for entry in SERVERS.running()] == [os.getpid()]
+    may_stop.set()
+    await ending
+    assert SERVERS.running() == []
+
+
+async def _stop_after(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+HANGING = """
+import asyncio, sys, threading
+from pathlib import Path
+from firesteel.cli.jobmanager import SERVERS
+async def main():
+    threading.Thread(target=threading.Event().wait).start()
+    await SERVERS.end(Path(sys.argv[1]), asyncio.to_thread(threading.Event().wait), 0.01)
+asyncio.run(main())
+"""
+
+
+def test_a_server_that_does_not_stop_ends_after_a_limit(tmp_path: Path) -> None:
+    file = tmp_path / "jobmanager-1.json"
+    file.touch()
+    done = subprocess.run([sys.executable, "-c", HANGING, str(file)], timeout=60, check=False)
+    assert (done.returncode, file.exists()) == (1, False)
+
+
+class Closing:
+    """A part of the cluster that takes its time to close."""
+
+    def __init__(self) -> None:
+        self.may_close = asyncio.Event()
+
+    async def close(self) -> None:
+        await self.may_close.wait()
+
+
+async def test_the_token_stays_until_a_jobmanager_has_stopped(state: Path) -> None:
+    cluster = ClusterEntrypoint({"rest.port": "0"})
+    cluster._dispatcher = cluster._resource_manager = closing = Closing()  # type: ignore[assignment]
+    address = await cluster.serve_rest()
+    port = int(address.rsplit(":", 1)[1])
+    stopping = asyncio.ensure_future(cluster.stop())
+    await asyncio.sleep(0)
+    assert read_token(port) is not None
+    closing.may_close.set()
+    await stopping
+    assert read_token(port) is None
 
 
 @pytest.mark.spark

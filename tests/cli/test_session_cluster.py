@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.session import JobManager, Tail, firesteel, firesteel_in_background, wait_for
+from tests.objects.server import Bucket
 
 pytestmark = pytest.mark.spark
 
@@ -170,3 +171,24 @@ def test_a_jobmanager_that_can_not_start_says_why(tmp_path: Path) -> None:
     nobody = firesteel("list", "-m", "127.0.0.1:1", check=False)
     assert nobody.returncode == 1
     assert nobody.stderr.startswith("Error: no JobManager responds at http://127.0.0.1:1")
+
+
+def test_a_job_keeps_its_state_where_only_the_cluster_has_access(
+    tmp_path: Path, jobmanagers: Callable[..., JobManager], bucket: Bucket
+) -> None:
+    local = tmp_path / "disk"
+    local.mkdir()
+    options = {"execution.checkpointing.dir": bucket.uri("checkpoints"), "io.tmp.dirs": str(local), **bucket.options}
+    tail, cluster = Tail(tmp_path), jobmanagers(**options)
+    tail.write("1", "a", "b", "a")
+    submitted = firesteel("run", "-d", "-m", cluster.address, *tail.arguments)
+    job_id = submitted.stdout.split("JobID ")[1].split()[0]
+    wait_for(lambda: tail.lines().total() == 3)
+    assert any(name.endswith("/_metadata") for name in bucket.names("checkpoints"))
+    assert list(local.glob(f"firesteel-jobs-*/{job_id}"))
+    savepoint = firesteel("stop", "-m", cluster.address, "-p", bucket.uri("saved"), job_id).stdout
+    tail.write("2", "b")
+    path = savepoint.split("Path: ")[1].strip()
+    firesteel("run", "-d", "-m", cluster.address, "-s", path, *tail.arguments)
+    wait_for(lambda: tail.lines().total() == 4)
+    assert tail.lines() == Counter(["a 1", "a 2", "b 1", "b 2"])

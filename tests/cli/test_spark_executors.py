@@ -148,3 +148,37 @@ def test_executors_come_go_and_are_lost(
     assert sorted(map(int, alone.stdout.split())) == [1326, 5050]
     assert "Dashboard and REST API: http://127.0.0.1:" in alone.stderr
     wait_for(lambda: not spark.processes())
+
+
+def test_a_halted_executor_is_replaced(
+    tmp_path: Path, spark: StandaloneSpark, jobmanagers: Callable[..., JobManager]
+) -> None:
+    """Its TaskExecutor, a process of its own, sends heartbeats as before."""
+    spark.add_worker(cores=4)
+    spark.wait_for_workers()
+    cluster = jobmanagers(
+        **{
+            "spark.master": spark.url,
+            "spark.authenticate.secret": SECRET,
+            "spark.executor.memory": "512m",
+            "taskmanager.numberOfTaskSlots": "2",
+            "jobmanager.rpc.port": "0",
+            "heartbeat.timeout": "5 s",
+            "heartbeat.interval": "1 s",
+            "execution.checkpointing.interval": "100 ms",
+            "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.delay": "100 ms",
+            "restart-strategy.fixed-delay.attempts": "100",
+        }
+    )
+    tail = Tail(tmp_path)
+    tail.write("1", "a", "b", "a")
+    firesteel("run", "-d", "-m", cluster.address, *tail.arguments)
+    wait_for(lambda: tail.lines().total() == 3)
+    (halted,) = spark.executors()
+    os.kill(halted, signal.SIGSTOP)
+    tail.write("2", "a", "c")
+    wait_for(lambda: tail.lines().total() == 5)
+    assert sorted(tail.lines().elements()) == ["a 1", "a 2", "a 3", "b 1", "c 1"]
+    wait_for(lambda: halted not in spark.executors())

@@ -54,6 +54,18 @@ def test_a_file_runs_up_to_the_first_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+def test_a_file_whose_inserts_wait_for_their_jobs_succeeds(tmp_path: Path) -> None:
+    script = tmp_path / "insert.sql"
+    insert = "INSERT INTO t VALUES (1);\n"
+    table = "CREATE TABLE t (n INT) WITH ('connector' = 'blackhole');\n"
+    script.write_text(f"SET 'table.dml-sync' = 'true';\n{table}{insert}{insert}")
+    done = firesteel("sql", "-f", str(script))
+    assert done.stdout.count("[INFO] Complete execution of the SQL update statement.") == 2
+    assert done.stderr.count("is FINISHED") == 2
+    assert "ERROR" not in done.stderr
+
+
+@pytest.mark.spark
 def test_statements_of_the_command_line_follow_those_of_the_init_file(tmp_path: Path) -> None:
     init = tmp_path / "init.sql"
     init.write_text("CREATE VIEW words AS SELECT * FROM (VALUES ('a'), ('b'), ('a')) AS t (word);")

@@ -117,3 +117,15 @@ def test_time_zones():
     assert time_zone("GMT-08:00").utcoffset(None) == timedelta(hours=-8)
     with pytest.raises(ValueError, match="Nowhere"):
         time_zone("Nowhere")
+
+
+@pytest.mark.parametrize("place", ["{}", "ARRAY<{}>", "MAP<STRING, {}>", "ROW<`n` {}>"])
+@pytest.mark.parametrize(("text", "bits"), [("TINYINT", 8), ("SMALLINT", 16), ("INT", 32), ("BIGINT", 64)])
+def test_integers_out_of_range_are_refused_wherever_they_are(text, bits, place):
+    data_type = parse_type(place.format(text))
+    wrap = {"{}": int, "ARRAY<{}>": lambda n: [n], "MAP<STRING, {}>": lambda n: {"k": n}}.get(place, Row)
+    half = 1 << (bits - 1)
+    assert len(to_arrow([wrap(-half), wrap(half - 1)], data_type)) == 2
+    for value in (-half - 1, half):
+        with pytest.raises(OverflowError if place == "{}" else TypeMismatchError, match=text):
+            to_arrow([wrap(value)], data_type)

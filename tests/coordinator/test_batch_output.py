@@ -29,7 +29,7 @@ class RefusingSink(Sink):
 def committers() -> Committers:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([1]).sink_to(RefusingSink()).uid("sink")
-    return Committers(env.get_stream_graph().get_job_graph())
+    return Committers(env.get_stream_graph().get_job_graph(), {})
 
 
 COMMITTERS = committers()

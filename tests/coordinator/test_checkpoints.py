@@ -34,14 +34,14 @@ class Run:
         job_graph = env.get_stream_graph().get_job_graph()
         plan = StagePlan(job_graph)
         self.operator = job_graph.vertices[0].chain[0].operator_id
-        self.enumerator = SplitEnumerator(job_graph)
+        self.enumerator = SplitEnumerator(job_graph, {})
         self.directory = directory
         directory.mkdir(exist_ok=True)
-        self.job = JobCheckpoints(plan, directory)
+        self.job = JobCheckpoints(plan, {}, directory)
         self.taken: list[CheckpointStats] = []
         member = Member(0, lambda: None, self.taken.append)
         self.job.enter(member)
-        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph))
+        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph, {}))
         self.checkpoints.recover(self.enumerator)
         self.chains: dict[int, Chain] = self.checkpoints.parents(0)
 

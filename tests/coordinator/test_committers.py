@@ -120,16 +120,16 @@ def test_commits_of_a_removed_sink_are_discarded_only_if_allowed(
 
 def test_the_committer_of_each_sink_is_found_by_its_writer(tmp_path: Path) -> None:
     graph = program(Guarded(tmp_path / "out")).get_stream_graph().get_job_graph()
-    (operator_id,) = Committers(graph)._make
-    committer = Committers(graph).committer(f"whatever vertex/{operator_id}")
+    (operator_id,) = Committers(graph, {})._make
+    committer = Committers(graph, {}).committer(f"whatever vertex/{operator_id}")
     assert isinstance(committer, GuardedCommitter)
     with pytest.raises(SinkNotFoundError, match="no sink with operator id x, but a checkpoint has something to commit"):
-        Committers(graph).committer("vertex/x")
+        Committers(graph, {}).committer("vertex/x")
 
 
 def test_the_decision_of_a_batch_job_holds_no_password(tmp_path: Path) -> None:
     graph = program(Guarded(tmp_path / "out")).get_stream_graph().get_job_graph()
-    committers = Committers(graph)
+    committers = Committers(graph, {})
     (operator_id,) = committers._make
     request = CommitRequest("job", f"v/{operator_id}", 0, 0, (1, 2))
     BatchOutput(tmp_path, committers).decide([SinkCommittables(f"v/{operator_id}", "Sink", (request,))], "1")

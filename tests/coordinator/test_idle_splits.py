@@ -54,7 +54,7 @@ class Region:
         env.set_parallelism(parallelism)
         env.from_source(Growing(), strategy, "source", Types.INT()).uid("source").print()
         self.graph = env.get_stream_graph().get_job_graph()
-        self.enumerator = SplitEnumerator(self.graph, elements)
+        self.enumerator = SplitEnumerator(self.graph, {}, elements)
         self.now_ms = 0
 
     def batch(self, takes_s: float = 0.01) -> BatchPlan:

@@ -57,8 +57,8 @@ class Region:
         self.wakes = 0
         self.member = Member(number, self._wake, self.taken.append)
         job.enter(self.member)
-        self.enumerator = SplitEnumerator(job.plan.job_graph, region=number)
-        self.checkpoints = Checkpoints(job, self.member, self._commit, Committers(job.plan.job_graph))
+        self.enumerator = SplitEnumerator(job.plan.job_graph, {}, region=number)
+        self.checkpoints = Checkpoints(job, self.member, self._commit, Committers(job.plan.job_graph, {}))
         self.checkpoints.recover(self.enumerator)
 
     def _wake(self) -> None:
@@ -90,7 +90,7 @@ class Region:
 def job(tmp_path: Path) -> JobCheckpoints:
     directory = tmp_path / "job"
     directory.mkdir()
-    return JobCheckpoints(StagePlan(two_regions()), directory)
+    return JobCheckpoints(StagePlan(two_regions()), {}, directory)
 
 
 def texts(directory: Path) -> list[str]:
@@ -234,7 +234,7 @@ def test_a_savepoint_is_refused_if_a_region_fails_and_a_checkpoint_if_none_is_le
 
 def test_no_region_continues_after_another_job_manager_took_a_checkpoint(job: JobCheckpoints) -> None:
     left, right = Region(job, 0), Region(job, 1)
-    other = JobCheckpoints(job.plan, job.directory)
+    other = JobCheckpoints(job.plan, {}, job.directory)
     for region, text in ((Region(other, 0), "a"), (Region(other, 1), "x")):
         region.batch(text)
         region.prepare()

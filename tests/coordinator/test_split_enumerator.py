@@ -59,7 +59,7 @@ def graph_of(source: Any, parallelism: int = 2) -> JobGraph:
 
 
 def enumerator(source: Any, parallelism: int = 2, elements: int = 4) -> SplitEnumerator:
-    return SplitEnumerator(graph_of(source, parallelism), elements)
+    return SplitEnumerator(graph_of(source, parallelism), {}, elements)
 
 
 def read(plan: BatchPlan) -> dict[int, list[tuple[str, int, int]]]:
@@ -355,7 +355,7 @@ def report(vertex_id: str, source_bytes: int) -> SubtaskReport:
 def test_batches_are_bounded_by_the_bytes_of_their_elements() -> None:
     LENGTHS.clear()
     LENGTHS["large"] = 1_000_000
-    splits = SplitEnumerator(graph_of(Growing(bounded=True), 1))
+    splits = SplitEnumerator(graph_of(Growing(bounded=True), 1), {})
     (((vertex, _), _),) = splits.plan(0).ranges.items()
     given = 64
     for size in (1_000_000, 1_000_000, 10_000, 1, 1, 1):
@@ -417,7 +417,7 @@ def test_batches_grow_up_to_the_checkpoint_interval(interval_s: float, batch_s: 
     """
     LENGTHS.clear()
     LENGTHS["a"] = 50_000_000
-    splits = SplitEnumerator(graph_of(Growing(bounded=True), 1), checkpoint_interval_s=interval_s)
+    splits = SplitEnumerator(graph_of(Growing(bounded=True), 1), {}, checkpoint_interval_s=interval_s)
     batches: list[float] = []
     for _ in range(10):
         ((_, start, end),) = read(splits.plan(0))[0]

@@ -46,7 +46,7 @@ class Simulation:
 
     def __init__(self, env: StreamExecutionEnvironment, elements: int) -> None:
         graph = env.get_stream_graph().get_job_graph()
-        self.enumerator = SplitEnumerator(graph, elements)
+        self.enumerator = SplitEnumerator(graph, {}, elements)
         self.factors = {v.id: 10 if "times 10" in v.name else 1 for v in graph.vertices if not v.inputs}
         self.watermarks = dict.fromkeys(self.factors, 0)
         self.read = dict.fromkeys(self.factors, 0)

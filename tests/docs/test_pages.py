@@ -204,3 +204,11 @@ def test_the_first_program_is_the_example(page: str) -> None:
     match = PROGRAM.fullmatch("<!-- code: examples/to_be.py -->")
     assert match is not None
     assert code_of(match) in (ROOT / page).read_text()
+
+
+def test_pages_start_no_modules_that_are_no_commands():
+    """A module such as a TaskExecutor's is started by the cluster; one that users start is not accepted."""
+    found = [
+        (page.name, name) for page in PAGES for name in re.findall(r"python3? -m (firesteel[.\w]*)", page.read_text())
+    ]
+    assert [where for where in found if where[1] != "firesteel"] == []

@@ -175,3 +175,19 @@ def test_kubernetes() -> None:
 def test_unreadable_values_are_rejected_by_name(option: str, value: str, message: str) -> None:
     with pytest.raises(InvalidOptionError, match=f"option '{option}'.*{message}"):
         spark_settings({"spark.master": "yarn", option: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ("10000ms", "5000ms", "45000ms")),
+        ({"heartbeat.timeout": "4 s"}, ("1000ms", "400ms", "3600ms")),
+        ({"heartbeat.timeout": "1 h", "heartbeat.interval": "10 min"}, ("60000ms", "360000ms", "3240000ms")),
+    ],
+)
+def test_spark_looks_for_halted_executors_within_the_heartbeat_timeout(
+    options: dict[str, str], expected: tuple[str, str, str]
+) -> None:
+    settings = spark_settings({"spark.master": "yarn", **options})
+    names = ("executor.heartbeatInterval", "network.timeoutInterval", "storage.blockManagerHeartbeatTimeoutMs")
+    assert tuple(settings[f"spark.{name}"] for name in names) == expected

@@ -353,7 +353,7 @@ def test_only_unbounded_sources_are_endless(broker: Broker) -> None:
     def endless(source: KafkaSource) -> list[str]:
         env = environment()
         env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka", Types.STRING()).print()
-        return SplitEnumerator(env.get_stream_graph().get_job_graph()).endless
+        return SplitEnumerator(env.get_stream_graph().get_job_graph(), {}).endless
 
     assert endless(builder(broker, "t").build()) == []
     assert len(endless(builder(broker, "t", bounded=False).build())) == 1

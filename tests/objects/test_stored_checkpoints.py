@@ -43,16 +43,16 @@ class Run:
         source = env.from_source(NumberSequenceSource(1, 2), WatermarkStrategy.no_watermarks(), "n", Types.LONG())
         source.print()
         job_graph = env.get_stream_graph().get_job_graph()
-        self.enumerator = SplitEnumerator(job_graph)
+        self.enumerator = SplitEnumerator(job_graph, {})
         self.directory = directory
         self.remote = Files(bucket.options).path(bucket.uri("job"))
         assert isinstance(self.remote, RemotePath)
         directory.mkdir(exist_ok=True)
-        self.job = JobCheckpoints(StagePlan(job_graph), directory, self.remote)
+        self.job = JobCheckpoints(StagePlan(job_graph), {}, directory, self.remote)
         self.taken: list[Any] = []
         member = Member(0, lambda: None, self.taken.append)
         self.job.enter(member)
-        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph))
+        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph, {}))
         self.checkpoints.recover(self.enumerator)
         self.stores = [VersionStore(directory, slot, 0, self.remote) for slot in range(2)]
         self.chains: dict[int, Chain] = self.checkpoints.parents(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 
 from firesteel.common import Row, Types, WatermarkStrategy
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.datastream.connectors.file_system import BulkFormat, FileSource, StreamFormat
-from firesteel.datastream.formats.csv import CsvReaderFormat, CsvSchema, CsvSchemaBuilder
+from firesteel.datastream.connectors.file_system import BulkFormat, FileSink, FileSource, StreamFormat
+from firesteel.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema, CsvSchemaBuilder
 from firesteel.operators.errors import UserFunctionError
+from firesteel.table import DataTypes
 from firesteel.testing import run_local
 
 
@@ -89,6 +91,27 @@ REFUSED = {
         r"the header has the columns \['s', 'i', 'b'\], the schema has \['i', 's', 'b'\]",
     ),
 }
+
+
+def decimals() -> CsvSchema:
+    kind = DataTypes.DECIMAL(2, 0)
+    return CsvSchema.builder().add_number_column("d", kind).add_array_column("l", ";", kind).build()
+
+
+def test_decimals_are_read_with_their_scale(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1.5,-1.5;1.4\n 99.5 ,99.5\n")
+    assert rows_of(tmp_path, decimals()) == [Row(d=Decimal(2), l=[Decimal(-2), Decimal(1)]), Row(d=None, l=[None])]
+
+
+def test_decimals_are_written_with_their_scale(tmp_path: Path) -> None:
+    schema = decimals()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    rows = [Row(Decimal("1.5"), [Decimal("-1.5"), Decimal("1.4")]), Row(Decimal("99.5"), [])]
+    sink = FileSink.for_bulk_format(str(tmp_path), CsvBulkWriters.for_schema(schema)).build()
+    env.set_parallelism(1)
+    env.from_collection(rows, schema.row_type).sink_to(sink)
+    (file,) = run_local(env).files
+    assert Path(file).read_text() == "2,-2;1\n,\n"
 
 
 @pytest.mark.parametrize("name", REFUSED)

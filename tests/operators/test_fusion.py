@@ -17,7 +17,7 @@ from firesteel.testing import run_local
 
 STEPS: dict[str, Any] = {
     "plus": lambda s: s.map(lambda n: n + 1),
-    "short": lambda s: s.map(lambda n: n * 30_001, Types.SHORT()),
+    "short": lambda s: s.map(lambda n: float((n * 30_001 + 2**15) % 2**16 - 2**15), Types.SHORT()),
     "float": lambda s: s.map(lambda n: n / 3, Types.DOUBLE()).map(int, Types.LONG()),
     "even": lambda s: s.filter(lambda n: n % 2 == 0),
     "some": lambda s: s.filter(lambda n: n % 7),

@@ -72,10 +72,12 @@ def test_reduce_function_has_state_of_the_key(is_batch: bool) -> None:
         assert last == {"a": ("a", 6, 2), "b": ("b", 11, 1)}
 
 
-def test_reduce_wraps_at_the_declared_width() -> None:
-    with keyed(ReduceOperator(add, Types.TUPLE([Types.STRING(), Types.SHORT()]))) as h:
+def test_reduce_fails_beyond_the_declared_width() -> None:
+    with (
+        keyed(ReduceOperator(add, Types.TUPLE([Types.STRING(), Types.SHORT()]))) as h,
+        pytest.raises(UserFunctionError, match=r"ValueOverflowError: field \[1\]: declared as SHORT .* int 32768"),
+    ):
         h.process_batch([("a", 32767), ("a", 1)])
-        assert h.values == [("a", 32767), ("a", -32768)]
 
 
 @pytest.mark.parametrize("timestamps", [None, [3, 1, 2]])
@@ -122,12 +124,11 @@ class Remember(KeyedProcessFunction):
 
 def test_states_are_apart_by_key_and_have_their_declared_width() -> None:
     with keyed(KeyedProcessOperator(Remember())) as h:
-        h.process_batch([("a", 1), ("b", 200), ("a", 32767)])
-        assert h.values == [
-            (1, [1], [1], 1),
-            (-56, [200], [200], 200),
-            (-1, [1, 32767], [1, 32767], -32768),
-        ]
+        h.process_batch([("a", 1), ("b", 100), ("a", 27)])
+        assert h.values == [(1, [1], [1], 1), (100, [100], [100], 100), (27, [1, 27], [1, 27], 28)]
+        for value in (128, 32768):
+            with pytest.raises(UserFunctionError, match="ValueOverflowError: value: declared as BYTE"):
+                h.process(("a", value))
 
 
 def test_states_are_restored() -> None:

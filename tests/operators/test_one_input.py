@@ -53,7 +53,7 @@ class Chars:
         (FlatMapOperator(lambda n: range(n)), [2, 0, 1], [0, 1, 0]),
         (FlatMapOperator(lambda n: None), [1, 2], []),
         (ProjectOperator((2, 0)), [("a", "b", "c")], [("c", "a")]),
-        (KeyByOperator(lambda t: t[0], Types.SHORT()), [(65537, "x")], [(1, (65537, "x"))]),
+        (KeyByOperator(lambda t: t[0], Types.SHORT()), [(1.5, "x")], [(1, (1.5, "x"))]),
     ],
 )
 def test_results(descriptor: Any, values: list[Any], expected: list[Any]) -> None:
@@ -72,8 +72,18 @@ def test_results_keep_the_timestamps_of_their_elements() -> None:
 
 def test_results_have_their_declared_type() -> None:
     with OperatorHarness(MapOperator(lambda n: n * 1000), output_type=Types.SHORT()) as h:
+        h.process_batch([1, 2.5])
+        assert h.values == [1000, 2500]
+
+
+def test_a_result_out_of_range_names_operator_record_and_type() -> None:
+    map_operator = MapOperator(lambda n: n * 1000)
+    with OperatorHarness(map_operator, output_type=Types.SHORT()) as h, pytest.raises(UserFunctionError) as error:
         h.process_batch([1, 43])
-        assert h.values == [1000, -22536]
+    assert str(error.value) == (
+        "operator 'operator': ValueOverflowError: value: declared as SHORT (int), found int 43000, which is out of "
+        "range; on record 43000"
+    )
 
 
 def test_value_that_does_not_fit_its_type_names_the_operator() -> None:

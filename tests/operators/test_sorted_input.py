@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from firesteel.common import Types
 from firesteel.common.keys import canonical_key
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedCoProcessFunction
 from firesteel.datastream.operator_descriptors import BroadcastProcessOperator, CoProcessOperator, ReduceOperator
 from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from firesteel.operators.operator import TaskInfo
 from firesteel.operators.sorted_input import SortedInput
-from firesteel.operators.spill import MEMORY, SizeEstimate, SpilledList
+from firesteel.operators.spill import MEMORY, SpilledList
 from firesteel.testing import OperatorHarness
 
 SPILLS = {MEMORY: "2 kb"}

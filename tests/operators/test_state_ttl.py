@@ -10,6 +10,7 @@ import pytest
 from firesteel.common import Types
 from firesteel.datastream.operator_descriptors import KeyedProcessOperator
 from firesteel.datastream.state import StateDescriptor, StateTtlConfig, ValueStateDescriptor
+from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 from tests.operators.ttl_states import (
     KINDS,
@@ -137,8 +138,10 @@ def test_none_clears_a_value(clock: ManualClock) -> None:
 
 def test_values_have_their_declared_width(clock: ManualClock) -> None:
     states = States(ValueStateDescriptor("s", Types.BYTE()), builder())
-    states.do(lambda s: s.update(200))
-    assert states.do(lambda s: s.value()) == -56
+    states.do(lambda s: s.update(100.5))
+    assert states.do(lambda s: s.value()) == 100
+    with pytest.raises(UserFunctionError, match="ValueOverflowError: value: declared as BYTE"):
+        states.do(lambda s: s.update(200))
 
 
 def test_value_without_declared_type_is_a_copy(clock: ManualClock) -> None:

@@ -42,7 +42,7 @@ class RestoringDataPlane(SimulatedDataPlane):
 
     def __init__(self) -> None:
         super().__init__()
-        self.real = SparkDataPlane(no_context)
+        self.real = SparkDataPlane(no_context, {})
 
     async def restore(self, job_graph: JobGraph) -> bytes:
         return await self.real.restore(job_graph)

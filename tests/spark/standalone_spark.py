@@ -144,7 +144,8 @@ class StandaloneSpark:
             process.kill()
             process.wait()
         for process in self.processes():
-            os.kill(process, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # It ends with its Worker.
+                os.kill(process, signal.SIGKILL)
         for directory in self._temporary:
             shutil.rmtree(directory, ignore_errors=True)
 

@@ -18,7 +18,7 @@ def is_there(directory: Path) -> bool:
 
 
 async def test_a_job_without_a_checkpoint_directory_gets_a_temporary_one():
-    data_plane = SparkDataPlane(no_context)
+    data_plane = SparkDataPlane(no_context, {})
     job = job_graph(("a", 1, []))
     await data_plane.restore(job)
     directory = Path(job.configuration[CHECKPOINT_DIRECTORY])
@@ -28,7 +28,7 @@ async def test_a_job_without_a_checkpoint_directory_gets_a_temporary_one():
 
 
 async def test_the_directory_that_a_job_names_is_kept(tmp_path):
-    data_plane = SparkDataPlane(no_context)
+    data_plane = SparkDataPlane(no_context, {})
     job = job_graph(("a", 1, []))
     job.configuration[CHECKPOINT_DIRECTORY] = str(tmp_path)
     await data_plane.restore(job)

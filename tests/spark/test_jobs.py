@@ -91,9 +91,21 @@ def test_batch_prints_final_values_only(capsys):
 @MODES
 def test_collected_elements_have_their_declared_types(mode):
     env = environment(mode)
-    wide = numbers(env, 3).map(lambda n: n + 2**31 - 1, Types.INT())
-    with wide.execute_and_collect() as results:
-        assert sorted(results) == [-(2**31), -(2**31) + 1, 2**31 - 1]
+    whole = numbers(env, 3).map(lambda n: n + 0.5, Types.INT())
+    with whole.execute_and_collect() as results:
+        assert [(type(one), one) for one in sorted(results)] == [(int, 0), (int, 1), (int, 2)]
+
+
+@MODES
+def test_a_result_out_of_range_fails_the_job_with_operator_record_and_type(mode):
+    env = environment(mode)
+    wide = numbers(env, 3).map(lambda n: n + 2**31 - 2, Types.INT()).name("wide")
+    text = (
+        r"operator 'wide'.* failed: ValueOverflowError: value: declared as INT \(int\), found int 2147483648, which is "
+        r"out of range\s+on record 2147483648"
+    )
+    with pytest.raises(JobFailedError, match=text):
+        list(wide.execute_and_collect())
 
 
 @MODES

@@ -49,7 +49,7 @@ def started(user_code: Callable[[], Any], directory: Path, **options: str) -> tu
     job = job_graph(("a", 1, []), configuration=options)
     listener: Any = Listener()
     query = QueryDescriptor(job.job_id, job, region=0, attempt=1, slots=1, subtasks=())
-    run = CommittingRun(query, listener, Context, CollectBuffers(), directory, 0)
+    run = CommittingRun(query, options, listener, Context, CollectBuffers(), directory, 0)
     run.user_code = user_code
     run.begin()
     return run, listener

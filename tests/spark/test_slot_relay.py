@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from firesteel.spark.remote_slots import connect
 from firesteel.spark.slot_relay import SlotRelay
 from firesteel.task.slot_address import SlotAddress
+from tests.spark.listening_sockets import listening_sockets
 
 HOST = "127.0.0.1"
 DATA = b"x" * 100_000
@@ -66,3 +68,12 @@ async def test_requests_without_the_token_are_rejected(relay: SlotRelay, tmp_pat
     assert await asyncio.to_thread(answer, b"wrong slot-0\n") == b""
     assert await asyncio.to_thread(answer, f"{address.token} slot-0\n".encode()) == b"\n"
     server.close()
+
+
+async def test_slots_that_open_at_once_share_one_listener(tmp_path: Path) -> None:
+    before = listening_sockets(os.getpid())
+    relay = SlotRelay(HOST, tmp_path)
+    await asyncio.gather(*(relay.start() for _ in range(8)))
+    assert len(listening_sockets(os.getpid())) == len(before) + 1
+    await relay.close()
+    assert listening_sockets(os.getpid()) == before

@@ -124,6 +124,29 @@ def test_csv_delimiters_nulls_and_comments():
     assert rows_of(found.decode_block(b"# 1;2\n1;'x;y'\n2;n/a\n")) == [(1, "x;y"), (2, None)]
 
 
+def test_csv_ignores_blanks_around_times_and_numbers():
+    kinds = {
+        "t": "TIME(3)",
+        "u": "TIMESTAMP(3)",
+        "z": "TIMESTAMP_LTZ(3)",
+        "d": "DATE",
+        "n": "DECIMAL(2, 0)",
+        "i": "INT",
+    }
+    found = format_of("csv", kinds | {"l": "ARRAY<TIME(0)>"})
+    plain = "01:02:03.5,2024-01-01 00:00:00.5,2024-01-01 00:00:00Z,2024-01-01,1.5,7,01:02:03;01:02:04"
+    blank = ",".join(f" {field}\t" for field in plain.split(",")).replace(";", " ; ")
+    rows = rows_of(found.decode_block(f"{plain}\n".encode()))
+    assert rows_of(found.decode_block(f"{blank}\n".encode())) == rows
+    assert rows[0][4] == 2
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1.5", "2"), ("-1.5", "-2"), ("1.4", "1"), ("99.5", None)])
+def test_csv_rounds_decimals_to_their_scale(text, expected):
+    found = format_of("csv", {"d": "DECIMAL(2, 0)"})
+    assert rows_of(found.decode_block(f"{text}\n".encode())) == [(None if expected is None else Decimal(expected),)]
+
+
 def test_csv_quotes_as_jackson():
     found = format_of("csv", {"s": "STRING", "t": "TIMESTAMP(3)", "d": "DECIMAL(10, 3)"})
     batch = found.decode_block(b'abc,2024-01-01 00:00:00.5,1.500\n"a b",2024-01-01 00:00:00,2\n')

@@ -50,7 +50,7 @@ class Slot:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._job = a_job()
-        self._enumerator = SplitEnumerator(self._job, 1)
+        self._enumerator = SplitEnumerator(self._job, {}, 1)
         control, self._data = str(directory / "control"), str(directory / "data")
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(control)

@@ -149,7 +149,7 @@ def test_drain_ends_the_remaining_subtasks() -> None:
     env = environment()
     counts(env)
     graph = env.get_stream_graph().get_job_graph()
-    splits = SplitEnumerator(graph, 10)
+    splits = SplitEnumerator(graph, {}, 10)
     found = set()
     for _ in range(4):
         found |= {subtask for _, subtask in splits.plan(0).ended}

@@ -34,7 +34,7 @@ class Slot:
         numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
         numbers.map(_counted, Types.LONG()).rebalance().print()
         job_graph = env.get_stream_graph().get_job_graph()
-        self._enumerator = SplitEnumerator(job_graph, 10)
+        self._enumerator = SplitEnumerator(job_graph, job_graph.configuration, 10)
         self._job = cloudpickle.dumps(job_graph)
         self.directory = directory
         self.run = claim_run(directory)
@@ -46,7 +46,7 @@ class Slot:
         self.server = StageServer("tasks", self._open)
 
     def _open(self, request: StageRequest) -> SlotTasks:
-        return SlotTasks(self._job, 0, 0, VersionStore(Path(request.checkpoint), 0))
+        return SlotTasks(self._job, {}, 0, 0, VersionStore(Path(request.checkpoint), 0))
 
     def request(self, at: BatchTry, stage: int = 0, deployment: str = "tasks") -> StageRequest:
         plan = pickle.dumps(self.plan if stage == 0 else BatchPlan(ended=self.plan.ended))

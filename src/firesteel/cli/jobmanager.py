@@ -14,7 +14,10 @@ from firesteel.cli.cluster import cluster_client, output_option, show
 from firesteel.cli.servers import Servers, is_in_background, shown, with_messages
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.errors import FiresteelError
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.options import InvalidOptionError, duration_s
+
+_STOP_LIMIT_S = 120
+"""Time to stop, in addition to the time that user code may take to end."""
 
 SERVERS = Servers("jobmanager", "JobManager", ("jobmanager", "start"))
 
@@ -67,8 +70,7 @@ async def _serve(settings: dict[str, str]) -> None:
         cluster.ended.add_done_callback(lambda _: stopping.set())
         await stopping.wait()
     finally:
-        state.unlink(missing_ok=True)
-        await cluster.stop()
+        await SERVERS.end(state, cluster.stop(), duration_s(settings, "task.cancellation.timeout", 180) + _STOP_LIMIT_S)
     if cluster.ended.done() and (error := cluster.ended.result()) is not None:
         raise FiresteelError(f"the JobManager failed: {error}")
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import json
+import logging
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -26,6 +28,8 @@ from firesteel.runtime.capped_file import CappedFile
 from firesteel.runtime.logs import configure_logging, most_log_files
 
 P = ParamSpec("P")
+
+logger = logging.getLogger(__name__)
 
 _START_TIMEOUT_S = 60
 _STOP_TIMEOUT_S = 60
@@ -95,6 +99,25 @@ class Servers:
         entry = {"pid": os.getpid(), _STARTED: start_time(os.getpid()), "address": address, _LOGS: str(logs)}
         file.write_text(json.dumps(entry))
         return file
+
+    async def end(self, state: Path, stop: Coroutine[Any, Any, None], limit_s: float) -> None:
+        """Stop this process's server; commands find it by its file until it has stopped.
+
+        Args:
+            state: The file.
+            stop: Stops the server.
+            limit_s: Time in seconds after which the process ends even so.
+        """
+        stopping = asyncio.ensure_future(stop)
+        try:
+            await asyncio.wait([stopping], timeout=limit_s)
+        finally:
+            await asyncio.to_thread(state.unlink, missing_ok=True)
+        if not stopping.done():
+            logger.error("the %s did not stop within %g s; the process ends", self.title, limit_s)
+            logging.shutdown()
+            os._exit(1)  # Whatever hangs would also keep the interpreter from ending.
+        stopping.result()
 
     # --- commands ----------------------------------------------------------------------------------------------------
 

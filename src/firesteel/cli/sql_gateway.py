@@ -15,6 +15,8 @@ from firesteel.cli.arguments import cluster_configuration, config_option, option
 from firesteel.cli.cluster import output_option
 from firesteel.cli.servers import Servers, is_in_background, with_messages
 
+_STOP_LIMIT_S = 300
+
 SERVERS = Servers("sql-gateway", "SQL gateway", ("sql-gateway", "start-foreground"))
 _REST = "sql-gateway.endpoint.rest."
 
@@ -95,5 +97,4 @@ async def _serve(settings: dict[str, str]) -> None:
     try:
         await stopping.wait()
     finally:
-        state.unlink(missing_ok=True)
-        await gateway.stop()
+        await SERVERS.end(state, gateway.stop(), _STOP_LIMIT_S)

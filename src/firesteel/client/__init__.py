@@ -1,6 +1,6 @@
 """Submission of jobs: to a cluster inside this process, or to the cluster of a JobManager."""
 
-from firesteel.client.execution import TARGET, collect, execute, execute_async
+from firesteel.client.execution import TARGET, check, collect, execute, execute_async
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import ProgressReporter, set_progress_reporter
 
@@ -8,6 +8,7 @@ __all__ = [
     "TARGET",
     "EmbeddedJobClient",
     "ProgressReporter",
+    "check",
     "collect",
     "execute",
     "execute_async",

@@ -18,6 +18,7 @@ from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.runtime.logs import leave_log_to_the_program
 from firesteel.runtime.options import InvalidOptionError
 
@@ -44,6 +45,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
 
     Raises:
         InvalidOptionError: the target is unknown.
+        JobSubmissionError: every cluster would reject the job.
 
     Example:
         >>> _ = env.from_collection([1, 2, 3], Types.INT()).add_sink(SinkFunction(lambda number: None))
@@ -54,8 +56,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     target = options.get(TARGET, "local")
     if target not in _TARGETS:
         raise InvalidOptionError(f"option {TARGET!r} is {target!r}; allowed: {', '.join(_TARGETS)}")
-    job_graph = stream_graph.get_job_graph()
-    job_graph.configuration = {**options, **job_graph.configuration}
+    job_graph = submittable(stream_graph, options)
     staged = StagedData(job_graph)
     staged.write()
     try:
@@ -66,6 +67,19 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     except BaseException:
         staged.remove()
         raise
+
+
+def check(stream_graph: StreamGraph, configuration: Configuration) -> None:
+    """Raise the error with which a submission of the job would be rejected.
+
+    Args:
+        stream_graph: The program.
+        configuration: Options of the environment, which the job inherits.
+
+    Raises:
+        FiresteelError: the job can't be submitted.
+    """
+    submittable(stream_graph, configuration.to_dict())
 
 
 def _embedded(job_graph: JobGraph, staged: StagedData, serves_rest: bool) -> EmbeddedJobClient:

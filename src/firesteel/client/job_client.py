@@ -44,6 +44,7 @@ class EmbeddedJobClient(JobClient):
     def __init__(self, job_graph: JobGraph, serves_rest: bool = False, staged: StagedData | None = None) -> None:
         self._job_id = job_graph.job_id
         self._staged = staged
+        self._is_closed = False
         self._cluster = MiniCluster(job_graph, serves_rest)
         try:
             address = self._cluster.start()
@@ -105,12 +106,14 @@ class EmbeddedJobClient(JobClient):
         return CompletableFuture(self._result, _execution_result)
 
     def wait(self) -> JobExecutionResult:
-        """Wait until the job ends, reporting its progress, and close the cluster.
+        """Wait until the job ends, reporting its progress, and close the cluster; later calls return the same result.
 
         Raises:
             JobFailedError: the job failed.
             JobCanceledError: the job was cancelled.
         """
+        if self._is_closed and self._result.done():
+            return _execution_result(self._result.result())
         reporter = progress_reporter()
         reporter.submitted(self._job_id)
         try:
@@ -158,6 +161,7 @@ class EmbeddedJobClient(JobClient):
 
     def close(self) -> None:
         """Close the cluster, which ends the job."""
+        self._is_closed = True
         self._cluster.close()
         if self._staged is not None:
             self._staged.remove()

@@ -18,7 +18,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import map_types
 from firesteel.common.time import Instant
 from firesteel.common.types import Row
-from firesteel.errors import TypeMismatchError
+from firesteel.errors import TypeMismatchError, ValueOverflowError
 
 Converter = Callable[[Any], Any]
 
@@ -79,7 +79,7 @@ def to_arrow(values: Sequence[Any], data_type: t.DataType) -> pa.Array:
         data_type: The type of the column.
 
     Raises:
-        TypeMismatchError: A value does not fit the type.
+        TypeMismatchError: A value does not fit the type; for an integer out of range a `ValueOverflowError`.
     """
     encode = _encoder(data_type)
     target = arrow_type(data_type)
@@ -113,7 +113,8 @@ def _mismatch(values: Sequence[Any], data_type: t.DataType, encode: Converter | 
         try:
             pa.array([value if encode is None or value is None else encode(value)], arrow_type(data_type))
         except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, ArithmeticError):
-            return TypeMismatchError(type_text(data_type), value)
+            is_whole = isinstance(data_type, t.IntegralType) and isinstance(value, int)
+            return (ValueOverflowError if is_whole else TypeMismatchError)(type_text(data_type), value)
     return TypeMismatchError(type_text(data_type), values)
 
 

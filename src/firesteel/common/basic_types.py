@@ -62,22 +62,22 @@ class BasicTypeInfo(TypeInformation[T]):
 
     @staticmethod
     def BYTE_TYPE_INFO() -> BasicTypeInfo[int]:
-        """Return the type of an `int` that wraps at 8 bits."""
+        """Return the type of an `int` of 8 bits."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def SHORT_TYPE_INFO() -> BasicTypeInfo[int]:
-        """Return the type of an `int` that wraps at 16 bits."""
+        """Return the type of an `int` of 16 bits."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT_TYPE_INFO() -> BasicTypeInfo[int]:
-        """Return the type of an `int` that wraps at 32 bits."""
+        """Return the type of an `int` of 32 bits."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG_TYPE_INFO() -> BasicTypeInfo[int]:
-        """Return the type of an `int` that wraps at 64 bits."""
+        """Return the type of an `int` of 64 bits."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod

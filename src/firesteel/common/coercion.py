@@ -1,8 +1,8 @@
 """Conversion of records to their declared types, with the same effect as Flink's serializers.
 
-`coercer(type_info)` compiles a type into one function, so that a record costs one call. Integers wrap at the width of
-their type, other numbers lose their fraction where an integer is declared, `FLOAT` is rounded to 32 bits, and times
-keep milliseconds. The result never shares a mutable container with its argument.
+`coercer(type_info)` compiles a type into one function, so that a record costs one call. An integer outside the
+range of its type is an error, other numbers lose their fraction where an integer is declared, `FLOAT` is rounded to 32
+bits, and times keep milliseconds. The result never shares a mutable container with its argument.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from firesteel.common.typeinfo import (
     TypeInformation,
 )
 from firesteel.common.types import Row
-from firesteel.errors import TypeMismatchError
+from firesteel.common.whole_numbers import MAX_LONG, MIN_LONG, WHOLE_BITS, range_of
+from firesteel.errors import TypeMismatchError, ValueOverflowError
 
 Coercer = Callable[[Any], Any]
 
-_WHOLE_BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicType.LONG: 64}
 _FLOAT = struct.Struct("<f")
 
 
@@ -46,11 +46,12 @@ def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
     """Return the function that converts a value to `type_info`, or None if every value passes unchanged.
 
     The function raises `TypeMismatchError` (a `TypeError`), which names the field, the declared type and the value
-    found. None is a value of every type.
+    found; a number outside the range of its type is a `ValueOverflowError` (an `OverflowError`). None is a value of
+    every type.
 
     Example:
-        >>> coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))(["a", 43878])
-        ('a', -21658)
+        >>> coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))(["a", 4387.8])
+        ('a', 4387)
     """
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return None
@@ -66,8 +67,8 @@ def batch_coercer(type_info: TypeInformation[Any] | None) -> Callable[[list[Any]
     """Return the conversion of `coercer` for a list of values; values that pass unchanged cost no call.
 
     Example:
-        >>> batch_coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))([("a", 43878), ("b", 1)])
-        [('a', -21658), ('b', 1)]
+        >>> batch_coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))([("a", 4387.8), ("b", 1)])
+        [('a', 4387), ('b', 1)]
     """
     coerce = coercer(type_info)
     if coerce is None:
@@ -136,35 +137,36 @@ def is_immutable_type(type_info: TypeInformation[Any] | None) -> bool:
 
 @cache
 def _scalar(basic: BasicType) -> Coercer:
-    if basic in _WHOLE_BITS:
-        return _whole(basic.name, _WHOLE_BITS[basic])
+    if basic in WHOLE_BITS:
+        return _whole(f"{basic.name} (int)", *range_of(basic))
     return _SCALARS[basic]
 
 
-def _whole(name: str, bits: int) -> Coercer:
-    half, full = 1 << (bits - 1), 1 << bits
-    low, high = -half, half - 1
-
+def _whole(expected: str, low: int, high: int) -> Coercer:
     def coerce(value: Any) -> Any:
         if value.__class__ is int:
-            return value if low <= value <= high else (value + half) % full - half
+            if low <= value <= high:
+                return value
+            raise ValueOverflowError(expected, value)
         if value is None:
             return None
         try:
             whole = value.__index__()
         except AttributeError:
-            whole = _cut(name, value)
-        return (whole + half) % full - half
+            whole = _cut(expected, value)
+        if low <= whole <= high:
+            return whole
+        raise ValueOverflowError(expected, value)
 
     return coerce
 
 
-def _cut(name: str, value: Any) -> int:
+def _cut(expected: str, value: Any) -> int:
     """Return a number without its fraction, as PyFlink does."""
     try:
         return value.__int__()  # type: ignore[no-any-return]
     except (AttributeError, ValueError, OverflowError):  # no number, NaN, infinite
-        raise TypeMismatchError(f"{name} (int)", value) from None
+        raise TypeMismatchError(expected, value) from None
 
 
 def _string(value: Any) -> Any:
@@ -234,8 +236,12 @@ def _big_dec(value: Any) -> Any:
 
 
 def _instant(value: Any) -> Any:
-    if value is None or isinstance(value, Instant):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, Instant):
+        if MIN_LONG <= value.seconds <= MAX_LONG:
+            return value
+        raise ValueOverflowError("INSTANT (Instant)", value)
     raise TypeMismatchError("INSTANT (Instant)", value)
 
 
@@ -288,7 +294,9 @@ def _bytes_array(value: Any) -> Any:
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, (list, tuple)):
-        return bytes([item & 0xFF for item in value])
+        if all(-128 <= item <= 255 for item in value):
+            return bytes([item & 0xFF for item in value])
+        raise ValueOverflowError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
     raise TypeMismatchError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
 
 
@@ -345,10 +353,7 @@ _INLINE = {
     BasicType.STRING: "{v}.__class__ is str",
     BasicType.BOOLEAN: "{v}.__class__ is bool",
     BasicType.DOUBLE: "{v}.__class__ is float",
-    **{
-        basic: f"{{v}}.__class__ is int and {-(1 << (bits - 1))} <= {{v}} <= {(1 << (bits - 1)) - 1}"
-        for basic, bits in _WHOLE_BITS.items()
-    },
+    **{basic: "{{v}}.__class__ is int and {} <= {{v}} <= {}".format(*range_of(basic)) for basic in WHOLE_BITS},
 }
 
 

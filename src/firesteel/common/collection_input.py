@@ -1,8 +1,9 @@
 """Values that `from_collection` accepts beyond values of the declared type, as PyFlink does.
 
 PyFlink's `to_internal_type` and Flink's `PythonTypeUtils.getCollectionInputFormat` convert objects with attributes to
-rows and maps, and any object to text. Values that they silently convert to null, such as text for `INT`, are rejected
-here.
+rows and maps, and any object to text. Java narrows the numbers of a collection to `BYTE`, `SHORT` and `INT`, while a
+result of a function that is out of range fails the job. Values that they silently convert to null, such as text for
+`INT`, are rejected here.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
+from firesteel.common.whole_numbers import MAX_LONG, MIN_LONG, WHOLE_BITS
 
 
 def collection_coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
@@ -47,8 +49,25 @@ def collection_coercer(type_info: TypeInformation[Any] | None) -> Coercer | None
 def _accepter(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
     """Return the function that converts what only `from_collection` accepts to what the type's coercer accepts."""
     if isinstance(type_info, BasicTypeInfo):
+        if type_info.basic_type in _NARROWED:
+            return _narrowing(WHOLE_BITS[type_info.basic_type])
         return _text if type_info.basic_type is BasicType.STRING else _same
     return next((build(type_info) for kind, build in _BUILDERS if isinstance(type_info, kind)), _same)
+
+
+_NARROWED = (BasicType.BYTE, BasicType.SHORT, BasicType.INT)
+
+
+def _narrowing(bits: int) -> Callable[[Any], Any]:
+    """Return the conversion of a Java `long` to fewer bits."""
+    half, full = 1 << (bits - 1), 1 << bits
+
+    def narrow(value: Any) -> Any:
+        if isinstance(value, int) and MIN_LONG <= value <= MAX_LONG:
+            return (value + half) % full - half
+        return value
+
+    return narrow
 
 
 def _same(value: Any) -> Any:

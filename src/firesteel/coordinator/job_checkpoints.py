@@ -66,16 +66,19 @@ class JobCheckpoints:
 
     Args:
         plan: The stages of the job.
+        options: The options that the job runs with.
         directory: The job's directory on this host, which exists.
         store: The directory of its checkpoints; None if it is the same.
     """
 
-    def __init__(self, plan: StagePlan, directory: Path, store: AnyPath | None = None) -> None:
+    def __init__(
+        self, plan: StagePlan, options: Mapping[str, str], directory: Path, store: AnyPath | None = None
+    ) -> None:
         self.plan = plan
         self.directory = directory
         self.store = directory if store is None else store
         self._job = plan.job_graph
-        self._named = Files(self._job.configuration)
+        self._named = Files(options)
         self._vertices = tuple(_layout(plan, vertex) for vertex in self._job.vertices)
         self._first_slots = {
             operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators

@@ -120,6 +120,7 @@ class SplitEnumerator:
 
     Args:
         job_graph: The job.
+        options: The options that the job runs with.
         elements: Approximate number of elements per source subtask in the first batch; None for a small default.
         checkpoint_interval_s: The checkpoint interval in seconds; 0 if not configured.
         region: Number of the region; None for all.
@@ -128,13 +129,13 @@ class SplitEnumerator:
     def __init__(
         self,
         job_graph: JobGraph,
+        options: Mapping[str, str],
         elements: int | None = None,
         checkpoint_interval_s: float = 0,
         region: int | None = None,
     ) -> None:
         in_region = regions_of(job_graph)
         vertices = [vertex for vertex in job_graph.vertices if region in (None, in_region[vertex.id])]
-        options = job_graph.configuration
         self._sources = {vertex.id: _Source(vertex, options) for vertex in vertices if not vertex.inputs}
         sources = self._sources.values()
         first = min((source.splits.first_elements for source in sources), default=1)

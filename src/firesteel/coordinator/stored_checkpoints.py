@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
     return status in _KEPT_AFTER[name]
 
 
-def restore_job(job_graph: JobGraph, directory: Path, store: AnyPath | None = None) -> None:
+def restore_job(job_graph: JobGraph, options: Mapping[str, str], directory: Path, store: AnyPath | None = None) -> None:
     """Prepare a new job to start from the checkpoint or savepoint in its configuration, and create its directory.
 
     Its vertices adopt the max parallelism of their state. A job with its own checkpoints resumes from those, as the
@@ -63,6 +63,7 @@ def restore_job(job_graph: JobGraph, directory: Path, store: AnyPath | None = No
 
     Args:
         job_graph: The job.
+        options: The options that the job runs with.
         directory: The job's directory on this host.
         store: The directory of its checkpoints; None if it is the same.
 
@@ -84,7 +85,7 @@ def restore_job(job_graph: JobGraph, directory: Path, store: AnyPath | None = No
     if own:
         adopt_max_parallelism(read_metadata(own[0]), job_graph)
         return
-    source = checkpoint_directory(named, Files(job_graph.configuration))
+    source = checkpoint_directory(named, Files(options))
     metadata = _intact(source)
     allow = job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
     plan = plan_restore(metadata, source, job_graph, allow)

@@ -16,6 +16,9 @@ __all__ = ["PipelineExecutor", "pipeline_executor", "set_pipeline_executor"]
 class PipelineExecutor(Protocol):
     """Executes stream graphs (Flink: `core.execution.PipelineExecutor`); `firesteel.client` is the default."""
 
+    def check(self, stream_graph: StreamGraph, configuration: Configuration) -> None:
+        """Raise the error with which a submission of the job would be rejected."""
+
     def execute(self, stream_graph: StreamGraph, configuration: Configuration) -> JobExecutionResult:
         """Run the job and wait until it ends."""
         ...

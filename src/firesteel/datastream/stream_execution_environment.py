@@ -591,6 +591,10 @@ class StreamExecutionEnvironment(WithoutJava):
         """Return the operators of the program as JSON text."""
         return self.get_stream_graph().get_execution_plan()
 
+    def _check(self) -> None:
+        """Raise the error with which a submission of the program so far would be rejected."""
+        pipeline_executor().check(self.get_stream_graph(), self._configuration)
+
     def get_stream_graph(self, job_name: str | None = None) -> StreamGraph:
         """Return the graph of the program so far; the program is left unchanged.
 

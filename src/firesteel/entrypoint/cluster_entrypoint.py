@@ -48,8 +48,8 @@ class ClusterEntrypoint:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
-        self.data_plane = SparkDataPlane(self._spark.context, InternalTls.of(configuration))
         configuration = _with_checkpoint_directory(configuration)
+        self.data_plane = SparkDataPlane(self._spark.context, configuration, InternalTls.of(configuration))
         self._workers = Workers(configuration)
         self._configuration = configuration = self._workers.configuration
         self._rpc = rpc = self._workers.rpc_service
@@ -111,10 +111,18 @@ class ClusterEntrypoint:
         return str(self._rest.address)
 
     async def stop(self) -> None:
-        """Stop everything except the JVM; with high availability another JobManager takes over the jobs."""
-        if self._rest is not None:
+        """Stop everything except the JVM; with high availability another JobManager takes over the jobs.
+
+        The token stays until then, so that this process can be asked as long as its REST API answers.
+        """
+        try:
+            await self._stop()
+        finally:
             if self._token_file is not None:
                 self._token_file.unlink(missing_ok=True)
+
+    async def _stop(self) -> None:
+        if self._rest is not None:
             await self._rest.stop()
         self.dispatcher.stop()
         self._resources.stop()

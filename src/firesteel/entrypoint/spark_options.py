@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping
 
 from firesteel.common.loopback import is_loopback
-from firesteel.runtime.options import InvalidOptionError, memory_bytes
+from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment
 
@@ -32,6 +32,8 @@ _THREADS_PER_CORE = 16
 _LEAST_HEAP = 512 << 20
 _HEAP_SHARE = 4
 _MEBIBYTE = 1 << 20
+_LONGEST_INTERVAL_S = 60
+"""Less than Spark's `spark.network.timeout`, as Spark demands."""
 
 _SAME_VALUE = {
     "python.executable": "spark.pyspark.python",
@@ -137,6 +139,7 @@ def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
     address = configuration.get("jobmanager.rpc.address", _LOOPBACK)
     return {
         **ON_DEMAND,
+        **_heartbeats(configuration),
         "spark.driver.host": address,
         BIND_ADDRESS: configuration.get("jobmanager.bind-host", address),
         CORES: configuration.get(SLOTS, "1"),
@@ -144,6 +147,22 @@ def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
         **_translated(configuration),
         **_authentication(configuration),
         **given,
+    }
+
+
+def _heartbeats(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings by which Spark notices a halted executor within `heartbeat.timeout`.
+
+    The TaskExecutor next to it is a process of its own, whose heartbeats say nothing about the executor's JVM. Spark
+    looks for silent executors every `timeoutInterval`, which is therefore part of the time.
+    """
+    timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
+    interval_s = min(duration_s(configuration, "heartbeat.interval", 10), timeout_s / 4, _LONGEST_INTERVAL_S)
+    look_s = timeout_s / 10
+    return {
+        "spark.executor.heartbeatInterval": f"{round(interval_s * 1000)}ms",
+        "spark.network.timeoutInterval": f"{round(look_s * 1000)}ms",
+        "spark.storage.blockManagerHeartbeatTimeoutMs": f"{round((timeout_s - look_s) * 1000)}ms",
     }
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+from firesteel.common.bounded_results import all_of
 from firesteel.datastream.operator_descriptors import AsyncWaitOperator
 from firesteel.operators.functions import pairs
 from firesteel.operators.one_input import FunctionOperator
@@ -89,7 +90,7 @@ class AsyncWaitRunner(FunctionOperator):
                 f"The result of AsyncFunction {wrong}, please check the methods 'async_invoke' and 'timeout' of class "
                 f"'{type(self.function).__name__}'."
             )
-        return list(map(self._settle, found))
+        return list(map(self._settle, all_of(found)))
 
     async def _ask_with_retries(self, value: Any) -> list[Any]:
         attempt = 1

@@ -23,6 +23,7 @@ from firesteel.common.typeinfo import (
 from firesteel.common.types import Row
 from firesteel.datastream.formats.orc import OrcSettings
 from firesteel.datastream.formats.parquet import ParquetColumnarRowInputFormat
+from firesteel.datastream.formats.row_fields import all_fields
 from firesteel.operators.gathered_file import GatheredStream
 
 _SCALARS = {
@@ -192,7 +193,7 @@ def _plain(value: Any, type_info: TypeInformation[Any]) -> Any:
         return None
     if isinstance(type_info, RowTypeInfo):
         names = type_info.get_field_names()
-        value = [value.get(name) for name in names] if isinstance(value, dict) else value
+        value = [value.get(name) for name in names] if isinstance(value, dict) else all_fields(value, names)
         fields = zip(names, value, type_info.get_field_types(), strict=True)
         return {name: _plain(item, field) for name, item, field in fields}
     if isinstance(value, Row):

@@ -37,16 +37,17 @@ class Committers:
 
     Args:
         job_graph: The job.
+        options: The options that the job runs with.
     """
 
-    def __init__(self, job_graph: JobGraph) -> None:
-        self._configuration = job_graph.configuration
+    def __init__(self, job_graph: JobGraph, options: Mapping[str, str]) -> None:
+        self._configuration = options
         self._make: dict[str, Callable[[], Committer]] = {}
         for vertex in job_graph.vertices:
             for operator_id, _, descriptor in described_operators(vertex):
                 self._make.update((operator_id, sink.create_committer) for sink in _sink_of(descriptor))
             if not vertex.inputs:
-                self._make |= _of_source(vertex, job_graph.configuration)
+                self._make |= _of_source(vertex, options)
         self._made: dict[str, Committer] = {}
 
     def committer(self, sink_id: str) -> Committer:

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any, TextIO
 
-from firesteel.common.typeinfo import BasicType, BasicTypeInfo, ElementTypeInfo, TypeInformation
+from firesteel.common.typeinfo import BasicType, BasicTypeInfo, ElementTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.datastream.formats.csv_schema import CsvColumn, CsvSchema
 
@@ -106,9 +106,9 @@ def _row(fields: list[str], names: list[str], converters: list[Convert], records
 
 
 def _converter(column: CsvColumn, schema: CsvSchema) -> Convert:
-    convert = _of_type(column.type_info)
+    convert = _of_type(column.type_info, column)
     if isinstance(column.type_info, ElementTypeInfo):
-        element = _of_type(column.type_info.element_type)
+        element = _of_type(column.type_info.element_type, column)
         separator = schema.array_separator_of(column)
 
         def convert(text: str) -> Any:
@@ -120,7 +120,9 @@ def _converter(column: CsvColumn, schema: CsvSchema) -> Convert:
     return lambda text: None if text == null_value else convert(text)
 
 
-def _of_type(type_info: TypeInformation[Any]) -> Convert:
+def _of_type(type_info: TypeInformation[Any], column: CsvColumn) -> Convert:
+    if column.decimal is not None and type_info == Types.BIG_DEC():
+        return lambda text: column.fit(_decimal(text))
     kind = type_info.basic_type if isinstance(type_info, BasicTypeInfo) else None
     if kind in _BITS:
         return _integer(kind.name, 1 << _BITS[kind] - 1)

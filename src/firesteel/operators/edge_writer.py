@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from firesteel.common.key_groups import key_group_assigner, operator_index
+from firesteel.common.size_estimate import size_of
 from firesteel.operators.buffers import Item, encode
 from firesteel.operators.operator import Timestamps
 from firesteel.operators.record_count import record_count
-from firesteel.operators.spill import size_of
 
 BUFFER_ELEMENTS = 4096
 """Maximum number of elements in a channel's buffer before it is sent; buffers are also sent at the end of the batch."""

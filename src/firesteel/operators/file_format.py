@@ -23,6 +23,7 @@ from firesteel.datastream.connectors.file_sink import (
 from firesteel.datastream.connectors.pending_files import Began, pending_name
 from firesteel.datastream.formats.csv_rows import CsvDialect, CsvRowSerializationSchema
 from firesteel.datastream.formats.csv_schema import CsvSchema
+from firesteel.datastream.formats.row_fields import all_fields
 from firesteel.operators.avro_format import AvroStream
 from firesteel.operators.column_format import OrcStream, ParquetStream
 
@@ -198,11 +199,25 @@ def _csv(factory: BulkWriterFactory) -> PartFormat:
         schema.null_value,
     )
     separators = tuple(schema.array_separator_of(column) for column in schema.columns)
-    encode = CsvRowSerializationSchema(schema.row_type, dialect, separators).serialize
+    serialize = CsvRowSerializationSchema(schema.row_type, dialect, separators).serialize
+    has_decimals = any(column.decimal is not None for column in schema.columns)
     quoted = jackson_quoter(schema.column_separator, schema.quote_char, schema.escape_char)
     names = [quoted(column.name) for column in schema.columns]
     header = schema.column_separator.join(names) + schema.line_separator if schema.use_header else ""
+
+    def encode(row: Any) -> bytes:
+        return serialize(_with_scales(row, schema) if has_decimals else row)
+
     return PartFormat("CSV", lambda file: EncodedStream(file, encode, header.encode()))
+
+
+def _with_scales(row: Any, schema: CsvSchema) -> list[Any]:
+    """Return the fields of a row, with decimals rounded to the scales of their columns."""
+    values = all_fields(row, schema.row_type.get_field_names())
+    return [
+        [column.fit(one) for one in value] if isinstance(value, (list, tuple)) else column.fit(value)
+        for column, value in zip(schema.columns, values, strict=True)
+    ]
 
 
 def _parquet(factory: BulkWriterFactory) -> PartFormat:

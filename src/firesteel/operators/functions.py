@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from firesteel.common.bounded_results import bounded
 from firesteel.common.compiled_source import run_source
 from firesteel.common.ownership import IMMUTABLE
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.datastream.output_tag import OutputTag
 from firesteel.operators.operator import Output, Timestamps
-from firesteel.operators.spill import SizeEstimate
 
 PART_ELEMENTS = 4096
 """Maximum number of results that are emitted at once."""
@@ -49,11 +50,13 @@ class Part:
 
     Attributes:
         limit: Number of results at which the caller checks `is_full`.
+        count: Number of results of the present call of user code in earlier parts; kept by the caller.
     """
 
-    __slots__ = ("_estimate", "_measured", "limit", "timestamps", "values")
+    __slots__ = ("_estimate", "_measured", "count", "limit", "timestamps", "values")
 
     def __init__(self) -> None:
+        self.count = 0
         self.begin()
 
     def begin(self) -> None:
@@ -82,10 +85,11 @@ class Collector:
     Each result is settled as soon as user code yields it. `flush` emits the remaining results of a batch.
     """
 
-    __slots__ = ("_main", "_output", "_settle_sides", "_sides", "collect")
+    __slots__ = ("_flush_part", "_main", "_output", "_settle_sides", "_sides", "collect")
 
     def __init__(self, output: Output) -> None:
         self._output = output
+        self._flush_part = bounded(self.flush)
         self._main = Part()
         self._sides: dict[OutputTag[Any], Part] = {}
         self._settle_sides: dict[OutputTag[Any], Callable[[Any], Any]] = {}
@@ -98,7 +102,7 @@ class Collector:
 def collect(results, timestamp):
     if results is None:
         return
-    values, timestamps = main.values, main.timestamps
+    values, timestamps, main.count = main.values, main.timestamps, 0
     for v in results:
         if v.__class__ is tuple and len(v) == 2 and v[0].__class__ is OutputTag:
             collect_side(v[0], v[1], timestamp)
@@ -108,10 +112,12 @@ def collect(results, timestamp):
         values.append(v)
         timestamps.append(timestamp)
         if len(values) >= main.limit and main.is_full():
-            flush()
+            main.count += len(values)
+            flush_part(main.count)
             values, timestamps = main.values, main.timestamps
 """
-        scope = {"main": self._main, "OutputTag": OutputTag, "collect_side": self.collect_side, "flush": self.flush}
+        scope = {"main": self._main, "OutputTag": OutputTag, "collect_side": self.collect_side}
+        scope["flush_part"] = self._flush_part
         return compiled(source, scope | {"settle": settle, "immutable": IMMUTABLE}, "collect")
 
     def collect_side(self, tag: OutputTag[Any], value: Any, timestamp: int | None) -> None:
@@ -127,7 +133,8 @@ def collect(results, timestamp):
         part.values.append(settle(value))
         part.timestamps.append(timestamp)
         if len(part.values) >= part.limit and part.is_full():
-            self.flush()
+            self._main.count += len(part.values)
+            self._flush_part(self._main.count)
 
     def flush(self) -> None:
         """Emit the collected results."""

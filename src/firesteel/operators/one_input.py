@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from firesteel.common.bounded_results import bounded
 from firesteel.common.ownership import IMMUTABLE, are_immutable, claimer, own
 from firesteel.operators.context import ProcessContext, TaskRuntimeContext
 from firesteel.operators.element_loop import ElementLoop
@@ -96,7 +97,7 @@ class FlatMapRunner(_ElementOperator):
     def _compiled_loops(self) -> tuple[Any, Any]:
         check, settle = self.output.settler(self.output.output_type, "v")
         scope = {"flat_map": self._call, "settle": settle, "immutable": IMMUTABLE, "part": self._part}
-        scope["emit"] = self.emit_gathered
+        scope |= {"emit": self.emit_gathered, "emit_part": bounded(self.emit_gathered)}
         return (
             compiled(_FLAT_LOOP.format(check=check), scope, "loop"),
             compiled(_TIMED_FLAT_LOOP.format(check=check), scope, "loop"),
@@ -128,10 +129,12 @@ def loop(values):
             for v in found:
                 results.append(v if {check} else settle(v))
         else:
+            count = 0
             for v in found:
                 results.append(v if {check} else settle(v))
                 if len(results) >= part.limit and part.is_full():
-                    emit()
+                    count += len(results)
+                    emit_part(count)
                     results = part.values
         if len(results) >= part.limit and part.is_full():
             emit()
@@ -151,11 +154,13 @@ def loop(values, timestamps):
                 for v in found:
                     results.append(v if {check} else settle(v))
             else:
+                count = 0
                 for v in found:
                     results.append(v if {check} else settle(v))
                     if len(results) >= part.limit and part.is_full():
                         stamps.extend([timestamp] * (len(results) - len(stamps)))
-                        emit()
+                        count += len(results)
+                        emit_part(count)
                         results, stamps = part.values, part.timestamps
         finally:
             stamps.extend([timestamp] * (len(results) - len(stamps)))

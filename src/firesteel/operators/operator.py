@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from firesteel.common.bounded_results import OutputReserveError
 from firesteel.common.coercion import batch_coercer, coercer, fits
 from firesteel.common.ownership import are_immutable, own
+from firesteel.common.whole_numbers import check_timestamp
 from firesteel.operators.errors import UserFunctionError
 
 MIN_TIMESTAMP = -(2**63)
@@ -112,7 +114,12 @@ class Output:
             receiver.process(own_values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
-        """Emit a watermark to all receivers."""
+        """Emit a watermark to all receivers.
+
+        Raises:
+            ValueOverflowError: user code emits a watermark outside 64 bits.
+        """
+        check_timestamp(timestamp)
         for receiver in self.receivers:
             receiver.watermark(timestamp)
 
@@ -285,7 +292,7 @@ class OperatorInput:
         operator = self.operator
         try:
             (operator.process2 if self._index else operator.process)(values, timestamps)
-        except UserFunctionError:
+        except (UserFunctionError, OutputReserveError):  # `bounded` knows which call goes on
             raise
         except Exception as error:
             failure = UserFunctionError.of(error, operator)
@@ -310,7 +317,7 @@ def with_operator_named(operator: Operator, call: Callable[..., Any], *args: Any
     """Run `call`, and wrap an exception of user code in a `UserFunctionError` that names the operator."""
     try:
         return call(*args)
-    except UserFunctionError:
+    except (UserFunctionError, OutputReserveError):
         raise
     except Exception as error:
         raise UserFunctionError.of(error, operator) from error

@@ -8,6 +8,7 @@ from typing import Any
 
 from firesteel.common.java_text import java_formatter
 from firesteel.common.keys import key_of
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.common.types import Row
 from firesteel.datastream.connectors.base import CommitRequest, Sink, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
@@ -23,7 +24,6 @@ from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.functions import method_of
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.spill import SizeEstimate
 
 _STEP_ELEMENTS = 4096
 """Maximum number of elements that are prepared at once."""

@@ -15,12 +15,12 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.common.temporary_directories import temporary_directory
 from firesteel.operators.functions import pairs
 from firesteel.operators.operator import MAX_WATERMARK, TaskInfo, Timestamps
 from firesteel.operators.spill import (
     CHUNK_ELEMENTS,
-    SizeEstimate,
     SpilledList,
     SpillFile,
     memory_of,

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import Any
 
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.common.whole_numbers import check_timestamps
 from firesteel.datastream.connectors.base import CommitRequest
 from firesteel.operators.committables import SinkCommittables
 from firesteel.operators.functions import method_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.sources import kind_of, parts_of, source_committer_id, source_of
-from firesteel.operators.spill import SizeEstimate
 from firesteel.operators.split_watermarks import SplitWatermarks
 from firesteel.operators.splits import CHUNK_BYTES, Chunk, Idleness, SplitRange, StampedElements
 
@@ -117,10 +118,14 @@ class SourceRunner(Operator):
         """Return the timestamps that the assigner assigns, or the elements' own if there is no assigner."""
         extract, remaining = self._extract, iter(values)
         if extract is None:
+            if own is not None:
+                check_timestamps(own, values)
             return own  # type: ignore[return-value]  # a list that may hold None is asked for, and none is put in
-        return [
+        times = [
             int(extract(value, stamp)) for stamp, value in zip(own or repeat(MIN_TIMESTAMP), remaining, strict=False)
         ]
+        check_timestamps(times, values)
+        return times  # type: ignore[return-value]
 
     def committables(self) -> Sequence[Any]:
         """Return the positions read so far, for sources that commit them with each checkpoint."""

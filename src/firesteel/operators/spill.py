@@ -1,4 +1,4 @@
-"""Spilling to disk: temporary files of pickled chunks, size estimates of elements, and a list that spills.
+"""Spilling to disk: temporary files of pickled chunks, and a list that spills.
 
 The files are unlinked on creation, so they disappear with the process however it ends.
 """
@@ -9,24 +9,22 @@ import os
 import pickle
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from sys import getsizeof
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from firesteel.common.bounded_results import DiskReserveError
 from firesteel.common.memory_size import parse_bytes
-from firesteel.common.types import Row
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.operators.buffers import pickled
 from firesteel.operators.operator import TaskInfo, Timestamps
 
 MEMORY = "execution.sorted-inputs.memory"
 
+RESERVED_BYTES = 256 << 20
+"""Free space of a disk that spilling leaves, so that the host can continue to work; at most 5 % of small disks."""
+
 CHUNK_ELEMENTS = 1024
 """Maximum number of elements that are written and read at once."""
-
-_MAX_GAP = 256
-_SAMPLED_BYTES = 256 * 1024
-_ELEMENT_OVERHEAD = 120
-_MAX_DEPTH = 8
 
 
 def memory_of(task: TaskInfo) -> int:
@@ -47,14 +45,20 @@ class SpillFile:
     def __init__(self, directory: str | None) -> None:
         descriptor, path = tempfile.mkstemp(prefix="firesteel-", dir=directory)
         os.unlink(path)
+        self._directory = os.path.dirname(path)
         self._descriptor = descriptor
         self._end = 0
         self.close: Callable[[], Any] = weakref.finalize(self, os.close, descriptor)
         """Close the file and free its space; also called when the object is garbage collected."""
 
     def write(self, chunk: Any) -> tuple[int, int]:
-        """Append a chunk and return its position."""
+        """Append a chunk and return its position.
+
+        Raises:
+            DiskReserveError: the disk would become full.
+        """
         data = memoryview(pickled(chunk))
+        self._check_reserve(len(data))
         place = (self._end, len(data))
         while data:
             written = os.pwrite(self._descriptor, data, self._end)
@@ -62,65 +66,15 @@ class SpillFile:
             data = data[written:]
         return place
 
+    def _check_reserve(self, size: int) -> None:
+        disk = os.fstatvfs(self._descriptor)
+        free, reserve = disk.f_bavail * disk.f_frsize, min(RESERVED_BYTES, disk.f_blocks * disk.f_frsize // 20)
+        if free - size < reserve:
+            raise DiskReserveError(self._directory, self._end, free, reserve)
+
     def read(self, place: tuple[int, int]) -> Any:
         """Return the chunk at a position."""
         return pickle.loads(os.pread(self._descriptor, place[1], place[0]))
-
-
-class SizeEstimate:
-    """An estimate of the memory that elements take, from a sample; the larger they are, the more are measured.
-
-    Example:
-        >>> estimate = SizeEstimate()
-        >>> estimate.add(["a" * 951])
-        >>> estimate.bytes
-        1120
-    """
-
-    __slots__ = ("_gap", "_next", "bytes", "elements")
-
-    def __init__(self) -> None:
-        self.bytes = self.elements = 0
-        self._gap = 1
-        self._next = 0
-
-    def add(self, values: list[Any]) -> None:
-        """Add elements; each measured one stands for those since the previous measurement."""
-        position, count = self._next, len(values)
-        while position < count:
-            size = size_of(values[position]) + _ELEMENT_OVERHEAD
-            self.bytes += size * self._gap
-            self._gap = max(1, min(2 * self._gap, _MAX_GAP, _SAMPLED_BYTES // size))
-            position += self._gap
-        self._next = position - count
-        self.elements += count
-
-    def mean(self) -> int:
-        """Return the mean number of bytes per element."""
-        return max(1, self.bytes // max(1, self.elements))
-
-
-def size_of(value: Any, depth: int = 0) -> int:
-    """Return the bytes of a value and everything that it refers to; shared objects count each time."""
-    size = getsizeof(value)
-    kind = type(value)
-    if kind in _FLAT or depth == _MAX_DEPTH:
-        return size
-    if kind is dict:
-        return size + sum(size_of(k, depth + 1) + size_of(v, depth + 1) for k, v in value.items())
-    return size + sum([size_of(part, depth + 1) for part in _parts(value, kind)])
-
-
-_FLAT = {str, int, float, bool, bytes, bytearray, type(None)}
-
-
-def _parts(value: Any, kind: type) -> Iterable[Any]:
-    if isinstance(value, (tuple, list, set, frozenset)):
-        return value
-    if kind is Row:
-        return value._values  # type: ignore[no-any-return]
-    parts = [getattr(value, name, None) for name in getattr(kind, "__slots__", ())]
-    return [*parts, *getattr(value, "__dict__", {}).values()]
 
 
 class SpilledList:

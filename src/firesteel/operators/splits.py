@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
-from firesteel.operators.spill import SizeEstimate
+from firesteel.common.size_estimate import SizeEstimate
 
 CHUNK_ELEMENTS = 4096
 """Maximum number of elements that a reader returns at once."""

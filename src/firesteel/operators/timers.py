@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 from operator import itemgetter
 from typing import Any
 
+from firesteel.common.whole_numbers import check_timestamp
 from firesteel.datastream.timerservice import TimerService
 from firesteel.operators.clock import now_ms
 from firesteel.operators.operator import MIN_TIMESTAMP
@@ -124,6 +125,7 @@ class InternalTimerService(TimerService):
 
     def _register(self, domain: int, timestamp: int) -> None:
         entry = self._entry(domain, timestamp)
+        check_timestamp(entry[3])
         if entry not in self._table.data and not self.refuses_timers:
             self._table.put(entry, True)
             self._queues[domain].push(entry[3], entry)

@@ -9,6 +9,7 @@ from firesteel.common.idle_timer import IdleTimer
 from firesteel.common.ownership import are_immutable, own
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput, WatermarkStrategy
+from firesteel.common.whole_numbers import check_timestamps
 from firesteel.operators.clock import now_ms
 from firesteel.operators.functions import method_of, pairs
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
@@ -197,7 +198,8 @@ class TimestampsAndWatermarksRunner(Operator):
             self._idle.saw_elements()
             self._timed_out = False
         if self._extracted:
-            timestamps = [timestamp for timestamp, _ in values]
+            timestamps = times = [timestamp for timestamp, _ in values]
+            check_timestamps(times, values)
         self._emitter.emit(values, timestamps, [value for _, value in values] if self._extracted else values)
 
     def process_watermark(self, timestamp: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Protocol
 
+from firesteel.common.whole_numbers import check_timestamp
 from firesteel.operators.disk_store import DiskDict, DiskStore
 from firesteel.operators.state_table import DELETED
 
@@ -100,7 +101,12 @@ class WindowTable:
         return self._windows.get(window)
 
     def open(self, window: Any) -> OpenWindow:
-        """Add a window without contents, and return it."""
+        """Add a window without contents, and return it.
+
+        Raises:
+            ValueOverflowError: its end is outside 64 bits.
+        """
+        check_timestamp(window.max_timestamp())
         by_key: ByKey = {} if self._data is None else _ByKeyOnDisk(self._data, window)
         opened = self._windows[window] = OpenWindow(by_key)
         self._sequence += 1

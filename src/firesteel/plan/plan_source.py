@@ -15,6 +15,7 @@ from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.plan.flink_plan import job_graph_of_plan
+from firesteel.runtime.dispatcher.job_submission import submittable
 
 __all__ = ["InvalidPlanError", "PlanSource", "load_plan_source"]
 
@@ -113,10 +114,14 @@ class _PlanExecutor:
         self.taken: PlanSource | None = None
 
     def execute(self, stream_graph: StreamGraph, configuration: Configuration, *_: object) -> NoReturn:
+        self.check(stream_graph, configuration)
         self.taken = PlanSource(stream_graph.get_job_graph(), stream_graph, configuration.to_dict())
         raise _Planned
 
     execute_async = collect = execute
+
+    def check(self, stream_graph: StreamGraph, configuration: Configuration) -> None:
+        submittable(stream_graph, configuration.to_dict())
 
 
 def _of_program(program: Path, arguments: tuple[str, ...], options: dict[str, str], pyflink: bool) -> PlanSource:

@@ -24,7 +24,7 @@ class BatchRun(Run):
     """A run as one Spark job over all input; Spark retries lost tasks, and the operators run in its workers."""
 
     def _execute(self) -> None:
-        remote = remote_store(self._query.job_graph.configuration, self._directory)
+        remote = remote_store(self._options, self._directory)
         output = BatchOutput(remote or self._directory, self._committers)
         reports: list[StageReport] = []
         committables = output.decided()
@@ -46,8 +46,8 @@ class BatchRun(Run):
     def _run_job(self, run: int) -> list[StageReport]:
         self._context.environment[FOR_WORKERS] = batch_shim.__name__
         job = pickling.dumps(self._query.job_graph)
-        slots = LocalSlots(job, self._query.attempt, self._query.job_graph.configuration)
-        plan = SplitEnumerator(self._query.job_graph).plan_all()
+        slots = LocalSlots(job, self._query.attempt, dict(self._options))
+        plan = SplitEnumerator(self._query.job_graph, self._options).plan_all()
         lanes = Lanes.one_per_slot(self._query.slots)
         pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory))
         no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())

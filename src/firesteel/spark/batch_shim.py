@@ -46,7 +46,9 @@ class LocalSlots:
             with (
                 python_environment(self.configuration, directory),
                 closing(
-                    SlotTasks(self.job, slot, self.attempt, None, directory=directory, is_shared=is_shared)
+                    SlotTasks(
+                        self.job, self.configuration, slot, self.attempt, None, directory=directory, is_shared=is_shared
+                    )
                 ) as tasks,
             ):
                 yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), buffers)

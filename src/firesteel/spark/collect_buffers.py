@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.size_estimate import SizeEstimate
 from firesteel.datastream.operator_descriptors import CollectSinkOperator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.buffers import pickled
-from firesteel.operators.spill import SizeEstimate
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 
 logger = logging.getLogger(__name__)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from firesteel.common import pickling
+from firesteel.common.cluster_options import options_of_job
 from firesteel.common.file_systems import DEFAULT_SCHEME, scheme_of
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
@@ -35,6 +36,7 @@ class SparkDataPlane:
 
     Args:
         context: Returns the SparkContext; called in a thread, as it may wait for the JVM.
+        cluster: The options of the cluster, of which each job inherits some.
         tls: The TLS settings for connections to slots on other hosts; None disables encryption.
 
     Attributes:
@@ -43,7 +45,8 @@ class SparkDataPlane:
 
     has_queries = True
 
-    def __init__(self, context: Callable[[], Any], tls: InternalTls | None = None) -> None:
+    def __init__(self, context: Callable[[], Any], cluster: Mapping[str, str], tls: InternalTls | None = None) -> None:
+        self._cluster = cluster
         self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
@@ -59,7 +62,7 @@ class SparkDataPlane:
         which its sinks use, too.
         """
         temporary = self._temporary.path
-        default = temporary.as_uri() if DEFAULT_SCHEME in job_graph.configuration else str(temporary)
+        default = temporary.as_uri() if DEFAULT_SCHEME in self._options_of(job_graph) else str(temporary)
         job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, default)
         return await asyncio.to_thread(self._restore, job_graph)
 
@@ -68,7 +71,7 @@ class SparkDataPlane:
         leave_artifacts(job_graph, place.work)
         if place.remote is not None:
             store_artifacts(place.remote, place.work)
-        restore_job(job_graph, place.work, place.store)
+        restore_job(job_graph, self._options_of(job_graph), place.work, place.store)
         serialized: bytes = pickling.dumps(job_graph)
         return serialized
 
@@ -78,7 +81,8 @@ class SparkDataPlane:
         # Run in a thread, as the first use of a remote file system imports its library.
         place = self._place_of(query.job_graph) if is_local else await asyncio.to_thread(self._made, query.job_graph)
         directory = place.work
-        common = query, listener, self._context, self.collected, directory, self._pool()
+        options = self._options_of(query.job_graph)
+        common = query, options, listener, self._context, self.collected, directory, self._pool()
         run: Run
         if query.job_graph.job_type == "BATCH":
             run = BatchRun(*common)
@@ -93,7 +97,7 @@ class SparkDataPlane:
         """Return the checkpoints shared by the regions of a job."""
         found = self._checkpoints.get(job_graph.job_id)
         if found is None or found.is_idle:
-            made = JobCheckpoints(StagePlan(job_graph), place.work, place.store)
+            made = JobCheckpoints(StagePlan(job_graph), self._options_of(job_graph), place.work, place.store)
             found = self._checkpoints[job_graph.job_id] = made
         return found
 
@@ -130,9 +134,12 @@ class SparkDataPlane:
             remove_job_directory(place.work)
             self._held.let_go(place.work)
 
+    def _options_of(self, job_graph: JobGraph) -> dict[str, str]:
+        return options_of_job(job_graph.configuration, self._cluster)
+
     def _place_of(self, job_graph: JobGraph) -> JobPlace:
         """Return the job's directories."""
-        return job_place(job_graph.configuration, job_graph.job_id)
+        return job_place(self._options_of(job_graph), job_graph.job_id)
 
     def _made(self, job_graph: JobGraph) -> JobPlace:
         """Return the job's directories, created on this host if another host has led the job before."""

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class Run:
 
     Args:
         query: The query to run.
+        options: The options that the job runs with: its own, and those inherited from the cluster.
         listener: Notified of progress on the event loop that creates the run.
         context: Returns the SparkContext; called in the run's thread, as it may wait for the JVM.
         collected: Receives the output of collecting sinks.
@@ -41,6 +42,7 @@ class Run:
     def __init__(
         self,
         query: QueryDescriptor,
+        options: Mapping[str, str],
         listener: DataPlaneListener,
         context: Callable[[], Any],
         collected: CollectBuffers,
@@ -48,13 +50,14 @@ class Run:
         pool: int,
     ) -> None:
         self._query = query
+        self._options = options
         self._listener = listener
         self._get_context = context
         self._collected = collected
         self._directory = directory
         self.pool = pool
         self._plan = StagePlan(query.job_graph)
-        self._committers = Committers(query.job_graph)
+        self._committers = Committers(query.job_graph, options)
         self._group = f"{query.job_id}-{query.region}" if query.region else query.job_id
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
@@ -81,7 +84,7 @@ class Run:
         self._stopping.set()
         # A separate thread, because the loop's thread pool is already closed when the process is about to end.
         threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True).start()
-        timeout_s = cancellation_timeout_s(self._query.job_graph.configuration)
+        timeout_s = cancellation_timeout_s(self._options)
         try:
             await asyncio.wait_for(self._ended.wait(), timeout_s)
         except TimeoutError:

@@ -38,12 +38,14 @@ class SlotRelay:
         self._directory = directory
         self._token = secrets.token_hex(16)
         self._server: asyncio.Server | None = None
+        self._starting = asyncio.Lock()
         self._connections: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Start to listen on a free port."""
-        if self._server is None:
-            self._server = await asyncio.start_server(self._accept, self._host, 0, limit=_CHUNK)
+        """Start to listen on a free port, once; slots that open at the same time share the listener."""
+        async with self._starting:
+            if self._server is None:
+                self._server = await asyncio.start_server(self._accept, self._host, 0, limit=_CHUNK)
 
     def address_of(self, path: str) -> SlotAddress:
         """Return the address of a slot through this relay."""
@@ -53,8 +55,9 @@ class SlotRelay:
 
     async def close(self) -> None:
         """Stop listening and close all connections."""
-        if self._server is not None:
-            self._server.close()
+        async with self._starting:
+            if self._server is not None:
+                self._server.close()
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)

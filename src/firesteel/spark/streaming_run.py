@@ -48,14 +48,16 @@ class StreamingRun(Run):
     def __init__(self, *args: Any, checkpoints: JobCheckpoints, tls: InternalTls | None) -> None:
         super().__init__(*args)
         self._tls = tls
-        configuration = self._query.job_graph.configuration
+        configuration = self._options
         self._named = Files(configuration)
         interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
         self._schedule = CheckpointSchedule(interval_s)
         self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
         self._wake = threading.Event()
         self._region = self._query.region
-        self._enumerator = SplitEnumerator(self._query.job_graph, checkpoint_interval_s=interval_s, region=self._region)
+        self._enumerator = SplitEnumerator(
+            self._query.job_graph, configuration, checkpoint_interval_s=interval_s, region=self._region
+        )
         self._job = checkpoints
         self._member = Member(self._region, self._wake_up, self._checkpoint_taken)
         self._job.enter(self._member)

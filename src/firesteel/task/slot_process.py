@@ -200,7 +200,16 @@ class SlotProcess:
         restored = partial(read_restored_state, checkpoint, deploy.configuration)
         store = VersionStore(checkpoint, deploy.slot, deploy.region, remote)
         directory = region_directory(checkpoint, deploy.region)
-        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored, directory, is_shared=remote is None)
+        return SlotTasks(
+            deploy.job,
+            deploy.configuration,
+            deploy.slot,
+            deploy.attempt,
+            store,
+            restored,
+            directory,
+            is_shared=remote is None,
+        )
 
     def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
         """Set up the job's Python environment once, as a slot process runs tasks of a single job."""

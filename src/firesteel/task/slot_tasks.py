@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.bounded_results import DiskReserveError, OutputReserveError
 from firesteel.common.key_groups import default_max_parallelism
+from firesteel.common.temporary_directories import temporary_directory
 from firesteel.graph.job_graph import JobVertex
 from firesteel.operators import clock, edge_writer
 from firesteel.operators.buffers import Item, decode, encode
@@ -201,6 +203,7 @@ class SlotTasks:
 
     Args:
         job: The job graph as bytes, from which each attempt of the subtasks gets fresh user functions.
+        options: The options that the job runs with.
         slot: Number of the slot in the job.
         attempt: Number of the attempt.
         store: The store of versions; None in BATCH mode, where an attempt runs a single batch.
@@ -212,6 +215,7 @@ class SlotTasks:
     def __init__(
         self,
         job: bytes,
+        options: Mapping[str, str],
         slot: int,
         attempt: int,
         store: VersionStore | None,
@@ -220,6 +224,7 @@ class SlotTasks:
         is_shared: bool = True,
     ) -> None:
         self._job = job
+        self._options = options
         self._slot = slot
         self._attempt = attempt
         self._store = store
@@ -230,7 +235,7 @@ class SlotTasks:
         self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
         self._stopwatch = Stopwatch()
         self._at: dict[int, Chain] = {}
-        self._rows = SpilledList(_PENDING_BYTES, None)
+        self._rows = SpilledList(_PENDING_BYTES, temporary_directory(options))
 
     def open_stage(self, stage: int, at: BatchTry, version: Chain = ()) -> None:
         """Create the subtasks of a stage anew, at a given version (empty: before the first batch)."""
@@ -294,7 +299,7 @@ class SlotTasks:
             max_parallelism_of(vertex),
             self._attempt,
             is_batch,
-            dict(job_graph.configuration),
+            dict(self._options),
             key_types[0] if key_types else None,
             began=(at.run, at.batch_id, at.number),
             output_directory="" if self._output is None else str(shown_in(self._output, at.run)),
@@ -309,7 +314,10 @@ class SlotTasks:
         base, slot, gate = plan.base_of(target), self._slot, edge.gate
 
         def send(channel: int, payload: bytes) -> None:
-            self._rows.add([(base + channel, slot, gate, payload)], None, len(payload))
+            try:
+                self._rows.add([(base + channel, slot, gate, payload)], None, len(payload))
+            except DiskReserveError as error:
+                raise OutputReserveError(edge.source.name, str(error)) from error
 
         return edge_writer.EdgeWriter(_split_of(edge, index, channels), channels, send)
 

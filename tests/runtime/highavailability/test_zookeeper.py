@@ -16,13 +16,14 @@ from kazoo.exceptions import ConnectionLoss
 from firesteel.common.file_systems import Files
 from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
+from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.highavailability.storage import JOBS, REMOVED_JOBS
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.highavailability.zookeeper_storage import MAX_INLINE_BYTES, ZooKeeperStorage
 from tests.objects.server import Bucket
 from tests.runtime.helpers import an_id, job_graph
-from tests.runtime.highavailability.kinds import CODEC, ZooKeeper, eventually
+from tests.runtime.highavailability.kinds import CODEC, GIVE_UP_S, ZooKeeper, eventually
 from tests.runtime.highavailability.programs import line, paused_leader
 from tests.runtime.highavailability.test_contract import Contender, leading, retrieving
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
@@ -272,3 +273,68 @@ async def test_an_ensemble_that_does_not_answer_is_named(tmp_path: Path) -> None
     await process.close()
     with pytest.raises(HighAvailabilityError, match="was closed"):
         await running(process).job_ids()
+
+
+class HoldingLeader:
+    """A leader that holds a job until it stops."""
+
+    address = "here"
+
+    def __init__(self, store: JobGraphStore) -> None:
+        self.store = store
+        self.has_stopped = False
+
+    async def start(self) -> None:
+        if await self.store.recover(an_id("job")) is None:
+            await self.store.put(job_graph(("a", 1, []), name="job"))
+
+    async def stop(self) -> None:
+        await self.store.stop()
+        self.has_stopped = True
+
+
+async def test_a_leader_follows_the_next_one_after_an_outage_in_which_it_lets_go(
+    kind: ZooKeeper, zookeeper_server: ZooKeeperServer
+) -> None:
+    process, errors = kind.process(), []
+    leaders: list[HoldingLeader] = []
+
+    async def create(session_id: str) -> HoldingLeader:
+        leaders.append(HoldingLeader(running_in(process, session_id)))
+        return leaders[-1]
+
+    listener = retrieving(kind.process())
+    runner = LeaderRunner(process.leader_election("x"), create, errors.append)
+    await runner.start()
+    await eventually(lambda: listener.leaders and listener.leaders[-1][0] == "here", "a leader")
+    await asyncio.to_thread(zookeeper_server.kill)
+    await eventually(lambda: leaders[0].has_stopped, "the leader stops while nobody answers")
+    await asyncio.to_thread(zookeeper_server.start)
+    await eventually(lambda: len(leaders) > 1 and listener.leaders[-1][0] == "here", "the next session")
+    other = ZooKeeperStorage(process._connection, kind.files, CODEC, None, lambda _: None)
+    await runner.close()
+    assert errors == []
+    assert not await other.is_held(an_id("job"))
+
+
+async def test_what_a_leader_lets_go_during_an_outage_is_gone_afterwards(
+    kind: ZooKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session survives, and with it the node that marks the job as used."""
+    process = kind.process()
+    await leading(process)
+    store = running(process)
+    await store.put(job_graph(("a", 1, []), name="job"))
+    client = process._connection.client
+    monkeypatch.setattr(client, "delete", _losing_connections(client.delete, 20))
+    await store.stop()
+    other = ZooKeeperStorage(process._connection, kind.files, CODEC, None, lambda _: None)
+    async with asyncio.timeout(GIVE_UP_S):
+        while await other.is_held(an_id("job")):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def running_in(process: ZooKeeperHaServices, session_id: str) -> JobGraphStore:
+    store = process.stores(session_id).job_graphs
+    store.start()
+    return store

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from typing import Any
 
 import pytest
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.job_master import JobMaster
@@ -151,3 +153,19 @@ async def test_a_failed_check_of_idle_slots_does_not_end_later_ones(
         with pytest.raises(RuntimeError, match="unexpected"):
             await cluster.advance(50)
         assert len(checks) == count
+
+
+async def test_tasks_get_options_of_the_cluster_that_the_job_graph_does_not_record(clock: ManualClock) -> None:
+    secret = {"s3.secret-key": "hidden"}
+    cluster = Cluster(clock, {**secret, "task.cancellation.timeout": "1 s", "security.rest.token.admin": "t" * 16})
+    await cluster.start(tm=1)
+    job = job_graph(("a", 1, []), configuration={"task.cancellation.timeout": "2 s"})
+    job_id = await cluster.submit(job)
+    (task,) = cluster.runners["tm"].deployed
+    assert task.configuration == {**secret, "task.cancellation.timeout": "2 s"}
+    assert "hidden" not in str(pickle.loads(task.serialized_job_graph).configuration)
+    stored = await cluster.ha.job_graph_store.recover(job_id)
+    assert stored is not None
+    assert stored.configuration == {"task.cancellation.timeout": "2 s"}
+    assert "hidden" not in str(await cluster.gateway.request_job(job_id))
+    await cluster.stop()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
-from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.clock import ManualClock, SystemClock
 from firesteel.runtime.rpc import (
     EndpointStoppedError,
     FencedRpcEndpoint,
@@ -173,6 +173,18 @@ async def test_scheduled_calls_are_dropped_after_the_stop(clock: ManualClock) ->
     await counter.stop()
     clock.advance(2)
     assert ran == []
+
+
+async def test_stopped_endpoints_leave_no_timers() -> None:
+    """A JobMaster has several, of up to 5 minutes: they would pile up with short jobs."""
+    loop: Any = asyncio.get_running_loop()
+    service = InMemoryRpcService(SystemClock())
+    for number in range(20):
+        counter = Counter(service, f"counter-{number}")
+        await counter.start()
+        counter.schedule_run_async(300, lambda: None)
+        await counter.stop()
+    assert [timer for timer in loop._scheduled if timer.when() > loop.time() + 200 and not timer.cancelled()] == []
 
 
 async def test_an_endpoint_is_touched_in_its_main_thread_only(clock: ManualClock) -> None:

@@ -112,12 +112,12 @@ class Deployment:
         store = self.cluster.store
         if not isinstance(store, RemotePath):
             versions = VersionStore(Path(request.checkpoint), slot)
-            return SlotTasks(self.cluster.job, slot, 0, versions, partial(read_restored_state, versions._directory))
+            return SlotTasks(self.cluster.job, {}, slot, 0, versions, partial(read_restored_state, versions._directory))
         disk = self.cluster.disk_of(slot)
         versions = VersionStore(disk, slot, 0, store)
         assert versions._uploads is not None
         self._processes[slot].uploads = versions._uploads._threads  # type: ignore[assignment]
-        return SlotTasks(self.cluster.job, slot, 0, versions, partial(read_restored_state, disk), is_shared=False)
+        return SlotTasks(self.cluster.job, {}, slot, 0, versions, partial(read_restored_state, disk), is_shared=False)
 
     def kill_any(self) -> None:
         """Kill the process of a slot that is at work."""
@@ -274,7 +274,7 @@ class Leader:
         job_graph = job_graph_of(cluster.job)
         if cluster.is_finished or self.is_deposed:
             return
-        restore_job(job_graph, cluster.directory, cluster.store)
+        restore_job(job_graph, job_graph.configuration, cluster.directory, cluster.store)
         runs = 0
         while not cluster.is_finished and not self.is_deposed:
             runs += 1
@@ -303,9 +303,9 @@ class Leader:
         cluster = self.cluster
         job_graph = job_graph_of(cluster.job)
         plan = StagePlan(job_graph)
-        self._committers = Committers(job_graph)
-        enumerator = SplitEnumerator(job_graph, 3)
-        job = JobCheckpoints(plan, cluster.directory, cluster.store)
+        self._committers = Committers(job_graph, job_graph.configuration)
+        enumerator = SplitEnumerator(job_graph, job_graph.configuration, 3)
+        job = JobCheckpoints(plan, job_graph.configuration, cluster.directory, cluster.store)
         member = Member(0, lambda: None, lambda stats: None)
         job.enter(member)
         checkpoints = Checkpoints(job, member, self._commit, self._committers)

@@ -11,6 +11,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rows import freeze
 from firesteel.columns.values import arrow_type, to_arrow, to_python
+from firesteel.common.bounded_results import all_of
 
 
 @dataclass(frozen=True)
@@ -263,7 +264,7 @@ class _UserAggregate:
         types = kind.field_types() if hasattr(kind, "field_types") else [kind]
         rows = [
             row if isinstance(row, tuple | list) or hasattr(row, "_values") else (row,)
-            for row in self._function.emit_value(state[0]) or ()
+            for row in all_of(self._function.emit_value(state[0]) or ())
         ]
         columns = [to_arrow([list(row)[i] for row in rows], t).to_pylist() for i, t in enumerate(types)]
         return list(zip(*columns, strict=True))

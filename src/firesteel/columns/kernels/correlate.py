@@ -24,6 +24,7 @@ from firesteel.columns.rows import (
     rows_of,
 )
 from firesteel.columns.values import arrow_type, to_arrow, to_python
+from firesteel.common.bounded_results import all_of
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Correlate(Kernel):
             or hasattr(results, "get_row_kind")
         ):
             results = [results]
-        tuples = [_as_tuple(result, len(kinds)) for result in results]
+        tuples = [_as_tuple(result, len(kinds)) for result in all_of(results)]
         columns = [to_arrow([row[i] for row in tuples], kind).to_pylist() for i, kind in enumerate(kinds)]
         return list(zip(*columns, strict=True))
 

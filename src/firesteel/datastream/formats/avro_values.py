@@ -16,6 +16,7 @@ from firesteel.common.typeinfo import (
     TypeInformation,
     Types,
 )
+from firesteel.datastream.formats.row_fields import first_fields
 
 _SIMPLE: dict[str, Callable[[], TypeInformation[Any]]] = {
     "string": Types.STRING,
@@ -142,5 +143,5 @@ def _container(type_info: Any, of_timestamp: Callable[[datetime.datetime], Any])
 
 
 def _fields(names: list[str], fields: list[Callable[[Any], Any]], value: Any) -> list[tuple[str, Any]]:
-    values = [value[name] for name in names] if isinstance(value, dict) else list(value)
+    values = [value[name] for name in names] if isinstance(value, dict) else first_fields(value, names)
     return [(name, convert(one)) for name, convert, one in zip(names, fields, values, strict=True)]

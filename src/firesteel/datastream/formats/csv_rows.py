@@ -27,6 +27,7 @@ from firesteel.common.typeinfo import (
 )
 from firesteel.common.types import Row
 from firesteel.common.whole_numbers import parse_whole
+from firesteel.datastream.formats.row_fields import all_fields
 
 
 def _decimal(text: str) -> Decimal:
@@ -77,9 +78,9 @@ class CsvDialect:
 
 
 _TIMES: tuple[tuple[type, Callable[[str], Any]], ...] = (
-    (DateTypeInfo, datetime.date.fromisoformat),
-    (TimeTypeInfo, datetime.time.fromisoformat),
-    (TimestampTypeInfo, datetime.datetime.fromisoformat),
+    (DateTypeInfo, lambda text: datetime.date.fromisoformat(text.strip())),
+    (TimeTypeInfo, lambda text: datetime.time.fromisoformat(text.strip())),
+    (TimestampTypeInfo, lambda text: datetime.datetime.fromisoformat(text.strip())),
 )
 _WHOLE = (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT)
 _NUMBERS: dict[BasicType, Any] = {
@@ -297,8 +298,13 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         return type(self), (self.row_type, self.dialect, self._array_delimiters)
 
     def serialize(self, element: Any) -> bytes:
-        """Return the line, including its line delimiter."""
-        columns = zip(element, self.row_type.get_field_types(), self._array_delimiters, strict=True)
+        """Return the line, including its line delimiter.
+
+        Raises:
+            ValueError: the element has another number of fields.
+        """
+        values = all_fields(element, self.row_type.get_field_names())
+        columns = zip(values, self.row_type.get_field_types(), self._array_delimiters, strict=True)
         fields = [self._field(value, type_info, delimiter) for value, type_info, delimiter in columns]
         return (self.dialect.field_delimiter.join(fields) + self.dialect.line_delimiter).encode()
 

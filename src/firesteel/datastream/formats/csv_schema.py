@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Self
 
+from firesteel.common.decimals import fitted
 from firesteel.common.jackson_csv import check_characters
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
@@ -13,11 +15,27 @@ from firesteel.datastream.connectors.file_source import StreamFormat
 
 @dataclass(frozen=True)
 class CsvColumn:
-    """A column; `array_separator` is set for arrays."""
+    """A column.
+
+    Attributes:
+        name: Name of the field in the rows, and in the header.
+        type_info: Type of the values.
+        array_separator: Separator of the elements of an array.
+        decimal: Precision and scale of a `DataTypes.DECIMAL`, also as the element of an array.
+    """
 
     name: str
     type_info: TypeInformation[Any]
     array_separator: str | None = None
+    decimal: tuple[int, int] | None = None
+
+    def fit(self, number: Decimal | None) -> Decimal | None:
+        """Return a number of a decimal column rounded to its scale; None if it has too many digits.
+
+        Args:
+            number: A value of the column, or an element of its arrays.
+        """
+        return number if self.decimal is None or number is None else fitted(number, *self.decimal)
 
 
 @dataclass(frozen=True)
@@ -140,9 +158,10 @@ class CsvSchemaBuilder:
 
         Args:
             name: Name of the column.
-            number_type: One of `Types` or `DataTypes`; None means LONG.
+            number_type: One of `Types` or `DataTypes`; None means LONG. Numbers of a `DataTypes.DECIMAL` are rounded
+                to its scale, and null if they have too many digits, as in Flink.
         """
-        return self._add(CsvColumn(name, _checked(number_type, name) or Types.LONG()))
+        return self._add(CsvColumn(name, _checked(number_type, name) or Types.LONG(), None, _decimal(number_type)))
 
     def add_array_column(
         self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
@@ -154,7 +173,8 @@ class CsvSchemaBuilder:
             separator: Separator of the elements.
             element_type: Type of the elements, one of `Types` or `DataTypes`; None means STRING.
         """
-        return self._add(CsvColumn(name, ListTypeInfo(_checked(element_type, name) or Types.STRING()), separator))
+        elements: ListTypeInfo[Any] = ListTypeInfo(_checked(element_type, name) or Types.STRING())
+        return self._add(CsvColumn(name, elements, separator, _decimal(element_type)))
 
     def add_columns_from(self, schema: CsvSchema) -> Self:
         """Add the columns of another schema, but not its syntax.
@@ -314,6 +334,11 @@ def _checked(type_info: Any, column: str) -> TypeInformation[Any] | None:
         expected = "one of firesteel.common.Types or firesteel.table.DataTypes"
         raise TypeError(f"Column {column!r}: the type must be {expected}, found {type_info!r}")
     return type_info
+
+
+def _decimal(type_info: Any) -> tuple[int, int] | None:
+    """Return precision and scale of a `DataTypes.DECIMAL`; no other type has a scale."""
+    return (type_info.precision, type_info.scale) if hasattr(type_info, "scale") else None
 
 
 class CsvReaderFormat(StreamFormat[Any]):

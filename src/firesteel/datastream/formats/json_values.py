@@ -28,6 +28,7 @@ from firesteel.common.typeinfo import (
 )
 from firesteel.common.types import Row
 from firesteel.common.whole_numbers import in_range, parse_whole
+from firesteel.datastream.formats.row_fields import first_fields
 
 Reader = Callable[[Any], Any]
 
@@ -197,7 +198,8 @@ def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> Any
     if value is None:
         return None
     if isinstance(type_info, RowTypeInfo):
-        fields = zip(type_info.get_field_names(), value, type_info.get_field_types(), strict=True)
+        names = type_info.get_field_names()
+        fields = zip(names, first_fields(value, names), type_info.get_field_types(), strict=True)
         return {name: json_value(item, field) for name, item, field in fields}
     if isinstance(type_info, MapTypeInfo):
         return {key: json_value(item, type_info.value_type) for key, item in value.items()}

@@ -23,7 +23,7 @@ from firesteel.runtime.dispatcher.job_submission import check_job_graph
 from firesteel.runtime.dispatcher.turns import Turns
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
+from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
@@ -277,7 +277,7 @@ class Dispatcher(FencedRpcEndpoint):
             self.rpc_service,
             self._ha,
             self._create_job_master,
-            self._on_fatal_error,
+            self._failed,
             self._data_plane.job_terminated,
         )
         self._runners[job_graph.job_id] = runner
@@ -320,7 +320,7 @@ class Dispatcher(FencedRpcEndpoint):
         elif isinstance(error, JobNotFinishedError):
             await self._not_finished(runner)
         else:
-            self._on_fatal_error(error)
+            self._failed(error)
 
     async def _over(self, runner: JobManagerRunner, job: ArchivedExecutionGraph) -> None:
         try:
@@ -331,7 +331,7 @@ class Dispatcher(FencedRpcEndpoint):
             logger.info("the next leader completes the termination of job %s: %s", runner.job_id, error, extra=extra)
             return
         except Exception as error:
-            self._on_fatal_error(error)
+            self._failed(error)
             return
         await self._archive.put(job)
         del self._runners[runner.job_id]
@@ -366,6 +366,13 @@ class Dispatcher(FencedRpcEndpoint):
         except (CorruptEntryError, JobSubmissionError) as error:  # The other jobs continue.
             logger.error("job %s could not be recovered: %s", job_id, error, extra=about(job_id))
         except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: BaseException) -> None:
+        """End the process, unless it no longer leads and only the services of the leader can't be reached."""
+        if self._is_stopping and isinstance(error, HighAvailabilityError):
+            logger.info("the next leader takes over: %s", error)
+        else:
             self._on_fatal_error(error)
 
     async def _terminate(self, runner: JobManagerRunner) -> None:

@@ -1,15 +1,33 @@
-"""Checks of a job before it is accepted."""
+"""The checks of a job before it is accepted: by plans and EXPLAIN, by the client, and by the Dispatcher."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.stream_graph import StreamGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
 from firesteel.runtime.dispatcher.job_options import check_job_options
 from firesteel.runtime.options import InvalidOptionError
 
-__all__ = ["check_job_graph"]
+__all__ = ["check_job_graph", "submittable"]
+
+
+def submittable(stream_graph: StreamGraph, options: Mapping[str, str]) -> JobGraph:
+    """Return the graph of a program as it is submitted.
+
+    Args:
+        stream_graph: The program.
+        options: Options of the environment, which the job inherits.
+
+    Raises:
+        InvalidProgramError: the program can't become a job.
+        JobSubmissionError: every cluster would reject the job.
+    """
+    job_graph = stream_graph.get_job_graph()
+    job_graph.configuration = {**options, **job_graph.configuration}
+    check_job_graph(job_graph, {})
+    return job_graph
 
 
 def check_job_graph(job_graph: JobGraph, configuration: Mapping[str, str]) -> None:

@@ -36,7 +36,8 @@ class LeaderRunner:
     Args:
         election: The election.
         create: Creates the process of a session.
-        on_error: Called when a process can't be created or started.
+        on_error: Called when a process can't be created, started or stopped; not if it can't be started because the
+            leadership was lost meanwhile.
         on_revoked: Called at once when the leadership is lost, before the process stops.
     """
 
@@ -92,10 +93,16 @@ class LeaderRunner:
         if self._is_closed or not self._election.has_leadership(session_id):
             return
         await self._end()
-        self._process = await self._create(session_id)
-        if not self._election.has_leadership(session_id):
-            return  # The revocation that follows stops it.
-        await self._process.start()
+        try:
+            self._process = await self._create(session_id)
+            if not self._election.has_leadership(session_id):
+                return  # The revocation that follows stops it.
+            await self._process.start()
+        except Exception as error:
+            if self._election.has_leadership(session_id):
+                raise
+            logger.info("session %s ended before it could lead: %s", session_id, error)
+            return
         self._election.confirm_leadership(session_id, self._process.address)
         logger.info("%s leads in session %s", self._process.address, session_id)
 

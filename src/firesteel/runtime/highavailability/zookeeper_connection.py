@@ -134,6 +134,7 @@ class ZooKeeperConnection:
         self._watches: set[Watch[Any]] = set()
         self._loss_listeners: list[Callable[[], object]] = []
         self._is_closed = False
+        self._owed: set[asyncio.Future[None]] = set()
         self._restricting = threading.Lock()
         self._is_restricted = options.acl == "open"
         self.losses = 0
@@ -168,6 +169,34 @@ class ZooKeeperConnection:
             raise HighAvailabilityError(f"the connection to ZooKeeper at {self._options.quorum} was closed")
         return await self._loop.run_in_executor(self._threads, self._run, work, arguments)
 
+    async def run_eventually(self, work: Callable[..., object], *arguments: Any) -> None:
+        """Run `work` now, or else once ZooKeeper answers again, without waiting for that.
+
+        For what a leader gives up, which must not keep the process from following the next leader.
+
+        Args:
+            work: Runs in a thread, perhaps several times; it concerns ephemeral nodes, so nothing is left to do once
+                the connection is closed.
+            *arguments: Its arguments.
+        """
+        if self.client.connected:
+            try:
+                await self.run(work, *arguments)
+                return
+            except HighAvailabilityError as error:
+                logger.info("%s; it is retried", error)
+        owed = asyncio.ensure_future(self._retry(work, arguments))
+        self._owed.add(owed)
+        owed.add_done_callback(self._owed.discard)
+
+    async def _retry(self, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        while not self._is_closed:
+            await asyncio.sleep(self._options.retry_wait_s)
+            if self.client.connected:
+                with contextlib.suppress(HighAvailabilityError):
+                    await self.run(work, *arguments)
+                    return
+
     def on_loss(self, listener: Callable[[], object]) -> None:
         """Call `listener` on the loop whenever the connection is lost."""
         self._loss_listeners.append(listener)
@@ -189,6 +218,8 @@ class ZooKeeperConnection:
         """End the session: its ephemeral nodes disappear. Idempotent."""
         if not self._is_closed:
             self._is_closed = True
+            for owed in self._owed:
+                owed.cancel()
             await self._loop.run_in_executor(None, self._close)
 
     def _run(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:

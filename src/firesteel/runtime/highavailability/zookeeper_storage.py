@@ -100,11 +100,12 @@ class ZooKeeperStorage:
         self._watches.append(Watch(self._connection, lambda fired: self._names(folder, fired), listener))
 
     async def close(self) -> None:
-        """Release all jobs and stop all watches."""
+        """Release all jobs, later if ZooKeeper does not answer, and stop all watches."""
         for watch in self._watches:
             watch.stop()
-        for name in list(self._held):
-            await self.let_go(name)
+        held, self._held = list(self._held), set()
+        for name in held:
+            await self._connection.run_eventually(self._let_go, name)
 
     # In threads
 

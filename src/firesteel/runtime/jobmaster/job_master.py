@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from firesteel.common.cluster_options import recorded_options
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
@@ -77,13 +78,11 @@ __all__ = ["JobMaster", "restored", "with_cluster_defaults"]
 logger = logging.getLogger(__name__)
 
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
-_JOB_DEFAULTS = ("execution.checkpointing.", "state.")
 
 
 def with_cluster_defaults(job_graph: JobGraph, configuration: Mapping[str, str]) -> None:
     """Complete the job's options for its state by those of the cluster."""
-    defaults = {key: value for key, value in configuration.items() if key.startswith(_JOB_DEFAULTS)}
-    job_graph.configuration = {**defaults, **job_graph.configuration}
+    job_graph.configuration = {**recorded_options(configuration), **job_graph.configuration}
 
 
 async def restored(

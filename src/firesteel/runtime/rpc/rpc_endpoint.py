@@ -59,13 +59,18 @@ class RpcEndpoint:
         if self._is_stopped:
             return
         self._is_stopped = True
-        if self._is_running:
-            await self.on_stop()
+        try:
+            if self._is_running:
+                await self.on_stop()
+        finally:
+            await self._end_calls()
+
+    async def _end_calls(self) -> None:
+        """Reject further calls, fail the pending ones and cancel the work of the endpoint."""
         self._is_running = False
         self.rpc_service.unregister(self.address)
-        for scheduled in self._scheduled:
-            scheduled.callback = None
-        self._scheduled.clear()
+        for scheduled in list(self._scheduled):
+            scheduled.cancel()
         for answer, method in list(self._waiting.items()):
             if not answer.done():
                 answer.set_exception(EndpointStoppedError(self.address, method))
@@ -162,10 +167,9 @@ class RpcEndpoint:
 
 
 class _Scheduled:
-    """A scheduled callback of an endpoint.
+    """A scheduled callback of an endpoint, cancelled when the endpoint stops.
 
-    The clock keeps a reference until it is due, perhaps for minutes. An endpoint that stops clears the callback, so
-    that the clock does not keep the endpoint alive.
+    The clock may keep a cancelled timer until it is due, perhaps for minutes, so it must not refer to the endpoint.
     """
 
     __slots__ = ("_all", "_timer", "callback")
@@ -178,6 +182,7 @@ class _Scheduled:
 
     def cancel(self) -> None:
         """Cancel the callback; no effect after it ran."""
+        self.callback = None
         self._all.discard(self)
         self._timer.cancel()
 

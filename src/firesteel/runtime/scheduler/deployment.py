@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from firesteel.common import pickling
+from firesteel.common.cluster_options import options_of_job
 from firesteel.graph.regions import regions_of
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
@@ -16,15 +19,25 @@ class TaskDeploymentDescriptorFactory:
     """A factory of a job's descriptors. Flink: `runtime.deployment.TaskDeploymentDescriptorFactory`.
 
     The job graph is serialized once; all subtasks and attempts share the bytes.
+
+    Args:
+        graph: The job.
+        cluster: The options of the cluster.
+        numbering: The numbers of the job's slots; None if they are not numbered.
+        serialized_job_graph: The job serialized for tasks; None to serialize it here.
     """
 
     def __init__(
-        self, graph: ExecutionGraph, numbering: SlotNumbering | None, serialized_job_graph: bytes | None = None
+        self,
+        graph: ExecutionGraph,
+        cluster: Mapping[str, str],
+        numbering: SlotNumbering | None,
+        serialized_job_graph: bytes | None = None,
     ) -> None:
         self._graph = graph
         self._numbering = numbering
         self._region_of = regions_of(graph.job_graph)
-        self._configuration = dict(graph.job_graph.configuration)
+        self._configuration = options_of_job(graph.job_graph.configuration, cluster)
         self._serialized_job_graph: bytes = serialized_job_graph or pickling.dumps(graph.job_graph)
 
     def descriptor(self, vertex: ExecutionVertex) -> TaskDeploymentDescriptor:

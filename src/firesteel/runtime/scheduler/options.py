@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from firesteel.runtime.options import boolean
 
@@ -22,6 +22,7 @@ class SchedulerOptions:
         region: its subtasks are scheduled and restarted together, and keep their slots until the restart or the end of
         the region.
         keeps_allocations: Whether a subtask should get its previous slot again.
+        cluster: The options of the cluster, of which tasks get those that jobs inherit.
     """
 
     scheduling_strategy: str = "pipelined-region"
@@ -29,6 +30,7 @@ class SchedulerOptions:
     slot_sharing_strategy: str = "local-input-preferred"
     has_queries: bool = False
     keeps_allocations: bool = False
+    cluster: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, configuration: Mapping[str, str], has_queries: bool) -> SchedulerOptions:
@@ -39,10 +41,11 @@ class SchedulerOptions:
         if has_queries:
             # A query needs all subtasks of its region, so they must be scheduled together.
             scheduling = default.scheduling_strategy if scheduling == "lazy-from-sources" else scheduling
-            return cls(scheduling, failover, "numbered", has_queries=True)
+            return cls(scheduling, failover, "numbered", has_queries=True, cluster=configuration)
         return cls(
             scheduling,
             failover,
             configuration.get("jobmanager.scheduler.slot-sharing-strategy", default.slot_sharing_strategy),
             keeps_allocations=boolean(configuration, "execution.state-recovery.from-local", False),
+            cluster=configuration,
         )

@@ -91,7 +91,9 @@ class Scheduler:
         self._topology = SchedulingTopology(graph, parts if options.has_queries else None)
         self._strategy = scheduling_strategy(options.scheduling_strategy, graph, self._topology)
         self._failover = failover_strategy(options.failover_strategy, graph, self._topology)
-        self._descriptors = TaskDeploymentDescriptorFactory(graph, self._allocator.numbering, serialized_job_graph)
+        self._descriptors = TaskDeploymentDescriptorFactory(
+            graph, options.cluster, self._allocator.numbering, serialized_job_graph
+        )
         self._versioner = ExecutionVertexVersioner()
         self._bulks = Bulks(graph, self._allocator, self._versioner)
         self._order = {vertex: number for number, vertex in enumerate(graph.vertices)}

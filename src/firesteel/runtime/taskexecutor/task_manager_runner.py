@@ -1,4 +1,7 @@
-"""A TaskExecutor as a process of its own: `python -m firesteel.runtime.taskexecutor.task_manager_runner -D key=value`.
+"""A TaskExecutor as a process of its own.
+
+Next to a Spark executor `spark.task_manager_process` runs it. As a module of its own it serves tests of the control
+plane between processes, which move no records: a cluster declines TaskExecutors that it has not started.
 
 It is configured by Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
 `taskmanager.host`, `taskmanager.log.path`, `high-availability.*` or, without high availability,

@@ -129,22 +129,27 @@ class Planner:
             nodes: The queries.
             sinks: The inserts of the queries, as in `insert`; empty for queries alone.
             details: Names of `ExplainDetail`.
+
+        Raises:
+            FiresteelError: the queries can't be run.
         """
         pairs = list(zip(nodes, self._optimized(nodes), strict=True))
         names = [".".join(table.path) for _, table, _, _ in sinks]
         text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+        plan = self._checked_plan(nodes, sinks)
         if "JSON_EXECUTION_PLAN" in details:
-            text += f"\n== Physical Execution Plan ==\n{self._execution_plan(nodes, sinks)}\n"
+            text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
 
-    def _execution_plan(self, nodes: Sequence[Any], inserts: Sequence[Any]) -> str:
-        """Return the operators of queries or inserts as JSON text."""
+    def _checked_plan(self, nodes: Sequence[Any], inserts: Sequence[Any]) -> str:
+        """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
         with self._own_job() as environment:
             environment._transformations.clear()
             if inserts:
                 self.attach(inserts)
             else:
                 environment._transformations += [self.column_stream(node)._transformation for node in nodes]
+            environment._check()
             return environment.get_execution_plan()  # type: ignore[no-any-return]
 
     def _optimized(self, nodes: Sequence[Any]) -> list[Any]:

@@ -152,7 +152,7 @@ class CsvFormat(Format):
 
     def _converter(self, kind: t.DataType) -> Callable[[str], Any]:
         null = self._null
-        convert = self._nested_converter(kind) if isinstance(kind, (t.ArrayType, t.RowType)) else reader_of(kind)
+        convert = self._nested_converter(kind) if isinstance(kind, (t.ArrayType, t.RowType)) else _reader_of(kind)
         return convert if null is None else lambda text: None if text == null else convert(text)
 
     def _nested_converter(self, kind: t.ArrayType | t.RowType) -> Callable[[str], Any]:
@@ -198,6 +198,14 @@ class CsvFormat(Format):
                 null if item is None else field(item) for field, item in zip(fields, value.values(), strict=True)
             )
         return writer_of(kind, is_plain=self._plain)
+
+
+def _reader_of(kind: t.DataType) -> Callable[[str], Any]:
+    """Return the function that parses a field; blanks around times are ignored, as around numbers."""
+    read = reader_of(kind)
+    if isinstance(kind, (t.TimeType, t.TimestampType, t.LocalZonedTimestampType)):
+        return lambda text: read(text.strip())
+    return read
 
 
 def _one(column: Any) -> pa.Array:

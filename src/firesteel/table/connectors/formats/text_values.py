@@ -12,6 +12,7 @@ from typing import Any
 
 from firesteel.columns import types as t
 from firesteel.columns.value_text import double_text, float_text
+from firesteel.common.decimals import fitted
 
 Read = Callable[[str], Any]
 Write = Callable[[Any], str]
@@ -63,8 +64,7 @@ def decimal_of(text: str, kind: t.DecimalType) -> Decimal | None:
         raise ValueError(f"{text!r} is not a number") from None
     if not number.is_finite():
         raise ValueError(f"{text!r} is not a number")
-    rounded = number.quantize(Decimal(1).scaleb(-kind.scale), "ROUND_HALF_UP", _WIDE)
-    return rounded if len(rounded.as_tuple().digits) <= kind.precision or not rounded else None
+    return fitted(number, kind.precision, kind.scale)
 
 
 def _double(text: str) -> float:
