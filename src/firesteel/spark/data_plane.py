@@ -29,6 +29,7 @@ from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.job_place import CHECKPOINT_DIRECTORY, HeldDirectories, JobPlace, job_place
 from firesteel.task.python_environment import leave_artifacts, python_directory, store_artifacts
 from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 
 class SparkDataPlane:
@@ -37,6 +38,7 @@ class SparkDataPlane:
     Args:
         context: Returns the SparkContext; called in a thread, as it may wait for the JVM.
         tls: The TLS settings for connections to slots on other hosts; None disables encryption.
+        seal: Signs and verifies state files.
 
     Attributes:
         collected: The output of collecting sinks.
@@ -44,7 +46,8 @@ class SparkDataPlane:
 
     has_queries = True
 
-    def __init__(self, context: Callable[[], Any], tls: InternalTls | None = None) -> None:
+    def __init__(self, context: Callable[[], Any], tls: InternalTls | None = None, seal: StateSeal = UNSEALED) -> None:
+        self._seal = seal
         self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
@@ -69,7 +72,7 @@ class SparkDataPlane:
         leave_artifacts(job_graph, place.work)
         if place.remote is not None:
             store_artifacts(place.remote, place.work)
-        restore_job(job_graph, place.work, place.store)
+        restore_job(job_graph, place.work, place.store, self._seal)
         serialized: bytes = cloudpickle.dumps(job_graph)
         return serialized
 
@@ -82,7 +85,7 @@ class SparkDataPlane:
         common = query, listener, self._context, self.collected, directory, self._pool()
         run: Run
         if query.job_graph.job_type == "BATCH":
-            run = BatchRun(*common)
+            run = BatchRun(*common, seal=self._seal)
         else:
             checkpoints = self._checkpoints_of(query.job_graph, place)
             run = StreamingRun(*common, checkpoints=checkpoints, tls=self._tls)
@@ -94,7 +97,7 @@ class SparkDataPlane:
         """Return the checkpoints shared by the regions of a job."""
         found = self._checkpoints.get(job_graph.job_id)
         if found is None or found.is_idle:
-            made = JobCheckpoints(StagePlan(job_graph), place.work, place.store)
+            made = JobCheckpoints(StagePlan(job_graph), place.work, place.store, self._seal)
             found = self._checkpoints[job_graph.job_id] = made
         return found
 
@@ -126,7 +129,7 @@ class SparkDataPlane:
         elif place.remote is None:
             shutil.rmtree(python_directory(place.work), ignore_errors=True)
         else:
-            remove_all_but_checkpoints(place.remote)
+            remove_all_but_checkpoints(place.remote, self._seal)
         if place.remote is not None:
             remove_job_directory(place.work)
             self._held.let_go(place.work)

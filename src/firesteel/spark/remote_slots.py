@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from firesteel.common.restricted_pickle import load_plain
 from firesteel.operators.spill import SpilledList
 from firesteel.runtime.internal_tls import InternalTls, tls_problem
 from firesteel.spark.shim import SlotFailedError
@@ -151,9 +152,9 @@ class _Talk:
             if gate == END_GATE:
                 self.is_over = True
             elif gate == ERROR_GATE:
-                raise SlotFailedError(pickle.loads(row[3]))
+                raise SlotFailedError(load_plain(row[3], "a failure"))
             elif gate == TRY_OVER_GATE:
-                raise TryIsOverError(pickle.loads(row[3]))
+                raise TryIsOverError(load_plain(row[3], "the end of a try"))
             else:
                 yield row
 

@@ -22,6 +22,7 @@ from firesteel.runtime.resourcemanager.workers import (
 from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
 from firesteel.spark.executors import SparkExecutors
 from firesteel.spark.task_manager_launch import LaunchTaskManager
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 logger = logging.getLogger(__name__)
 
@@ -45,11 +46,15 @@ class SparkResourceManagerDriver:
         returns another one, with a new application.
         options: The options of the TaskExecutors: the cluster's options, and the address of the JobManager.
         secret: The secret for their RPC.
+        seal: Signs and verifies the state files of their slots.
     """
 
     worker_slot: ResourceProfile | None = ANY
 
-    def __init__(self, context: Callable[[], Any], options: Mapping[str, str], secret: bytes) -> None:
+    def __init__(
+        self, context: Callable[[], Any], options: Mapping[str, str], secret: bytes, seal: StateSeal = UNSEALED
+    ) -> None:
+        self._seal = seal
         self._context = context
         self._options = options
         self._secret = secret
@@ -103,7 +108,7 @@ class SparkResourceManagerDriver:
             raise OSError(f"executor {container_id} is gone already")
         executor_id = _executor_id(container_id)
         options = {**self._options, "taskmanager.resource-id": container_id, "taskmanager.host": host}
-        executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secret))
+        executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secret, self._seal))
 
     def _release_all(self) -> None:
         with contextlib.suppress(*_GONE):

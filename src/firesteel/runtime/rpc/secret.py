@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 import stat
@@ -10,11 +11,12 @@ from pathlib import Path
 
 from firesteel.runtime.options import InvalidOptionError
 
-__all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new"]
+__all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", "state_key"]
 
 SECRET_FILE = "security.rpc.secret-file"
 SECRET_VARIABLE = "FIRESTEEL_RPC_SECRET"
 MIN_BYTES = 16
+_KEY_OF_FILES = b"firesteel: state files, version 1"
 
 
 def rpc_secret(configuration: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> bytes:
@@ -50,6 +52,19 @@ def rpc_secret_or_new(configuration: Mapping[str, str], environment: Mapping[str
     if SECRET_FILE in configuration or SECRET_VARIABLE in environment:
         return rpc_secret(configuration, environment)
     return secrets.token_bytes(32)
+
+
+def state_key(configuration: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> bytes:
+    """Return the key that signs state files, derived from the configured secret; empty if none is configured.
+
+    A secret that the JobManager generated ends with it, so nobody could verify the files later.
+
+    Raises:
+        InvalidOptionError: the configured secret is too short, or other users can read it.
+    """
+    if SECRET_FILE in configuration or SECRET_VARIABLE in environment:
+        return hmac.digest(rpc_secret(configuration, environment), _KEY_OF_FILES, "sha256")
+    return b""
 
 
 def _checked(secret: bytes, where: str) -> bytes:
