@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from firesteel.cli import jobmanager
 from firesteel.cli.main import cli
-from firesteel.cli.servers import start_time
+from firesteel.common.process_start import start_time
 from firesteel.common.run_directory import RUN_DIRECTORY
 from tests.cli.session import firesteel
 

@@ -63,6 +63,14 @@ def test_only_this_user_can_read_a_token(temporary: Path) -> None:
     assert read_token(8082) is None
 
 
+def test_the_token_of_a_process_that_has_ended_is_not_used(temporary: Path) -> None:
+    path = write_token(8081, "token")
+    token, process_id, started = path.read_text().split()
+    for others in (f"{process_id} 1", f"999999999 {started}", "", "1"):  # another process has that id by now
+        path.write_text(f"{token} {others}")
+        assert read_token(8081) is None
+
+
 def test_a_private_directory_is_in_the_run_directory_or_where_the_option_says(temporary: Path) -> None:
     assert private_directory("jobs", {}) == run_directory() / "jobs"
     (temporary / "disk").mkdir(0o777)

@@ -16,6 +16,7 @@ from aiohttp import web
 
 from firesteel.common.loopback import is_address, is_loopback
 from firesteel.rest.errors import RestError
+from firesteel.rest.proofs import Proofs
 from firesteel.rest.routes import Route
 from firesteel.runtime.options import InvalidOptionError, boolean
 from firesteel.runtime.rpc.secret import MIN_BYTES
@@ -57,6 +58,7 @@ class Access:
     def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
         self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
         self._local_token = local_token
+        self._proofs = Proofs()
         has_certificates = has_rest_authentication(configuration)
         self._is_open = has_certificates or boolean(configuration, OPEN_SUBMISSION, False)
         self._allows_submission = boolean(configuration, "web.submit.enable", True)
@@ -106,7 +108,8 @@ class Access:
 
     def _check_token(self, request: web.Request, route: Route) -> None:
         """Check the token; without configured tokens everyone may do everything except run code."""
-        given = _bearer_token(request)
+        own = [self._local_token] if self._local_token is not None else []
+        given = _bearer_token(request) or self._proofs.token_of(request, [*own, *self._tokens.values()])
         if self._local_token is not None and _is_same(given, self._local_token):
             return
         if not self._tokens:

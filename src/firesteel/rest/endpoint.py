@@ -12,6 +12,7 @@ from aiohttp import web
 from firesteel.rest.access import Access
 from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
 from firesteel.rest.errors import RestError
+from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
@@ -57,7 +58,7 @@ class RestServerEndpoint:
         self._port = int(number(configuration, "rest.port", 8081))
         self._tls = rest_server_context(configuration)
         self._content = RequestContent(configuration)
-        application = web.Application(middlewares=[self._noted, _errors])
+        application = web.Application(middlewares=[self._noted, _proven, _errors])
         application.on_response_prepare.append(self._access.add_headers)
         for route in routes:
             for prefix in prefixes:
@@ -118,6 +119,16 @@ class RestServerEndpoint:
             return _json(answer, 200)
 
         return handle
+
+
+@web.middleware
+async def _proven(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Add the proof of the server to the answer."""
+    answer = await handler(request)
+    add_answer_proof(request, answer)
+    return answer
 
 
 async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
