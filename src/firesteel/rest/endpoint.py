@@ -15,6 +15,7 @@ from firesteel.rest.errors import RestError
 from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
+from firesteel.runtime.front_door import FrontDoor, connection_limit
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.options import number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
@@ -63,7 +64,7 @@ class RestServerEndpoint:
         for route in routes:
             for prefix in prefixes:
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
-        self._runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_S)
+        self._runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_S, auto_decompress=False)
         self._connections: Connections | None = None
 
     @property
@@ -84,23 +85,28 @@ class RestServerEndpoint:
         """
         await self._runner.setup()
         assert self._runner.server is not None
-        self._connections = Connections(self._runner.server, MAX_CONNECTIONS, FIRST_REQUEST_S)
+        door = FrontDoor(connection_limit(MAX_CONNECTIONS))
+        self._connections = Connections(self._runner.server, door, FIRST_REQUEST_S)
         self._port = await self._connections.listen(self._host, self._port, self._tls)
 
     async def stop(self) -> None:
         """Stop listening."""
         if self._connections is not None:
-            self._connections.close()
+            await self._connections.close()
         await self._runner.cleanup()
 
     @web.middleware
     async def _noted(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Record that the head of a request has arrived; its body has limits of its own."""
-        if self._connections is not None:
-            self._connections.has_asked(request.protocol)
-        return await handler(request)
+        """Record when a connection serves a request, as others give way to new connections."""
+        assert self._connections is not None
+        protocol = request.protocol
+        self._connections.request_begins(protocol)
+        try:
+            return await handler(request)
+        finally:
+            self._connections.request_ends(protocol)
 
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:

@@ -51,6 +51,10 @@ class RequestContent:
             RestError: the content is invalid (400), not what the sender has signed (401), too slow (408), too large
                 (413) or of an unsupported type (415), or there are too many uploads (429).
         """
+        encoding = request.headers.get("Content-Encoding", "identity")
+        if encoding.lower() != "identity":
+            # A few bytes can expand to gigabytes, and decompression would block the loop.
+            raise RestError(415, f"the content is encoded with {encoding!r:.40}; allowed: identity")
         if not request.can_read_body:
             check_content(request, content_digest(b""))
             return {}, {}
