@@ -16,7 +16,7 @@ from aiohttp import web
 
 from firesteel.common.loopback import is_address, is_loopback
 from firesteel.rest.errors import RestError
-from firesteel.rest.proofs import Proofs
+from firesteel.rest.proofs import Proofs, proven_token
 from firesteel.rest.routes import Route
 from firesteel.runtime.options import InvalidOptionError, boolean
 from firesteel.runtime.rpc.secret import MIN_BYTES
@@ -54,6 +54,12 @@ class Access:
         "this server run code as its user"
     )
     """The message to a sender that must not run code."""
+
+    path_token_required = (
+        "a request that names a path requires the token of this JobManager, which firesteel's commands read from the "
+        f"run directory of its user, or security.rest.token.submit; {OPEN_SUBMISSION} lets everyone name paths"
+    )
+    """The message to a sender that must not name a path."""
 
     def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
         self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
@@ -121,6 +127,18 @@ class Access:
             raise RestError(401, "a bearer token is required: Authorization: Bearer <token>")
         if max(allowed) < _ROLES[route.role]:
             raise RestError(403, f"this token does not have the role {route.role}")
+
+    def check_files(self, request: web.Request) -> None:
+        """Check that the sender of a request that names a path may let this server access files.
+
+        Raises:
+            RestError: the sender has sent no token (401).
+        """
+        if self._tokens or self._is_open or self.is_own_user(request):
+            return  # The token was checked for the role of the route.
+        given = _bearer_token(request) or proven_token(request)
+        if self._local_token is None or not _is_same(given, self._local_token):
+            raise RestError(401, self.path_token_required)
 
     def is_own_user(self, request: web.Request) -> bool:
         """Return whether the sender is known to be the server's own user, who may run code without a token."""

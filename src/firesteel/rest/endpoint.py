@@ -113,6 +113,8 @@ class RestServerEndpoint:
             self._access.check(request, route)
             body, files = await self._content.read(request, takes_files=route.consumes == FORM)
             route.check(body)
+            if route.names_path(body):
+                self._access.check_files(request)
             answer = await route.handler(self._make_call(request, body, files))
             if isinstance(answer, Text):
                 return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")

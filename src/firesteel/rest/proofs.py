@@ -12,7 +12,7 @@ from aiohttp import web
 from firesteel.common.message_proof import ANSWER_PROOF, SCHEME, RequestProof, answer_proof
 from firesteel.rest.errors import RestError
 
-__all__ = ["Proofs", "add_answer_proof", "check_content"]
+__all__ = ["Proofs", "add_answer_proof", "check_content", "proven_token"]
 
 _WINDOW_S = 300
 """Largest difference between the clocks of client and server; nonces are remembered for twice as long."""
@@ -69,6 +69,12 @@ class Proofs:
         if proof.nonce in self._seen:
             raise RestError(401, "this request was sent before")
         self._seen[proof.nonce] = now_s + 2 * _WINDOW_S
+
+
+def proven_token(request: web.Request) -> str:
+    """Return the token that a request has proved, or an empty text."""
+    proven: _Proven | None = request.get(_PROVEN)
+    return "" if proven is None else proven.token
 
 
 def check_content(request: web.Request, digest: str) -> None:

@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["FrontDoor", "Visit", "connection_limit"]
+__all__ = ["MAX_STRANGERS", "FrontDoor", "Visit", "connection_limit"]
+
+MAX_STRANGERS = 500
+"""Maximum number of connections between processes that have not proved yet that they know the secret."""
 
 
 def connection_limit(most: int) -> int:

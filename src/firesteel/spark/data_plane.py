@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +20,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
+from firesteel.runtime.thread_pools import JOBS, RESULTS
 from firesteel.spark.batch_run import BatchRun
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.run import Run
@@ -65,7 +65,7 @@ class SparkDataPlane:
         temporary = self._temporary.path
         default = temporary.as_uri() if DEFAULT_SCHEME in job_graph.configuration else str(temporary)
         job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, default)
-        return await asyncio.to_thread(self._restore, job_graph)
+        return await JOBS.run(self._restore, job_graph)
 
     def _restore(self, job_graph: JobGraph) -> bytes:
         place = self._made(job_graph)
@@ -80,7 +80,7 @@ class SparkDataPlane:
         """Start the run in a new thread and return immediately."""
         is_local = scheme_of(query.job_graph.configuration[CHECKPOINT_DIRECTORY]) is None
         # Run in a thread, as the first use of a remote file system imports its library.
-        place = self._place_of(query.job_graph) if is_local else await asyncio.to_thread(self._made, query.job_graph)
+        place = self._place_of(query.job_graph) if is_local else await JOBS.run(self._made, query.job_graph)
         directory = place.work
         common = query, listener, self._context, self.collected, directory, self._pool()
         run: Run
@@ -108,7 +108,7 @@ class SparkDataPlane:
 
     async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         """Return the response of a collecting sink to its client."""
-        return await asyncio.to_thread(self.collected.answer, operator_uid, request)
+        return await RESULTS.run(self.collected.answer, operator_uid, request)
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are retained.
@@ -118,7 +118,7 @@ class SparkDataPlane:
         """
         self._checkpoints.pop(job_graph.job_id, None)
         if CHECKPOINT_DIRECTORY in job_graph.configuration:  # Otherwise an earlier process has removed it.
-            await asyncio.to_thread(self._forget, job_graph, status)
+            await JOBS.run(self._forget, job_graph, status)
 
     def _forget(self, job_graph: JobGraph, status: JobStatus) -> None:
         place = self._place_of(job_graph)

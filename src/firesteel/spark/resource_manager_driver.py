@@ -20,6 +20,7 @@ from firesteel.runtime.resourcemanager.workers import (
     StartProcess,
 )
 from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
+from firesteel.runtime.thread_pools import SPARK
 from firesteel.spark.executors import SparkExecutors
 from firesteel.spark.task_manager_launch import LaunchTaskManager
 from firesteel.task.state_seal import UNSEALED, StateSeal
@@ -85,11 +86,11 @@ class SparkResourceManagerDriver:
                 self._awaited += count
                 self._changed.set()
             case StartProcess(container_id):
-                await asyncio.to_thread(self._launch, container_id)
+                await SPARK.run(self._launch, container_id)
             case ReleaseContainer(container_id):
                 if self._hosts.pop(container_id, None) is not None:
                     self._released.add(container_id)
-                    await asyncio.to_thread(self._kill, container_id)
+                    await SPARK.run(self._kill, container_id)
             case _:
                 pass  # A TaskExecutor ends with its executor, and Spark itself replaces missing executors.
 
@@ -100,7 +101,7 @@ class SparkResourceManagerDriver:
             self._watcher = None
         self._released |= set(self._hosts)
         self._hosts, self._awaited = {}, 0
-        await asyncio.to_thread(self._release_all)
+        await SPARK.run(self._release_all)
 
     def _launch(self, container_id: str) -> None:
         executors, host = self._executors, self._hosts.get(container_id)
@@ -127,8 +128,8 @@ class SparkResourceManagerDriver:
     async def _watch(self) -> None:
         while True:
             try:
-                self._take(*await asyncio.to_thread(self._look))
-                await asyncio.to_thread(self._require)
+                self._take(*await SPARK.run(self._look))
+                await SPARK.run(self._require)
             except Py4JJavaError as error:
                 # The JVM is alive: its Master may be unavailable for a while, but its executors keep running.
                 logger.warning("Spark rejected a request: %s", error.java_exception)

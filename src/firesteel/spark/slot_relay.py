@@ -12,6 +12,7 @@ import logging
 import secrets
 from pathlib import Path
 
+from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, Visit, connection_limit
 from firesteel.runtime.internal_tls import InternalTls, tls_problem
 from firesteel.task.relay_handshake import NONCE_BYTES, PROOF_BYTES, is_relay_proof, new_nonce, relay_proof
 from firesteel.task.slot_address import SlotAddress
@@ -39,6 +40,7 @@ class SlotRelay:
         self._token = secrets.token_hex(16)
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._strangers = FrontDoor(connection_limit(MAX_STRANGERS))
 
     async def start(self) -> None:
         """Start to listen on a free port."""
@@ -62,13 +64,18 @@ class SlotRelay:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        visit = self._strangers.admit(writer.get_extra_info("peername")[0], writer.transport.abort)
+        if visit is None:
+            writer.transport.abort()
+            return
         self._connections.add(task)
         try:
             # If a caller or a slot disconnects, the other side notices.
             with contextlib.suppress(OSError, EOFError, ValueError, TimeoutError, asyncio.CancelledError):
                 if await self._begin_tls(writer):
-                    await self._relay(reader, writer)
+                    await self._relay(reader, writer, visit)
         finally:
+            visit.leave()
             self._connections.discard(task)
             await _close(writer)
 
@@ -81,7 +88,7 @@ class SlotRelay:
                 return False
         return True
 
-    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, visit: Visit) -> None:
         own = new_nonce()
         writer.write(own)
         async with asyncio.timeout(_GREETING_S):
@@ -91,6 +98,7 @@ class SlotRelay:
         if not is_relay_proof(given, self._token, "caller", own, theirs, name):
             logger.warning("refused a connection of %s: wrong token", writer.get_extra_info("peername"))
             return
+        visit.leave()
         from_slot, to_slot = await asyncio.wait_for(self._connect(Path(name).name), _SLOT_S)
         try:
             writer.write(relay_proof(self._token, "relay", own, theirs, name))

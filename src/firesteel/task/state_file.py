@@ -19,6 +19,7 @@ from typing import IO
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
 from firesteel.common.frame_seal import TAG_BYTES, FrameSeal, read_unproven
+from firesteel.common.regular_file import open_regular
 from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.errors import FiresteelError
 from firesteel.task.state_seal import (
@@ -214,7 +215,7 @@ def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED) -> Iterator[bytes
         [b'state', b'timers']
     """
     is_sealed = check_state_file(path)
-    with path.open("rb") as file:
+    with _open(path) as file:
         file.seek(_HEADER.size)
         if is_sealed:
             yield from _sealed_frames(path, file, seal)
@@ -252,6 +253,10 @@ def verify_state_file(path: AnyPath, seal: StateSeal) -> None:
         pass
 
 
+def _open(path: AnyPath) -> IO[bytes]:
+    return path.open("rb") if isinstance(path, RemotePath) else open_regular(path)
+
+
 def check_state_file(path: AnyPath) -> bool:
     """Verify the length and checksum of a file, and return whether it is sealed; the seal is not verified.
 
@@ -259,7 +264,7 @@ def check_state_file(path: AnyPath) -> bool:
         StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
     """
     try:
-        with path.open("rb") as file:
+        with _open(path) as file:
             return _check(path, file)
     except FileNotFoundError:
         raise StateFileError(path, "is missing") from None
