@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from firesteel.common.process_start import start_time
@@ -35,7 +36,8 @@ def run_directory() -> Path:
     named = os.environ.get(RUN_DIRECTORY)
     # A directory named by the user may be a link; below a world-writable directory anybody may have created the link.
     directory = Path(named).resolve() if named else Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):  # Something else has that name.
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     reason = reason_for_distrust(directory)
     if reason is not None:
         raise UnsafeDirectoryError(directory, reason, RUN_DIRECTORY)
