@@ -15,8 +15,8 @@ _WORDS = (
 _SECRET = re.compile(_WORDS.replace("-?", "[-_.]?"), re.IGNORECASE)
 _NAME = re.compile(r"""(?<![\w.\-])([\w.\-]++)["']?+\s*+[:=]\s*+""")
 _VALUE = re.compile(r""""[^"]*+"|'[^']*+'|[^\s,;&"'}\]]++""")
-"""A name and its value, as in `db.password: x`, `-Ddb.password=x` and `?password=x`. No part of a text is matched twice,
-so the time is linear in its length."""
+"""A name and its value, as in `db.password: x`, `-Ddb.password=x` and `?password=x`. No part is matched twice, so that
+the time is linear in the length of a text."""
 
 _IN_ADDRESS = re.compile(r"(://[^/\s:@]*+:)[^/\s@]++@")
 

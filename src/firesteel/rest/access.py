@@ -19,7 +19,7 @@ from firesteel.rest.errors import RestError
 from firesteel.rest.proofs import Proofs, proven_token
 from firesteel.rest.routes import Route
 from firesteel.runtime.options import InvalidOptionError, boolean
-from firesteel.runtime.rpc.secret import MIN_BYTES
+from firesteel.runtime.rpc.secret import MIN_BYTES, check_not_placeholder
 from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls
 
 ORIGINS = "web.access-control-allow-origin"
@@ -163,6 +163,7 @@ def _token(configuration: Mapping[str, str], option: str) -> str:
     token = configuration[option]
     if len(token.encode()) < MIN_BYTES:
         raise InvalidOptionError(f"option {option!r} has {len(token.encode())} bytes; the minimum is {MIN_BYTES}")
+    check_not_placeholder(token.encode(), f"option {option!r}")
     return token
 
 

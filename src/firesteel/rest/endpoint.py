@@ -26,6 +26,15 @@ logger = logging.getLogger(__name__)
 MakeCall = Callable[[web.Request, dict[str, Any], dict[str, bytes]], Any]
 """Returns the call of a handler for a request, its JSON object and its files."""
 
+BROWSER_RULES = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+"""Headers of each answer. The dashboard has no code or styles in its pages, and is not shown inside of others."""
+
 _NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
 _PLAIN = "text/plain; charset=UTF-8"
 _ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
@@ -61,6 +70,7 @@ class RestServerEndpoint:
         self._content = RequestContent(configuration)
         application = web.Application(middlewares=[self._noted, _proven, _errors])
         application.on_response_prepare.append(self._access.add_headers)
+        application.on_response_prepare.append(_add_browser_rules)
         for route in routes:
             for prefix in prefixes:
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
@@ -137,6 +147,11 @@ async def _proven(
     answer = await handler(request)
     add_answer_proof(request, answer)
     return answer
+
+
+async def _add_browser_rules(request: web.Request, response: web.StreamResponse) -> None:
+    """Add headers that keep pages of others from framing this server, and its answers from being taken for code."""
+    response.headers.update(BROWSER_RULES)
 
 
 async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:

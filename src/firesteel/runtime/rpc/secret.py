@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import re
 import secrets
 import stat
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ __all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", 
 SECRET_FILE = "security.rpc.secret-file"
 SECRET_VARIABLE = "FIRESTEEL_RPC_SECRET"
 MIN_BYTES = 16
+_DISTINCT_BYTES = 5
+_PLACEHOLDER = re.compile(rb"change[-_ ]?(me|this|it)|replace[-_ ]?(me|this)|<[a-z -]+>|\.\.\.", re.IGNORECASE)
 _KEY_OF_FILES = b"firesteel: state files, version 1"
 
 
@@ -73,4 +76,18 @@ def _checked(secret: bytes, where: str) -> bytes:
             f"processes need a common secret of at least {MIN_BYTES} bytes to talk to one another and to sign what "
             f"they keep, {where} has {len(secret)}; set {SECRET_VARIABLE} or {SECRET_FILE}"
         )
+    check_not_placeholder(secret, where)
     return secret
+
+
+def check_not_placeholder(secret: bytes, where: str) -> None:
+    """Check that a secret is not the example of a manifest or of the documentation, which everyone knows.
+
+    Raises:
+        InvalidOptionError: it is.
+    """
+    if _PLACEHOLDER.search(secret) or len(set(secret)) < _DISTINCT_BYTES:
+        raise InvalidOptionError(
+            f"{where} is a placeholder or has fewer than {_DISTINCT_BYTES} different characters; set a random value, "
+            "for example of: openssl rand -hex 32"
+        )
