@@ -413,7 +413,6 @@ async def test_large_arguments_are_written_in_a_thread(serve: Serve, is_remote: 
     [
         "CHANGE-ME-to-a-random-secret",
         "please_change_me_please",
-        "aaaaaaaaaaaaaaaaaaaa",
         "<your secret>-<here>",
         "..." * 6,
     ],

@@ -17,7 +17,6 @@ __all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", 
 SECRET_FILE = "security.rpc.secret-file"
 SECRET_VARIABLE = "FIRESTEEL_RPC_SECRET"
 MIN_BYTES = 16
-_DISTINCT_BYTES = 5
 _PLACEHOLDER = re.compile(rb"change[-_ ]?(me|this|it)|replace[-_ ]?(me|this)|<[a-z -]+>|\.\.\.", re.IGNORECASE)
 _KEY_OF_FILES = b"firesteel: state files, version 1"
 
@@ -86,8 +85,7 @@ def check_not_placeholder(secret: bytes, where: str) -> None:
     Raises:
         InvalidOptionError: it is.
     """
-    if _PLACEHOLDER.search(secret) or len(set(secret)) < _DISTINCT_BYTES:
+    if _PLACEHOLDER.search(secret):
         raise InvalidOptionError(
-            f"{where} is a placeholder or has fewer than {_DISTINCT_BYTES} different characters; set a random value, "
-            "for example of: openssl rand -hex 32"
+            f"{where} is a placeholder, which everyone knows; set a random value, for example of: openssl rand -hex 32"
         )
