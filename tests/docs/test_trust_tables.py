@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from tests.docs.trust_tables import rows_of
+from firesteel.common.sensitive_values import masked_value
+from tests.docs.trust_tables import PAGE, rows_of
 from tests.unpickling import _places, unpicklings
 
 
@@ -47,6 +48,25 @@ def test_each_row_says_who_and_what(name: str) -> None:
 )
 def test_the_scan_sees_each_way(source: str) -> None:
     assert set(_places(ast.parse(source))) == {"f"}
+
+
+def test_no_page_puts_a_secret_on_a_command_line() -> None:
+    root = PAGE.parents[2]
+    pages = [
+        *root.glob("*.md"),
+        *root.glob("docs/**/*.md"),
+        *root.glob("deploy/**/*.yaml"),
+        *root.glob("examples/**/*"),
+    ]
+    given = re.compile(r"(?:-D\s*|--conf[ =]|--)([\w.-]+)=(?!\$\()")
+    wrong = [
+        f"{path.relative_to(root)}: {found.group()}"
+        for path in pages
+        if path.is_file()
+        for found in given.finditer(path.read_text(errors="replace"))
+        if masked_value(found.group(1), "shown") != "shown" and not found.group(1).endswith("-file")
+    ]
+    assert wrong == []
 
 
 def test_the_scan_leaves_pickling_alone() -> None:
