@@ -71,7 +71,7 @@ class SparkDataPlane:
         place = self._made(job_graph)
         leave_artifacts(job_graph, place.work)
         if place.remote is not None:
-            store_artifacts(place.remote, place.work)
+            store_artifacts(job_graph, place.remote, place.work)
         restore_job(job_graph, place.work, place.store, self._seal)
         serialized: bytes = cloudpickle.dumps(job_graph)
         return serialized
