@@ -73,17 +73,20 @@ class Connections:
             timer.cancel()
         self._silent.clear()
 
-    def request_begins(self, protocol: asyncio.BaseProtocol) -> None:
-        """Record that the head of a request has arrived; its body has limits of its own."""
+    def waits(self, protocol: asyncio.BaseProtocol) -> None:
+        """Record that a connection waits for its client, whose head of a request has arrived: it may give way.
+
+        The client sends the rest of the request, reads a long answer, or has not sent the next request.
+        """
         if (timer := self._silent.pop(protocol, None)) is not None:
             timer.cancel()
         if (visit := self._visits.get(protocol)) is not None:
-            visit.begin()
-
-    def request_ends(self, protocol: asyncio.BaseProtocol) -> None:
-        """Record that a connection waits for its next request."""
-        if (visit := self._visits.get(protocol)) is not None:
             visit.end()
+
+    def works(self, protocol: asyncio.BaseProtocol) -> None:
+        """Record that this server works on a request, so that its connection is not closed."""
+        if (visit := self._visits.get(protocol)) is not None:
+            visit.begin()
 
     def _spawn(self, coroutine: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)

@@ -112,16 +112,20 @@ class RestServerEndpoint:
         """Record when a connection serves a request, as others give way to new connections."""
         assert self._connections is not None
         protocol = request.protocol
-        self._connections.request_begins(protocol)
+        self._connections.waits(protocol)
         try:
             return await handler(request)
         finally:
-            self._connections.request_ends(protocol)
+            self._connections.waits(protocol)
 
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
+            assert self._connections is not None
             self._access.check(request, route)
+            if route.runs_code:  # The sender is known, and uploads may be slow.
+                self._connections.works(request.protocol)
             body, files = await self._content.read(request, takes_files=route.consumes == FORM)
+            self._connections.works(request.protocol)
             route.check(body)
             if route.names_path(body):
                 self._access.check_files(request)
@@ -131,6 +135,7 @@ class RestServerEndpoint:
             if isinstance(answer, File):
                 return web.FileResponse(answer.path, headers={"Content-Type": _PLAIN})
             if isinstance(answer, Pieces):
+                self._connections.waits(request.protocol)
                 return await _stream(request, answer)
             if isinstance(answer, Accepted):
                 return _json(answer.body, answer.status)
