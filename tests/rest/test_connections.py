@@ -88,9 +88,8 @@ async def test_idle_connections_give_way_to_new_ones(
             writer.close()
 
 
-SLOW = (
-    b"POST /savepoint-disposal HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
-)
+JSON = b"POST /savepoint-disposal HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+SLOW = JSON + b"Content-Length: 2\r\n"
 
 
 async def test_slow_senders_give_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,8 +111,7 @@ async def test_connections_in_use_are_kept_and_others_refused(tmp_path: Path, mo
         rest.view.dispose_savepoint = lambda path: None
         monkeypatch.setattr(job_handlers.REQUESTED_FILES, "run", lambda *_: asyncio.to_thread(may_end.wait, 20))
         known = f"Authorization: Bearer {LOCAL_TOKEN}\r\nContent-Length: 23\r\n\r\n".encode()
-        head = SLOW.replace(b"Content-Length: 2\r\n", b"")
-        held = [await connect(rest, head + known + b'{"savepoint-path":"/a"}') for _ in range(2)]
+        held = [await connect(rest, JSON + known + b'{"savepoint-path":"/a"}') for _ in range(2)]
         assert rest.server._connections is not None
         async with asyncio.timeout(20):
             while rest.server._connections._door._idle or len(rest.server._connections._door) < 2:  # noqa: ASYNC110

@@ -93,3 +93,21 @@ async def test_who_holds_the_port_of_a_relay_learns_no_token_and_is_not_believed
         await asyncio.to_thread(_try_to_connect, address, None)
     assert b"the token" not in await received
     server.close()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+async def test_a_directory_that_others_made_does_not_stand_for_the_slot(
+    relay: SlotRelay, tmp_path: Path, mode: int
+) -> None:
+    """Another user of the caller's host has learned the name of the slot's directory."""
+    address = relay.address_of(str(tmp_path / "slot-0"))
+    server = await asyncio.start_unix_server(echo, address.path)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    theirs.chmod(mode)
+    impostor = await asyncio.start_unix_server(lambda _, writer: writer.close(), str(theirs / "slot-0"))
+    fooled = SlotAddress(str(theirs / "slot-0"), address.relay, address.token)
+    assert not fooled.is_on_this_host
+    assert await asyncio.to_thread(exchange, fooled) == DATA
+    impostor.close()
+    server.close()
