@@ -71,7 +71,7 @@ ALLOWED = {
     "compat": set(),
     "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
     "pyflink1": {"common", "datastream", "contract"},
-    "state_processor": {"common", "graph", "contract", "operators", "task"},
+    "state_processor": {"common", "graph", "contract", "operators", "task", "runtime"},
     "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
 }
 FORBIDDEN_LIBRARIES = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import pickle
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.common.message_proof import ANSWER_PROOF, RequestProof, answer_proof
 from firesteel.common.run_directory import RUN_DIRECTORY, write_token
 from firesteel.spark.collect_buffers import CollectRequest
 
@@ -20,6 +23,8 @@ class Server(HTTPServer):
     """Records requests and answers `{}`, or redirects to another address."""
 
     redirect: str | None = None
+    token: str | None = None
+    """The token that it knows, and proves to know."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -39,8 +44,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200 if self.server.redirect is None else 302)
         if self.server.redirect is not None:
             self.send_header("Location", self.server.redirect)
+        content = json.dumps({}).encode()
+        if self.server.token is not None:
+            asked = RequestProof.parse(self.headers["Authorization"])
+            assert asked.proves(self.server.token, "GET", self.path)
+            self.send_header(ANSWER_PROOF, answer_proof(self.server.token, asked.nonce, 200, content))
         self.end_headers()
-        self.wfile.write(json.dumps({}).encode())
+        self.wfile.write(content)
 
     def log_message(self, *arguments: Any) -> None:
         pass
@@ -64,7 +74,7 @@ def test_a_redirect_is_not_followed(servers: tuple[Server, Server]) -> None:
     with pytest.raises(ClusterClientError) as refused:
         RestClusterClient(asked.address, "secret").get("/overview")
     assert refused.value.status == 302
-    assert asked.asked == [("/overview", "Bearer secret")]
+    assert [path for path, _ in asked.asked] == ["/overview"]
     assert other.asked == []
 
 
@@ -75,7 +85,7 @@ def test_loopback_addresses_bypass_the_proxy(servers: tuple[Server, Server], mon
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
     for host in ("127.0.0.1", "localhost"):
-        RestClusterClient(f"{host}:{asked.server_port}", "secret").get("/overview")
+        RestClusterClient(f"{host}:{asked.server_port}").get("/overview")
     assert len(asked.asked) == 2
     assert proxy.asked == []
     RestClusterClient("jobmanager.example.org:8081").get("/overview")
@@ -89,9 +99,8 @@ def test_the_token_of_a_jobmanager_of_this_user_is_for_its_port_on_this_machine(
     monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path))
     monkeypatch.setenv("http_proxy", f"http://{other.address}")
     write_token(asked.server_port, "local")
-    RestClusterClient(asked.address).get("/1")
-    RestClusterClient(asked.address, "given").get("/2")
-    assert asked.asked == [("/1", "Bearer local"), ("/2", "Bearer given")]
+    for asked.token in ("local", "given"):
+        RestClusterClient(asked.address, None if asked.token == "local" else asked.token).get("/1")
     RestClusterClient(other.address).get("/3")
     RestClusterClient(f"jobmanager.example.org:{asked.server_port}").get("/4")
     assert [token for _, token in other.asked] == [None, None]
@@ -118,3 +127,43 @@ def test_results_of_an_unauthenticated_cluster_are_not_unpickled(
 @pytest.mark.parametrize("address", ["https://cluster.example:8081", "http://127.0.0.1:8081", "localhost:8081"])
 def test_results_of_an_authenticated_cluster_are_collected(address: str) -> None:
     RestClusterClient(address, "secret").check_results_can_be_trusted()
+
+
+def test_whoever_holds_the_port_gets_no_token_and_is_not_believed(servers: tuple[Server, Server]) -> None:
+    impostor, _ = servers
+    cluster = RestClusterClient(impostor.address, "a secret token")
+    with pytest.raises(ClusterClientError, match="did not prove that it knows the token"):
+        cluster.get("/overview")
+    [(_, sent)] = impostor.asked
+    assert sent is not None
+    assert "a secret token" not in sent
+
+
+class Evil:
+    """Runs code where it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("code of the server was run",)
+
+
+def test_results_without_a_proof_are_not_unpickled() -> None:
+    hostile = {"serializedCoordinationResult": base64.b64encode(pickle.dumps(Evil())).decode()}
+
+    class Impostor(_Handler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header(ANSWER_PROOF, "0" * 64)
+            self.end_headers()
+            self.wfile.write(json.dumps(hostile).encode())
+
+    server = Server()
+    server.RequestHandlerClass = Impostor
+    server.thread.start()
+    try:
+        with pytest.raises(ClusterClientError, match="did not prove"):
+            RestClusterClient(server.address, "secret").collected("job", "sink", CollectRequest())
+    finally:
+        server.shutdown()
+        server.server_close()
+        server.thread.join()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,21 @@ def test_only_this_user_can_read_a_token(temporary: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
         assert read_token(8081) == token
     assert read_token(8082) is None
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.touch])
+def test_something_else_in_place_of_the_run_directory_is_refused(temporary: Path, make: Callable[[Path], None]) -> None:
+    make(temporary / f"firesteel-{os.getuid()}")
+    with pytest.raises(UnsafeDirectoryError, match="it is a link or a file"):
+        run_directory()
+
+
+def test_the_token_of_a_process_that_has_ended_is_not_used(temporary: Path) -> None:
+    path = write_token(8081, "token")
+    token, process_id, started = path.read_text().split()
+    for others in (f"{process_id} 1", f"999999999 {started}", "", "1"):  # another process has that id by now
+        path.write_text(f"{token} {others}")
+        assert read_token(8081) is None
 
 
 def test_a_private_directory_is_in_the_run_directory_or_where_the_option_says(temporary: Path) -> None:

@@ -50,10 +50,10 @@ def test_a_power_failure_can_not_leave_sinks_ahead_of_the_newest_readable_checkp
 
     real_write = state_file.write_state_file
 
-    def recording_write(path: Path, frames: Any) -> int:
+    def recording_write(path: Path, frames: Any, **options: Any) -> int:
         synced.discard(str(path))
         synced.discard(str(path.parent))
-        return real_write(path, frames)
+        return real_write(path, frames, **options)
 
     monkeypatch.setattr(os, "fsync", recording_fsync)
     monkeypatch.setattr(os, "rename", recording_rename)

@@ -38,6 +38,12 @@ class Output(Committable):
         raise AssertionError
 
 
+class OwnCommitters(Committers):
+    """The committers of a job that has committables of its own."""
+
+    have_own_types = True
+
+
 def two_regions() -> JobGraph:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(1)
@@ -58,7 +64,7 @@ class Region:
         self.member = Member(number, self._wake, self.taken.append)
         job.enter(self.member)
         self.enumerator = SplitEnumerator(job.plan.job_graph, {}, region=number)
-        self.checkpoints = Checkpoints(job, self.member, self._commit, Committers(job.plan.job_graph, {}))
+        self.checkpoints = Checkpoints(job, self.member, self._commit, OwnCommitters(job.plan.job_graph, {}))
         self.checkpoints.recover(self.enumerator)
 
     def _wake(self) -> None:

@@ -19,6 +19,9 @@ import pytest
 import yaml
 
 from firesteel.common.known_options import doubt_about
+from firesteel.rest.access import Access
+from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.rpc import rpc_secret
 from tests.cli.session import wait_for
 from tests.spark.standalone_spark import _free_port
 
@@ -96,8 +99,8 @@ def test_the_job_manager_of_the_deployment_starts(tmp_path: Path) -> None:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "FIRESTEEL_RUN_DIR": str(tmp_path / "run"),
-        "FIRESTEEL_RPC_SECRET": one("Secret")["stringData"]["rpc-secret"],
-        "FIRESTEEL_PROPERTIES": one("Secret")["stringData"]["properties"],
+        "FIRESTEEL_RPC_SECRET": one("Secret")["stringData"]["rpc-secret"].replace("CHANGE-ME", "changed"),
+        "FIRESTEEL_PROPERTIES": one("Secret")["stringData"]["properties"].replace("CHANGE-ME", "changed"),
     }
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen([ENTRYPOINT, *arguments, *here], env=environment, stdout=log, stderr=log)
@@ -115,13 +118,21 @@ def test_the_job_manager_of_the_deployment_starts(tmp_path: Path) -> None:
             return None
 
     try:
-        token = yaml.safe_load(one("Secret")["stringData"]["properties"])["security.rest.token.admin"]
+        token = yaml.safe_load(environment["FIRESTEEL_PROPERTIES"])["security.rest.token.admin"]
         wait_for(lambda: isinstance(overview(token), dict) or process.poll() is not None)
         assert process.poll() is None, (tmp_path / "log").read_text()
         assert overview() == 401
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+def test_the_values_of_the_manifest_are_refused() -> None:
+    secret = one("Secret")["stringData"]
+    with pytest.raises(InvalidOptionError, match="is a placeholder"):
+        rpc_secret({}, {"FIRESTEEL_RPC_SECRET": secret["rpc-secret"]})
+    with pytest.raises(InvalidOptionError, match="is a placeholder"):
+        Access(yaml.safe_load(secret["properties"]), None)
 
 
 @pytest.mark.spark

@@ -11,7 +11,7 @@ import pytest
 
 from firesteel.entrypoint.savepoint_disposal import SavepointDisposalError, dispose_savepoint
 from firesteel.task.checkpoint_metadata import write_savepoint_metadata
-from firesteel.task.state_file import replace_state_file
+from firesteel.task.state_file import StateFileError, replace_state_file
 from tests.entrypoint.savepoints import savepoint_of
 
 
@@ -63,11 +63,11 @@ class Evil:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(Evil(), "posix.putenv is not part of a savepoint's metadata"), ({}, "contains a dict")]
+    ("content", "message"), [(Evil(), "posix.putenv is not part of a checkpoint's metadata"), ({}, "contains a dict")]
 )
 def test_metadata_runs_no_code(tmp_path: Path, content: object, message: str) -> None:
     replace_state_file(tmp_path / "_metadata", [pickle.dumps(content)])
-    with pytest.raises(SavepointDisposalError, match=message):
+    with pytest.raises(StateFileError, match=message):
         dispose_savepoint(tmp_path)
     assert left(tmp_path) == {"_metadata"}
 

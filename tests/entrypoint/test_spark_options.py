@@ -61,7 +61,7 @@ def test_executors_authenticate_and_encrypt(master: str) -> None:
     if master.startswith("spark:"):
         with pytest.raises(InvalidOptionError, match=r"spark\.authenticate\.secret.*driver\.example\.org"):
             spark_settings(configuration)
-        configuration["spark.authenticate.secret"] = "s" * 32
+        configuration["spark.authenticate.secret"] = "random secret" * 2
     settings = spark_settings(configuration)
     assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
     opened = spark_settings({**configuration, "spark.authenticate": "false"})
@@ -87,7 +87,7 @@ def test_executors_have_a_core_per_slot_and_reach_the_driver() -> None:
             "python.executable": "/opt/python/bin/python",
             "containerized.taskmanager.env.MODEL": "large",
             "spark.executor.memory": "3g",
-            "spark.authenticate.secret": "s" * 32,
+            "spark.authenticate.secret": "random secret" * 2,
         }
     )
     expected = {
@@ -191,3 +191,8 @@ def test_spark_looks_for_halted_executors_within_the_heartbeat_timeout(
     settings = spark_settings({"spark.master": "yarn", **options})
     names = ("executor.heartbeatInterval", "network.timeoutInterval", "storage.blockManagerHeartbeatTimeoutMs")
     assert tuple(settings[f"spark.{name}"] for name in names) == expected
+
+
+def test_a_placeholder_is_no_secret() -> None:
+    with pytest.raises(InvalidOptionError, match=r"option 'spark\.authenticate\.secret' is a placeholder"):
+        spark_settings({"spark.master": "spark://master:7077", "spark.authenticate.secret": "..."})

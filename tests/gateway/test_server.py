@@ -135,6 +135,17 @@ async def test_options_of_processes_and_secrets_stay_outside_of_sessions() -> No
         assert "jobmanager.rpc.address" not in properties
         assert properties["my.password"] == "******"
         assert ["my.password", "******"] in await client.rows(session, "SET")
+        elsewhere = {"rest.address": "elsewhere:1", "security.ssl.rest.truststore": "/tmp/mine.pem"}
+        for key, value in elsewhere.items():
+            assert "a session cannot change it" in await client.error(session, f"SET '{key}' = '{value}'")
+            status, body = await client.call(
+                "POST", f"{session}/configure-session", json={"statement": f"SET '{key}' = '{value}'"}
+            )
+            assert (status, "a session cannot change it" in str(body)) == (500, True)
+        shown = await client.rows(session, "SET 'rest.address'", executionConfig=elsewhere)
+        assert shown == [["rest.address", "flink:8081"]]
+        await client.rows(session, "SET 'rest.address' = 'flink:8081'")
+        await client.rows(session, "RESET")
 
 
 async def test_a_session_is_configured_by_statements_that_start_no_job(client: Client) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import cloudpickle
 import pytest
 
+from firesteel.rest import endpoint
 from firesteel.rest.access import Access
+from firesteel.rest.endpoint import BROWSER_RULES
 from firesteel.runtime.options import InvalidOptionError
 from tests.rest.rest_cluster import AS_THIS_USER, Rest
 from tests.runtime.helpers import job_graph, settle
@@ -144,13 +148,28 @@ def test_tokens_that_can_be_guessed_are_refused(token: str, address: str, role: 
 
 
 async def test_a_header_may_hold_any_bytes(make_rest: Callable[..., Any]) -> None:
-    rest = await make_rest(**{"security.rest.token.admin": "ü" * 16})
+    rest = await make_rest(**{"security.rest.token.admin": "übermäßige" * 2})
     assert await status(rest, "GET", "/overview", {"Authorization": "Bearer é"}) == 401
     assert await status(rest, "GET", "/overview", {"Authorization": "Bearer \udcff"}) == 401
-    assert await status(rest, "GET", "/overview", {"Authorization": f"bearer {'ü' * 16}"}) == 200
+    assert await status(rest, "GET", "/overview", {"Authorization": f"bearer {'übermäßige' * 2}"}) == 200
 
 
 @pytest.mark.parametrize("option", ["web.submit.enable", "web.cancel.enable", "security.rest.submit-without-token"])
 def test_switches_are_true_or_false(option: str) -> None:
     with pytest.raises(InvalidOptionError, match=f"{option}': 'off' is not a boolean; allowed: true, false"):
         Access({option: "off"}, None)
+
+
+@pytest.mark.parametrize("path", ["/", "/dashboard/app.js", "/overview", "/nothing", "/jobs/x", "/jobmanager/log"])
+async def test_each_answer_has_rules_for_browsers(rest: Rest, path: str) -> None:
+    async with rest.session.get(rest.server.address + path) as answer:
+        found = {name: answer.headers.get(name) for name in BROWSER_RULES}
+    assert found == BROWSER_RULES
+    assert "frame-ancestors 'none'" in BROWSER_RULES["Content-Security-Policy"]
+
+
+def test_the_dashboard_keeps_its_own_rules() -> None:
+    directory = Path(endpoint.__file__).parent / "dashboard"
+    page, script = ((directory / name).read_text() for name in ("index.html", "app.js"))
+    assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|javascript:|https?://", page)
+    assert not re.search(r"innerHTML|eval\(|new Function|\bstyle:", script)

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.logs import JsonFormatter, about, configure_logging, leave_log_to_the_program, most_log_files
+from firesteel.runtime.logs import (
+    _TEXT,
+    JsonFormatter,
+    TextFormatter,
+    about,
+    configure_logging,
+    leave_log_to_the_program,
+    most_log_files,
+)
 from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.simulated import Cluster
@@ -112,3 +120,23 @@ def test_full_log_files_are_rotated_and_the_configured_number_is_kept(
     assert most_log_files({}) == 10
     with pytest.raises(InvalidOptionError, match=r"'env\.log\.max', is '0', expected an integer of at least 1"):
         most_log_files({"env.log.max": "0"})
+
+
+FORGED = "2026-11-25 00:00:00,000 INFO  firesteel.runtime - the administrator has logged in"
+
+
+@pytest.mark.parametrize("end_of_line", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("formatter", [TextFormatter(_TEXT), JsonFormatter()])
+def test_no_name_forges_a_line(formatter: logging.Formatter, end_of_line: str) -> None:
+    name = f"job{end_of_line}{FORGED}\x1b[2J"
+    try:
+        raise ValueError(name)
+    except ValueError as error:
+        exc_info = (type(error), error, error.__traceback__)
+    record = logging.LogRecord("name", logging.INFO, "", 0, "job %s is running", (name,), exc_info)
+    first, *others = formatter.format(record).splitlines()
+    assert not [line for line in others if line.startswith("2026-")]
+    assert "\x1b" not in first
+    if isinstance(formatter, JsonFormatter):
+        assert others == []
+        assert json.loads(first)["message"] == f"job {name} is running"

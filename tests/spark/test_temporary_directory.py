@@ -49,6 +49,24 @@ def test_directory_in_use_is_left_alone(made, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_others_have_put_there_is_left_alone_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "firesteel-tmp-pipe")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis").touch()
+    (tmp_path / "firesteel-tmp-link").symlink_to(tmp_path / "mine")
+    (tmp_path / "firesteel-tmp-file").touch()
+    if os.getuid() == 0:
+        (tmp_path / "firesteel-tmp-theirs").mkdir()
+        os.chown(tmp_path / "firesteel-tmp-theirs", 65534, 65534)
+    before = sorted(tmp_path.rglob("*"))
+    with start(tmp_path, "d.remove()") as process:
+        try:
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_removing_twice_does_nothing():
     directory = TemporaryDirectory("twice")
     directory.remove()

@@ -32,6 +32,7 @@ from firesteel.task.protocol import (
     write_frame,
     write_message,
 )
+from firesteel.task.state_seal import UNSEALED
 from firesteel.task.versions import BatchTry, Chain
 
 pytestmark = pytest.mark.libraries
@@ -68,7 +69,7 @@ class Slot:
 
     def order(self, attempt: int) -> None:
         job = cloudpickle.dumps(self._job)
-        self._control.sendall(encode_message(Deploy(f"graph_vertex_0_{attempt}", job, 0, 0, attempt, (), {})))
+        self._control.sendall(encode_message(Deploy(f"graph_vertex_0_{attempt}", job, 0, 0, attempt, (), {}, UNSEALED)))
 
     def wait_for_message(self) -> None:
         self._control.recv(1, socket.MSG_PEEK)

@@ -22,6 +22,7 @@ import click
 
 from firesteel.cli.cluster import show
 from firesteel.cli.terminal_text import printable
+from firesteel.common.process_start import start_time
 from firesteel.common.run_directory import run_directory
 from firesteel.errors import FiresteelError
 from firesteel.runtime.capped_file import CappedFile
@@ -204,16 +205,6 @@ def _is_alive(entry: dict[str, Any]) -> bool:
     except OSError:
         return False
     return bool(start_time(entry["pid"]) == entry.get(_STARTED))
-
-
-def start_time(process_id: int) -> str | None:
-    """Return the start time of a process in clock ticks since boot, or None if it has ended or is unknown."""
-    try:
-        # The name in parentheses may contain anything; proc(5) describes the fields after it.
-        figures = Path(f"/proc/{process_id}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if figures[0] in ("Z", "X") else figures[19]
 
 
 def _terminate(entry: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 import pickle
 import ssl
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
 from firesteel.common import pickling
 from firesteel.common.loopback import is_loopback
+from firesteel.common.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest, form_digest
 from firesteel.common.run_directory import read_token
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
@@ -102,7 +104,8 @@ class RestClusterClient:
         """
         request = urllib.request.Request(self.address + path, headers={"Range": f"bytes={offset}-"})
         try:
-            return self._answer(request)
+            # The text is only shown.
+            return self._answer(request, path, content_digest(b""), has_proof=False)
         except ClusterClientError as error:
             if error.status == _NOTHING_THERE:
                 return b""
@@ -175,20 +178,19 @@ class RestClusterClient:
         request: dict[str, Any] = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": []}
         request["jobArtifactFileNames"] = [{"entryName": name, "fileName": name} for name in artifacts]
         boundary = uuid.uuid4().hex
-        parts: list[tuple[str, str | None, str, bytes]] = [
-            ("request", None, "application/json", json.dumps(request).encode())
-        ]
+        parts: list[tuple[str, str, str, bytes]] = [("request", "", "application/json", json.dumps(request).encode())]
         for number, (name, content) in enumerate({_PLAN_FILE: plan, **artifacts}.items()):
             parts.append((f"file_{number}", name, "application/octet-stream", content))
         data = b"".join(_part(boundary, *part) for part in parts) + f"--{boundary}--\r\n".encode()
-        self._upload("/jobs", data, f"multipart/form-data; boundary={boundary}")
+        digest = form_digest((name, file_name, content_digest(content)) for name, file_name, _, content in parts)
+        self._upload("/jobs", data, f"multipart/form-data; boundary={boundary}", digest)
 
-    def _upload(self, path: str, data: bytes, content_type: str) -> None:
+    def _upload(self, path: str, data: bytes, content_type: str, digest: str) -> None:
         """Upload data; retry while there are too many concurrent uploads."""
         deadline_s = time.monotonic() + _UPLOAD_PATIENCE_S
         while True:
             try:
-                self._send("POST", path, data, content_type)
+                self._send("POST", path, data, content_type, digest)
                 return
             except ClusterClientError as error:
                 if error.status != _TOO_MANY or time.monotonic() > deadline_s:
@@ -211,8 +213,8 @@ class RestClusterClient:
     def check_results_can_be_trusted(self) -> None:
         """Check that only a trusted cluster can respond: unpickling its results can run code in this process.
 
-        With TLS the cluster presents a certificate. On this machine, or at the local end of a tunnel, the user's token
-        identifies it.
+        With TLS the cluster presents a certificate. On this machine, or at the local end of a tunnel, each answer
+        proves that the cluster knows the token.
 
         Raises:
             ClusterClientError: another process could respond.
@@ -230,24 +232,53 @@ class RestClusterClient:
         """Return the result of a job, or None while it is running."""
         return self.get(f"/jobs/{job_id}/execution-result")["job-execution-result"]  # type: ignore[no-any-return]
 
-    def _send(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        digest: str | None = None,
+    ) -> Any:
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, data, method=method)
         if data is not None:
             request.add_header("Content-Type", content_type)
-        return json.loads(self._answer(request))
+        return json.loads(self._answer(request, path, digest or content_digest(data or b"")))
 
-    def _answer(self, request: urllib.request.Request) -> bytes:
-        if self._token is not None:
+    def _answer(self, request: urllib.request.Request, path: str, digest: str, has_proof: bool = True) -> bytes:
+        """Return the content of the answer to a request.
+
+        Without TLS the request proves that this client knows the token and does not contain it, and unless
+        `has_proof` is False the answer must prove that the server knows it, too.
+        """
+        proof = None
+        if self._token is not None and self._tls is None:
+            proof = RequestProof.of(self._token, request.get_method(), path, digest, time.time())
+            request.add_header("Authorization", proof.header())
+        elif self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
-                return bytes(answer.read())
+                content = bytes(answer.read())
+                if proof is not None and has_proof:
+                    self._check_proof(proof, answer.status, content, answer.headers.get(ANSWER_PROOF, ""))
+                return content
         except urllib.error.HTTPError as error:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
             raise ClusterClientError(0, f"no JobManager responds at {self.address}: {reason}") from None
+
+    def _check_proof(self, proof: RequestProof, status: int, content: bytes, given: str) -> None:
+        assert self._token is not None
+        expected = answer_proof(self._token, proof.nonce, status, content)
+        if not hmac.compare_digest(expected.encode(), given.encode()):
+            raise ClusterClientError(
+                0,
+                f"the process that responds at {self.address} did not prove that it knows the token that this client "
+                f"has for the cluster there: it may be another program; check the address and {TOKEN}",
+            )
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -274,8 +305,8 @@ def _local_token(address: str) -> str | None:
     return read_token(place.port) if place.port and is_loopback(place.hostname or "") else None
 
 
-def _part(boundary: str, name: str, file_name: str | None, content_type: str, data: bytes) -> bytes:
-    file = "" if file_name is None else f'; filename="{file_name}"'
+def _part(boundary: str, name: str, file_name: str, content_type: str, data: bytes) -> bytes:
+    file = f'; filename="{file_name}"' if file_name else ""
     head = f'Content-Disposition: form-data; name="{name}"{file}\r\nContent-Type: {content_type}'
     return f"--{boundary}\r\n{head}\r\n\r\n".encode() + data + b"\r\n"
 

@@ -19,6 +19,7 @@ OWN_OPTIONS = (
     "security.rest.token.submit",
     "security.rest.token.admin",
     "security.rpc.secret-file",
+    "execution.state-recovery.allow-unverified-state",
     "security.ssl.enabled",
     "rest.server.max-concurrent-uploads",
     "env.log.format",

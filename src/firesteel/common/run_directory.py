@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+from firesteel.common.process_start import start_time
 from firesteel.common.trusted_directory import reason_for_distrust
 from firesteel.errors import FiresteelError
 
@@ -34,7 +36,8 @@ def run_directory() -> Path:
     named = os.environ.get(RUN_DIRECTORY)
     # A directory named by the user may be a link; below a world-writable directory anybody may have created the link.
     directory = Path(named).resolve() if named else Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):  # Something else has that name.
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     reason = reason_for_distrust(directory)
     if reason is not None:
         raise UnsafeDirectoryError(directory, reason, RUN_DIRECTORY)
@@ -42,7 +45,9 @@ def run_directory() -> Path:
 
 
 def write_token(port: int, token: str) -> Path:
-    """Store the token of the JobManager at a port for commands of this user, and return the path of the file.
+    """Store the token of this process, which serves at a port, for commands of this user, and return the file's path.
+
+    The file names the process and its start time, because after its end others may listen at the port.
 
     Raises:
         UnsafeDirectoryError: the run directory cannot be trusted.
@@ -50,20 +55,21 @@ def write_token(port: int, token: str) -> Path:
     path = _token_file(port)
     path.unlink(missing_ok=True)
     with open(path, "x", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600)) as file:
-        file.write(token)
+        file.write(f"{token} {os.getpid()} {start_time(os.getpid())}\n")
     return path
 
 
 def read_token(port: int) -> str | None:
-    """Return the token stored by this user's JobManager at a port, or None if there is none.
+    """Return the token stored by this user's JobManager at a port, or None if none is running there.
 
     Raises:
         UnsafeDirectoryError: the run directory cannot be trusted.
     """
     try:
-        return _token_file(port).read_text()
-    except FileNotFoundError:
+        token, process_id, started = _token_file(port).read_text().split()
+    except (FileNotFoundError, ValueError):
         return None
+    return token if process_id.isdigit() and start_time(int(process_id)) == started else None
 
 
 def _token_file(port: int) -> Path:

@@ -10,6 +10,7 @@ from firesteel.operators.committables import Committable, check
 from firesteel.operators.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
 from firesteel.task.state_file import publish, read_state_file
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 _DECISION = "output/_decision"
 _DELIVERED = "output/delivered"
@@ -24,9 +25,11 @@ class BatchOutput:
     Args:
         directory: The job's checkpoint directory.
         committers: The committers of the job.
+        seal: Signs and verifies the decision, which holds elements of users as pickles.
     """
 
-    def __init__(self, directory: AnyPath, committers: Committers) -> None:
+    def __init__(self, directory: AnyPath, committers: Committers, seal: StateSeal = UNSEALED) -> None:
+        self._seal = seal
         self._directory = directory
         self._committers = committers
 
@@ -35,7 +38,8 @@ class BatchOutput:
         path = self._directory / _DECISION
         if size_of(path) is None:
             return None
-        committables: list[Committable] = pickle.loads(next(read_state_file(path)))
+        [content] = read_state_file(path, self._seal)
+        committables: list[Committable] = pickle.loads(content)
         if size_of(self._directory / _DELIVERED) is not None:
             return [committable for committable in committables if committable.is_durable]
         return committables
@@ -50,7 +54,7 @@ class BatchOutput:
         """
         check(committables, self._committers.committer)
         try:
-            publish(self._directory / _DECISION, [pickled(committables)], owner)
+            publish(self._directory / _DECISION, [pickled(committables)], owner, self._seal)
         except FileExistsError:
             raise CheckpointExistsError(self._directory / _DECISION) from None
 

@@ -7,7 +7,6 @@ and once more by each run that resumes from the checkpoint. So exactly the decid
 from __future__ import annotations
 
 import logging
-import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +26,7 @@ from firesteel.operators.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import RestoredCheckpoint
 from firesteel.task.checkpoint_metadata import RegionState
 from firesteel.task.slot_tasks import StageReport
+from firesteel.task.state_types import load_committables
 from firesteel.task.version_store import claim_run, claim_stored_run, region_directory
 from firesteel.task.versions import BatchTry, Chain
 
@@ -130,7 +130,7 @@ class Checkpoints:
             self._commit(self._decided(state))
 
     def _decided(self, state: RegionState) -> list[Committable]:
-        decided: list[Committable] = pickle.loads(state.committables)
+        decided: list[Committable] = load_committables(state.committables, self._committers.have_own_types)
         ignores = self._job.plan.job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
         return self._committers.without_unknown(decided) if ignores else decided
 

@@ -47,6 +47,7 @@ from firesteel.task.checkpoint_metadata import (
 )
 from firesteel.task.slot_tasks import max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import copy_chain
 from firesteel.task.version_store import chain_sizes
 
@@ -69,11 +70,18 @@ class JobCheckpoints:
         options: The options that the job runs with.
         directory: The job's directory on this host, which exists.
         store: The directory of its checkpoints; None if it is the same.
+        seal: Signs and verifies checkpoints; the job's configuration may allow unverified state to start with.
     """
 
     def __init__(
-        self, plan: StagePlan, options: Mapping[str, str], directory: Path, store: AnyPath | None = None
+        self,
+        plan: StagePlan,
+        options: Mapping[str, str],
+        directory: Path,
+        store: AnyPath | None = None,
+        seal: StateSeal = UNSEALED,
     ) -> None:
+        self._seal = seal
         self.plan = plan
         self.directory = directory
         self.store = directory if store is None else store
@@ -153,7 +161,12 @@ class JobCheckpoints:
                     raise CheckpointExistsError(own[0])
             else:
                 self._settled.clear()
-                self._kept = deque([*(read_metadata(path) for path in reversed(own[1:])), *map(readable, own[:1])])
+                self._kept = deque(
+                    [
+                        *(read_metadata(path, self._seal) for path in reversed(own[1:])),
+                        *(readable(path, self._seal) for path in own[:1]),
+                    ]
+                )
                 self._joined_id = self._id
             if newest_id is not None and newest_id < self._joined_id:
                 raise CheckpointExistsError(own[0])
@@ -164,7 +177,7 @@ class JobCheckpoints:
             if named is None:
                 return None
             source = checkpoint_directory(named, self._named)
-            return RestorePoint(readable(source), source, is_own=False)
+            return RestorePoint(readable(source, self._seal.allowing(self._job.configuration)), source, is_own=False)
 
     @property
     def _id(self) -> int:
@@ -291,7 +304,7 @@ class JobCheckpoints:
             FileNotFoundError: another JobManager has ended the job and removed its directory.
         """
         directory = self._directory_of(metadata.checkpoint_id)
-        write_metadata(directory, metadata, owner)
+        write_metadata(directory, metadata, owner, self._seal)
         newest = checkpoints_in(self.store)
         if newest[:1] != [directory]:
             remove_tree(directory)
@@ -374,7 +387,7 @@ class JobCheckpoints:
                 make_directory(directory, mode=PRIVATE_DIRECTORY)
             regions = tuple(None if state is None else self._copy(state, directory) for state in metadata.regions)
             savepoint = replace(metadata, is_savepoint=True, regions=regions)
-            write_savepoint_metadata(directory, savepoint)
+            write_savepoint_metadata(directory, savepoint, self._seal)
         except BaseException:
             remove_tree(directory)
             raise

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from firesteel.common.restricted_pickle import load_plain
 from firesteel.operators.sources import SourceKind, kind_of, parts_of
 from firesteel.operators.splits import WITHOUT_SPLITS, Known, Split, SplitRange
 
@@ -41,7 +42,7 @@ class KnownKeys:
 
 
 def _unpack_keys(packed: bytes) -> KnownKeys:
-    return KnownKeys(set(pickle.loads(zlib.decompress(packed))))
+    return KnownKeys(set(load_plain(zlib.decompress(packed))))
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from firesteel.graph.regions import regions_of
 from firesteel.operators.sources import source_of
 from firesteel.operators.splits import Idleness, SplitRange
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
+from firesteel.task.state_types import load_sources
 
 _MAX_ELEMENTS = 4_000_000
 _MAX_BYTES = 64 << 20
@@ -244,7 +245,7 @@ class SplitEnumerator:
 
     def restore(self, *snapshots: bytes) -> None:
         """Restore the states of sources; new sources start from their beginning."""
-        states = {operator: state for snapshot in snapshots for operator, state in pickle.loads(snapshot).items()}
+        states = {operator: state for snapshot in snapshots for operator, state in load_sources(snapshot).items()}
         for source in self._sources.values():
             if source.operator_id in states:
                 source.restore(states[source.operator_id])

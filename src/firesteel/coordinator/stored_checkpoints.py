@@ -22,7 +22,8 @@ from firesteel.task.checkpoint_metadata import (
 )
 from firesteel.task.job_place import JobPlace
 from firesteel.task.restore import adopt_max_parallelism, plan_restore, write_restore_plan
-from firesteel.task.state_file import StateFileError, check_state_file
+from firesteel.task.state_file import StateFileError, UnverifiedStateError, verify_state_file
+from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import missing_file
 
 NUM_RETAINED = "execution.checkpointing.num-retained"
@@ -55,7 +56,13 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
     return status in _KEPT_AFTER[name]
 
 
-def restore_job(job_graph: JobGraph, options: Mapping[str, str], directory: Path, store: AnyPath | None = None) -> None:
+def restore_job(
+    job_graph: JobGraph,
+    options: Mapping[str, str],
+    directory: Path,
+    store: AnyPath | None = None,
+    seal: StateSeal = UNSEALED,
+) -> None:
     """Prepare a new job to start from the checkpoint or savepoint in its configuration, and create its directory.
 
     Its vertices adopt the max parallelism of their state. A job with its own checkpoints resumes from those, as the
@@ -66,10 +73,12 @@ def restore_job(job_graph: JobGraph, options: Mapping[str, str], directory: Path
         options: The options that the job runs with.
         directory: The job's directory on this host.
         store: The directory of its checkpoints; None if it is the same.
+        seal: Verifies the state, unless the job's configuration allows unverified state, and signs the plan.
 
     Raises:
         CheckpointNotFoundError: the checkpoint does not exist.
         StateFileError: a file of it is missing or damaged; the error names the newest intact one of its job.
+        UnverifiedStateError: a file of it is not signed with the cluster's secret.
         StateRestoreError: its state does not fit the job.
         ValueError: the configured claim mode does not exist.
     """
@@ -83,40 +92,45 @@ def restore_job(job_graph: JobGraph, options: Mapping[str, str], directory: Path
     place = JobPlace(directory, directory if store is None else store)
     own = checkpoints_in(place.store)
     if own:
-        adopt_max_parallelism(read_metadata(own[0]), job_graph)
+        adopt_max_parallelism(read_metadata(own[0], seal), job_graph)
         return
     source = checkpoint_directory(named, Files(options))
-    metadata = _intact(source)
+    found = seal.allowing(job_graph.configuration)
+    metadata = _intact(source, found)
     allow = job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
-    plan = plan_restore(metadata, source, job_graph, allow)
-    write_restore_plan(place, plan)
+    plan = plan_restore(metadata, source, job_graph, allow, found)
+    write_restore_plan(place, plan, seal)
 
 
-def _intact(directory: AnyPath) -> CheckpointMetadata:
+def _intact(directory: AnyPath, seal: StateSeal) -> CheckpointMetadata:
     """Verify all files of a checkpoint and return its metadata."""
-    return _offering_others(directory, _check)
+    return _offering_others(directory, _check, seal)
 
 
-def readable(directory: AnyPath) -> CheckpointMetadata:
+def readable(directory: AnyPath, seal: StateSeal) -> CheckpointMetadata:
     """Read the metadata of a checkpoint; its other files are verified when the slots read them."""
-    return _offering_others(directory, read_metadata)
+    return _offering_others(directory, read_metadata, seal)
 
 
-def _offering_others(directory: AnyPath, read: Callable[[AnyPath], CheckpointMetadata]) -> CheckpointMetadata:
+def _offering_others(
+    directory: AnyPath, read: Callable[[AnyPath, StateSeal], CheckpointMetadata], seal: StateSeal
+) -> CheckpointMetadata:
     """Read a checkpoint; if it is damaged, the error names an alternative.
 
     There is no automatic fallback to it, because the damaged checkpoint may have been committed.
     """
     try:
-        return read(directory)
+        return read(directory, seal)
+    except UnverifiedStateError:
+        raise
     except StateFileError as error:
-        others = [path for path in checkpoints_in(directory.parent) if path != directory and _is_intact(path)]
+        others = [path for path in checkpoints_in(directory.parent) if path != directory and _is_intact(path, seal)]
         offer = f"the newest intact checkpoint is {others[0]}" if others else "no other checkpoint of the job is intact"
         raise StateFileError(error.path, f"{error.problem}; checkpoint {directory} can't be used, {offer}") from None
 
 
-def _check(directory: AnyPath) -> CheckpointMetadata:
-    metadata = read_metadata(directory)
+def _check(directory: AnyPath, seal: StateSeal) -> CheckpointMetadata:
+    metadata = read_metadata(directory, seal)
     base = metadata.base_of(directory)
     if isinstance(base, RemotePath):
         # File contents are verified when they are read, as downloading all of them here would take too long.
@@ -125,13 +139,13 @@ def _check(directory: AnyPath) -> CheckpointMetadata:
             raise StateFileError(*missing)
         return metadata
     for path in metadata.files():
-        check_state_file(base / path)
+        verify_state_file(base / path, seal)
     return metadata
 
 
-def _is_intact(directory: AnyPath) -> bool:
+def _is_intact(directory: AnyPath, seal: StateSeal) -> bool:
     try:
-        _check(directory)
+        _check(directory, seal)
     except StateFileError:
         return False
     return True
@@ -171,10 +185,10 @@ def remove_job_directory(directory: AnyPath) -> None:
     shutil.rmtree(removed, ignore_errors=True)
 
 
-def remove_all_but_checkpoints(store: RemotePath) -> None:
+def remove_all_but_checkpoints(store: RemotePath, seal: StateSeal) -> None:
     """Remove the files that none of its checkpoints needs from the remote directory of a job that has ended."""
     checkpoints = checkpoints_in(store)
-    needed = {path for checkpoint in checkpoints for path in read_metadata(checkpoint).files()}
+    needed = {path for checkpoint in checkpoints for path in read_metadata(checkpoint, seal).files()}
     needed |= {f"{checkpoint.name}/{METADATA}" for checkpoint in checkpoints}
     store.remote.remove([f"{store}/{path}" for path in store.files() if path not in needed])
 

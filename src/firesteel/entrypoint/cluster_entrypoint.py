@@ -23,9 +23,10 @@ from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
-from firesteel.runtime.rpc import TcpRpcService
+from firesteel.runtime.rpc import TcpRpcService, state_key
 from firesteel.spark.data_plane import SparkDataPlane
 from firesteel.task.job_place import CHECKPOINT_DIRECTORY
+from firesteel.task.state_seal import StateSeal
 
 logger = logging.getLogger(__name__)
 
@@ -48,9 +49,10 @@ class ClusterEntrypoint:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
+        seal = StateSeal(state_key(configuration)).allowing(configuration)
         configuration = _with_checkpoint_directory(configuration)
-        self.data_plane = SparkDataPlane(self._spark.context, configuration, InternalTls.of(configuration))
-        self._workers = Workers(configuration)
+        self.data_plane = SparkDataPlane(self._spark.context, configuration, InternalTls.of(configuration), seal)
+        self._workers = Workers(configuration, seal)
         self._configuration = configuration = self._workers.configuration
         self._rpc = rpc = self._workers.rpc_service
         self._ha = ha_services(configuration)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from firesteel.common.remote_path import AnyPath, size_of
 from firesteel.errors import FiresteelError
-from firesteel.task.checkpoint_metadata import METADATA, CheckpointMetadata, RegionState, VertexLayout
-from firesteel.task.state_file import read_state_file
-from firesteel.task.versions import VersionFile
+from firesteel.task.checkpoint_metadata import METADATA, CheckpointMetadata, read_metadata
+from firesteel.task.state_seal import StateSeal
 
 __all__ = ["SavepointDisposalError", "dispose_savepoint"]
 
-_CLASSES = {
-    (kind.__module__, kind.__name__): kind for kind in (CheckpointMetadata, RegionState, VertexLayout, VersionFile)
-}
+_ANYONES = StateSeal(allows_unverified=True)
+"""Reads metadata of anyone: nothing of it is executed, and only files below its directory are removed."""
 
 
 class SavepointDisposalError(FiresteelError):
@@ -26,16 +21,6 @@ class SavepointDisposalError(FiresteelError):
 
     def __str__(self) -> str:
         return f"Could not dispose savepoint {self.args[0]}: {self.args[1]}"
-
-
-class _MetadataUnpickler(pickle.Unpickler):
-    """Unpickles metadata without running code, because the file may have been written by anyone."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        found = _CLASSES.get((module, name))
-        if found is None:
-            raise pickle.UnpicklingError(f"{module}.{name} is not part of a savepoint's metadata")
-        return found
 
 
 def dispose_savepoint(directory: AnyPath) -> None:
@@ -48,7 +33,7 @@ def dispose_savepoint(directory: AnyPath) -> None:
     """
     if size_of(directory / METADATA) is None:
         raise SavepointDisposalError(directory, f"there is no {METADATA} file in it")
-    files = list(_files(directory, _metadata(directory)))
+    files = list(_files(directory, read_metadata(directory, _ANYONES)))
     # Remove the metadata first, so that a partially removed savepoint cannot be restored.
     (directory / METADATA).unlink()
     for path in files:
@@ -56,17 +41,6 @@ def dispose_savepoint(directory: AnyPath) -> None:
     if isinstance(directory, Path):
         parents = {parent for path in files if isinstance(path, Path) for parent in path.parents}
         _remove_empty(directory, {parent for parent in parents if directory in parent.parents})
-
-
-def _metadata(directory: AnyPath) -> CheckpointMetadata:
-    content = next(read_state_file(directory / METADATA))
-    try:
-        metadata = _MetadataUnpickler(io.BytesIO(content)).load()
-    except Exception as error:
-        raise SavepointDisposalError(directory, f"cannot read its metadata: {error}") from error
-    if not isinstance(metadata, CheckpointMetadata):
-        raise SavepointDisposalError(directory, f"its {METADATA} contains a {type(metadata).__name__}")
-    return metadata
 
 
 def _files(directory: AnyPath, metadata: CheckpointMetadata) -> Iterator[AnyPath]:

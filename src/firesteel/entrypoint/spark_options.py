@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from firesteel.common.loopback import is_loopback
 from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes
+from firesteel.runtime.rpc.secret import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment
 
@@ -173,10 +174,12 @@ def _authentication(configuration: Mapping[str, str]) -> dict[str, str]:
     cluster Master, Workers and applications share one secret, which the user has to provide.
 
     Raises:
-        InvalidOptionError: others can reach the driver, and authentication is not configured.
+        InvalidOptionError: others can reach the driver, and authentication is not configured, or with a placeholder.
     """
     if configuration.get(_AUTHENTICATE, "true") != "true":
         return {}
+    if _SECRET in configuration:
+        check_not_placeholder(configuration[_SECRET].encode(), f"option {_SECRET!r}")
     encrypted = {_AUTHENTICATE: "true", "spark.network.crypto.enabled": "true"}
     master = spark_master(configuration)
     if master.startswith("local-cluster["):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
 from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, rpc_secret, rpc_secret_or_new
 from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver
 from firesteel.spark.slot_processes import SlotProcesses
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 __all__ = ["Workers"]
 
@@ -33,13 +35,15 @@ class Workers:
 
     Args:
         configuration: Configuration of the cluster.
+        seal: Signs and verifies the state files of slots.
 
     Attributes:
         configuration: The configuration with the number of slots per TaskExecutor.
         rpc_service: In-memory if this process is the whole cluster, otherwise over TCP; not started.
     """
 
-    def __init__(self, configuration: Mapping[str, str]) -> None:
+    def __init__(self, configuration: Mapping[str, str], seal: StateSeal = UNSEALED) -> None:
+        self._seal = seal
         self._are_executors = has_executors(configuration)
         slots = 1 if self._are_executors else os.cpu_count() or 1
         self.configuration = {SLOTS: str(slots), **configuration}
@@ -61,9 +65,11 @@ class Workers:
             context: Returns the SparkContext.
         """
         if isinstance(self.rpc_service, TcpRpcService) and self._are_executors:
-            return SparkResourceManagerDriver(context, self._options_of_executors(self.rpc_service), self._secret)
+            return SparkResourceManagerDriver(
+                context, self._options_of_executors(self.rpc_service), self._secret, self._seal
+            )
         slots = int(number(self.configuration, SLOTS, 1))
-        return LocalWorkers(self.rpc_service, ha, slots, SlotProcesses, self.configuration)
+        return LocalWorkers(self.rpc_service, ha, slots, partial(SlotProcesses, seal=self._seal), self.configuration)
 
     def _options_of_executors(self, rpc_service: TcpRpcService) -> dict[str, str]:
         job_manager = urlsplit(rpc_service.address)

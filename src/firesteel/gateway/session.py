@@ -57,12 +57,13 @@ class Session:
     Args:
         options: Initial options.
         name: Name of the session, or None.
+        fixed: Prefixes of options that the session cannot change.
     """
 
-    def __init__(self, options: Mapping[str, str], name: str | None = None) -> None:
+    def __init__(self, options: Mapping[str, str], name: str | None = None, fixed: tuple[str, ...] = ()) -> None:
         self.handle = str(uuid.uuid4())
         self.name = name
-        self._context = SessionContext(options)
+        self._context = SessionContext(options, fixed)
         self.turn = asyncio.Lock()
         """Held while a statement is executed, so that statements are executed in the order of their requests."""
 

@@ -48,9 +48,12 @@ class SessionContext:
 
     Args:
         options: Initial options, to which RESET returns.
+        fixed: Prefixes of options that the session cannot change, as they decide whom this process trusts and where it
+            sends its token.
     """
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], fixed: tuple[str, ...] = ()) -> None:
+        self._fixed = fixed
         self._initial = {MODE: "STREAMING", **options}
         for key, value in self._initial.items():
             _check(key, value)
@@ -103,8 +106,10 @@ class SessionContext:
         """Set an option; None removes it.
 
         Raises:
-            ValueError: the option does not have this value.
+            ValueError: the option does not have this value, or belongs to the process.
         """
+        if key.startswith(self._fixed) and value != self._initial.get(key):
+            raise ValueError(f"option '{key}' belongs to the process of the SQL gateway: a session cannot change it")
         if value is not None:
             _check(key, value)
         if key in _OWN:

@@ -36,7 +36,12 @@ _PROCESS_PREFIXES = (
     "taskmanager.",
     "web.",
 )
-"""Options of processes. Flink's client sends its whole `config.yaml`; a session ignores these options."""
+"""Options of processes. Flink's client sends its whole `config.yaml`; a session ignores these options. It cannot set
+them later either: with `rest.address` the gateway would send its token elsewhere."""
+
+
+def _of_session(options: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in options.items() if not key.startswith(_PROCESS_PREFIXES)}
 
 
 class Sessions:
@@ -92,8 +97,7 @@ class Sessions:
             raise SqlGatewayError(
                 f"Failed to create session, the count of active sessions exceeds the max count: {self._maximum}"
             )
-        own = {key: value for key, value in options.items() if not key.startswith(_PROCESS_PREFIXES)}
-        session = await self.call(Session, self._defaults | own, name)
+        session = await self.call(Session, self._defaults | _of_session(options), name, _PROCESS_PREFIXES)
         self._sessions[session.handle] = session
         logger.info("opened session %s (%s)", session.handle, name or "no name")
         return session
@@ -130,7 +134,7 @@ class Sessions:
             options: Options of this statement only.
             timeout_s: The timeout of the statement; 0 for none.
         """
-        operation = session.submit(text, options)
+        operation = session.submit(text, _of_session(options))
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._run(session, operation))
         self._tasks.add(task)

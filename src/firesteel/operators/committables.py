@@ -6,21 +6,19 @@ The driver carries out committables. Durable ones wait for the next checkpoint.
 from __future__ import annotations
 
 import pickle
-import struct
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from firesteel.common.frame_seal import RecordSeal, sealed_records
 from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.errors import FiresteelError
 from firesteel.operators.buffers import pickled
 
 OUTPUT_BYTES = 256 * 1024
 """Largest output of a sink per batch that is sent inline with the batch's reports; more goes through a file."""
-
-_LENGTH = struct.Struct(">Q")
 
 
 class Driver(Protocol):
@@ -78,24 +76,32 @@ class CollectedElements:
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """Committables too large to be sent inline with the reports of a batch, in a file on shared storage."""
+    """Committables too large to be sent inline with the reports of a batch, in a file on shared storage.
+
+    Attributes:
+        path: The file.
+        length: Its size in bytes.
+        key: Proves that the job has written it, see `RecordSeal`.
+    """
 
     is_durable: ClassVar[bool] = False
     path: str
     length: int
+    key: bytes = field(default=b"", repr=False)
 
     def hand_to(self, driver: Driver) -> None:
         """Carry out the committables in order; the file is kept while they may have to be replayed.
 
         Raises:
             OutputFileError: the file is missing or incomplete.
+            SealBrokenError: somebody else has written to the file.
         """
         path = Path(self.path)
         if not path.exists() or path.stat().st_size != self.length:
             raise OutputFileError(self.path, self.length)
         with path.open("rb") as file:
-            while header := file.read(_LENGTH.size):
-                committable: Committable = pickle.loads(file.read(*_LENGTH.unpack(header)))
+            for record in sealed_records(file, self.key):
+                committable: Committable = pickle.loads(record)
                 committable.hand_to(driver)
 
 
@@ -128,6 +134,7 @@ class OutputBuffer:
         self._kept: list[Committable] = []
         self._kept_bytes = 0
         self._path: Path | None = None
+        self._seal = RecordSeal()
         self._length = 0
 
     def add(self, committable: Committable, size: int) -> None:
@@ -143,11 +150,10 @@ class OutputBuffer:
             Path(self._directory).mkdir(exist_ok=True)
             # The name is unique, because another attempt of the same batch writes another file.
             self._path = Path(self._directory) / uuid.uuid4().hex
+            self._seal = RecordSeal()
         with self._path.open("ab") as file:
             for committable in self._kept:
-                data = pickled(committable)
-                file.write(_LENGTH.pack(len(data)))
-                file.write(data)
+                file.write(self._seal.sealed(pickled(committable)))
             self._length = file.tell()
         self._kept, self._kept_bytes = [], 0
 
@@ -156,7 +162,7 @@ class OutputBuffer:
         kept, self._kept, self._kept_bytes = self._kept, [], 0
         if self._path is None:
             return tuple(kept)
-        written, self._path = OutputFile(str(self._path), self._length), None
+        written, self._path = OutputFile(str(self._path), self._length, self._seal.key), None
         return (written, *kept)
 
     def close(self) -> None:

@@ -17,6 +17,10 @@ from firesteel.operators.subtask import described_operators
 
 __all__ = ["Committers", "SinkNotFoundError"]
 
+_WITH_PLAIN_COMMITTABLES = ("firesteel.datastream.connectors.", "firesteel.table.connectors.file_writing")
+"""Modules of committers whose committables consist of the classes in the table of `task.state_types`. Others are those
+of users, and of Iceberg, whose committables contain objects of pyiceberg."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -64,6 +68,11 @@ class Committers:
             self._made[known].configure(self._configuration)
         return self._made[known]
 
+    @property
+    def have_own_types(self) -> bool:
+        """Whether a committer of the job has committables of classes that firesteel does not know."""
+        return any(_has_own_types(self.committer(sink_id)) for sink_id in self._make)
+
     def without_unknown(self, committables: Sequence[Committable]) -> list[Committable]:
         """Return the committables without those of sinks that the job does not have, and log what was dropped."""
         return [committable for committable in committables if not self._is_unknown(committable)]
@@ -74,6 +83,10 @@ class Committers:
         text = "%d commits of sink %r are discarded: the job no longer has this sink"
         logger.warning(text, len(committable.requests), committable.sink_name)
         return True
+
+
+def _has_own_types(committer: Committer) -> bool:
+    return not type(committer).__module__.startswith(_WITH_PLAIN_COMMITTABLES)
 
 
 def _known_as(sink_id: str) -> str:

@@ -16,9 +16,10 @@ from aiohttp import web
 
 from firesteel.common.loopback import is_address, is_loopback
 from firesteel.rest.errors import RestError
+from firesteel.rest.proofs import Proofs, proven_token
 from firesteel.rest.routes import Route
 from firesteel.runtime.options import InvalidOptionError, boolean
-from firesteel.runtime.rpc.secret import MIN_BYTES
+from firesteel.runtime.rpc.secret import MIN_BYTES, check_not_placeholder
 from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls
 
 ORIGINS = "web.access-control-allow-origin"
@@ -54,9 +55,16 @@ class Access:
     )
     """The message to a sender that must not run code."""
 
+    path_token_required = (
+        "a request that names a path requires the token of this JobManager, which firesteel's commands read from the "
+        f"run directory of its user, or security.rest.token.submit; {OPEN_SUBMISSION} lets everyone name paths"
+    )
+    """The message to a sender that must not name a path."""
+
     def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
         self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
         self._local_token = local_token
+        self._proofs = Proofs()
         has_certificates = has_rest_authentication(configuration)
         self._is_open = has_certificates or boolean(configuration, OPEN_SUBMISSION, False)
         self._allows_submission = boolean(configuration, "web.submit.enable", True)
@@ -106,7 +114,8 @@ class Access:
 
     def _check_token(self, request: web.Request, route: Route) -> None:
         """Check the token; without configured tokens everyone may do everything except run code."""
-        given = _bearer_token(request)
+        own = [self._local_token] if self._local_token is not None else []
+        given = _bearer_token(request) or self._proofs.token_of(request, [*own, *self._tokens.values()])
         if self._local_token is not None and _is_same(given, self._local_token):
             return
         if not self._tokens:
@@ -118,6 +127,18 @@ class Access:
             raise RestError(401, "a bearer token is required: Authorization: Bearer <token>")
         if max(allowed) < _ROLES[route.role]:
             raise RestError(403, f"this token does not have the role {route.role}")
+
+    def check_files(self, request: web.Request) -> None:
+        """Check that the sender of a request that names a path may let this server access files.
+
+        Raises:
+            RestError: the sender has sent no token (401).
+        """
+        if self._tokens or self._is_open or self.is_own_user(request):
+            return  # The token was checked for the role of the route.
+        given = _bearer_token(request) or proven_token(request)
+        if self._local_token is None or not _is_same(given, self._local_token):
+            raise RestError(401, self.path_token_required)
 
     def is_own_user(self, request: web.Request) -> bool:
         """Return whether the sender is known to be the server's own user, who may run code without a token."""
@@ -142,6 +163,7 @@ def _token(configuration: Mapping[str, str], option: str) -> str:
     token = configuration[option]
     if len(token.encode()) < MIN_BYTES:
         raise InvalidOptionError(f"option {option!r} has {len(token.encode())} bytes; the minimum is {MIN_BYTES}")
+    check_not_placeholder(token.encode(), f"option {option!r}")
     return token
 
 

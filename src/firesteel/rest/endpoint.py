@@ -12,8 +12,10 @@ from aiohttp import web
 from firesteel.rest.access import Access
 from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
 from firesteel.rest.errors import RestError
+from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
+from firesteel.runtime.front_door import FrontDoor, connection_limit
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.options import number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
@@ -23,6 +25,15 @@ logger = logging.getLogger(__name__)
 
 MakeCall = Callable[[web.Request, dict[str, Any], dict[str, bytes]], Any]
 """Returns the call of a handler for a request, its JSON object and its files."""
+
+BROWSER_RULES = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+"""Headers of each answer. The dashboard has no code or styles in its pages, and is not shown inside of others."""
 
 _NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
 _PLAIN = "text/plain; charset=UTF-8"
@@ -57,12 +68,13 @@ class RestServerEndpoint:
         self._port = int(number(configuration, "rest.port", 8081))
         self._tls = rest_server_context(configuration)
         self._content = RequestContent(configuration)
-        application = web.Application(middlewares=[self._noted, _errors])
+        application = web.Application(middlewares=[self._noted, _proven, _errors])
         application.on_response_prepare.append(self._access.add_headers)
+        application.on_response_prepare.append(_add_browser_rules)
         for route in routes:
             for prefix in prefixes:
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
-        self._runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_S)
+        self._runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_S, auto_decompress=False)
         self._connections: Connections | None = None
 
     @property
@@ -83,41 +95,68 @@ class RestServerEndpoint:
         """
         await self._runner.setup()
         assert self._runner.server is not None
-        self._connections = Connections(self._runner.server, MAX_CONNECTIONS, FIRST_REQUEST_S)
+        door = FrontDoor(connection_limit(MAX_CONNECTIONS))
+        self._connections = Connections(self._runner.server, door, FIRST_REQUEST_S)
         self._port = await self._connections.listen(self._host, self._port, self._tls)
 
     async def stop(self) -> None:
         """Stop listening."""
         if self._connections is not None:
-            self._connections.close()
+            await self._connections.close()
         await self._runner.cleanup()
 
     @web.middleware
     async def _noted(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Record that the head of a request has arrived; its body has limits of its own."""
-        if self._connections is not None:
-            self._connections.has_asked(request.protocol)
-        return await handler(request)
+        """Record when a connection serves a request, as others give way to new connections."""
+        assert self._connections is not None
+        protocol = request.protocol
+        self._connections.waits(protocol)
+        try:
+            return await handler(request)
+        finally:
+            self._connections.waits(protocol)
 
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
+            assert self._connections is not None
             self._access.check(request, route)
+            if route.runs_code:  # The sender is known, and uploads may be slow.
+                self._connections.works(request.protocol)
             body, files = await self._content.read(request, takes_files=route.consumes == FORM)
+            self._connections.works(request.protocol)
             route.check(body)
+            if route.names_path(body):
+                self._access.check_files(request)
             answer = await route.handler(self._make_call(request, body, files))
             if isinstance(answer, Text):
                 return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
             if isinstance(answer, File):
                 return web.FileResponse(answer.path, headers={"Content-Type": _PLAIN})
             if isinstance(answer, Pieces):
+                self._connections.waits(request.protocol)
                 return await _stream(request, answer)
             if isinstance(answer, Accepted):
                 return _json(answer.body, answer.status)
             return _json(answer, 200)
 
         return handle
+
+
+@web.middleware
+async def _proven(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Add the proof of the server to the answer."""
+    answer = await handler(request)
+    add_answer_proof(request, answer)
+    return answer
+
+
+async def _add_browser_rules(request: web.Request, response: web.StreamResponse) -> None:
+    """Add headers that keep pages of others from framing this server, and its answers from being taken for code."""
+    response.headers.update(BROWSER_RULES)
 
 
 async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:

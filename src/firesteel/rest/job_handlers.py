@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import pickle
 from typing import Any
@@ -14,9 +13,10 @@ from firesteel.rest import checkpoint_messages, job_messages
 from firesteel.rest.cluster import job_id_of, now_ms
 from firesteel.rest.errors import RestError
 from firesteel.rest.java_throwable import failure_cause
-from firesteel.rest.routes import BOOLEAN, FORM, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
+from firesteel.rest.routes import BOOLEAN, FORM, PATH, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
+from firesteel.runtime.thread_pools import DISPOSALS, REQUESTED_FILES, SUBMISSIONS
 
 
 async def _ids(call: Call) -> Any:
@@ -111,7 +111,7 @@ async def _submit(call: Call) -> Any:
         raise RestError(400, f"no file {name!r} was uploaded; found: {', '.join(call.files) or 'none'}")
     try:
         # Unpickling runs code, which only senders who may submit jobs reach. The thread keeps the server responsive.
-        job_graph = await asyncio.to_thread(pickle.loads, call.files[name])
+        job_graph = await SUBMISSIONS.run(pickle.loads, call.files[name])
     except (Exception, SystemExit) as error:  # imports the user's modules
         raise RestError(400, f"cannot read the job graph {name!r}: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):
@@ -177,10 +177,10 @@ async def _dispose(call: Call) -> Any:
     if not isinstance(named, str):
         raise RestError(400, f"savepoint-path is {named!r}, expected the path of a savepoint")
     files = Files(call.cluster.configuration)
-    path = await asyncio.to_thread(files.path, files.resolve(named))
+    path = await REQUESTED_FILES.run(files.path, files.resolve(named))
 
     async def dispose() -> None:
-        await asyncio.to_thread(call.cluster.dispose_savepoint, path)
+        await DISPOSALS.run(call.cluster.dispose_savepoint, path)
 
     return Accepted({"request-id": call.operations.trigger("dispose", None, dispose)}, status=200)
 
@@ -225,12 +225,12 @@ async def _checkpoint_details(call: Call) -> Any:
 _FORMAT: Schema = {"type": "string", "enum": ["CANONICAL", "NATIVE"]}
 _CHECKPOINT_TYPE: Schema = {"type": "string", "enum": ["CONFIGURED", "FULL", "INCREMENTAL"]}
 _SAVEPOINT_BODY = {
-    "target-directory": STRING,
+    "target-directory": PATH,
     "cancel-job": BOOLEAN,
     "formatType": _FORMAT,
     "triggerId": TRIGGER_ID,
 }
-_STOP_BODY = {"targetDirectory": STRING, "drain": BOOLEAN, "formatType": _FORMAT, "triggerId": TRIGGER_ID}
+_STOP_BODY = {"targetDirectory": PATH, "drain": BOOLEAN, "formatType": _FORMAT, "triggerId": TRIGGER_ID}
 _SUBMIT_BODY = {"executionPlanFileName": STRING}
 _MODE = {"mode": {"type": "string", "enum": ["cancel"]}}
 
@@ -259,7 +259,7 @@ ROUTES = (
     Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit", body=_SAVEPOINT_BODY, status=202),
     Route("GET", "/jobs/{jobid}/savepoints/{triggerid}", _savepoint_status),
     Route("POST", "/jobs/{jobid}/stop", _stop, "submit", body=_STOP_BODY, status=202),
-    Route("POST", "/savepoint-disposal", _dispose, "submit", body={"savepoint-path": STRING}),
+    Route("POST", "/savepoint-disposal", _dispose, "submit", body={"savepoint-path": PATH}),
     Route("GET", "/savepoint-disposal/{triggerid}", _disposal_status),
     Route("GET", "/jobs/{jobid}/checkpoints", _checkpoints),
     Route(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from firesteel.rest.errors import RestError
 from firesteel.rest.routes import Call, File, Pieces, Route
 from firesteel.runtime.resourcemanager.resource_manager_gateway import UnknownTaskExecutorError
 from firesteel.runtime.taskexecutor.log_files import LogFile, LogFileNotFoundError
+from firesteel.runtime.thread_pools import REQUESTED_FILES
 
 _LOG, _STDOUT = (".log",), (".out", "stdout")
 
@@ -38,7 +38,7 @@ def _chosen(call: Call, names: Iterable[str], endings: tuple[str, ...]) -> str |
 
 
 async def _file(call: Call, endings: tuple[str, ...], otherwise: str) -> File:
-    files = {path.name: path for path in await asyncio.to_thread(_files, call.cluster)}
+    files = {path.name: path for path in await REQUESTED_FILES.run(_files, call.cluster)}
     name = _chosen(call, files, endings)
     if name is None:
         raise RestError(404, otherwise)
@@ -46,7 +46,7 @@ async def _file(call: Call, endings: tuple[str, ...], otherwise: str) -> File:
 
 
 async def _logs(call: Call) -> Any:
-    return _listing(await asyncio.to_thread(_log_files, call.cluster))
+    return _listing(await REQUESTED_FILES.run(_log_files, call.cluster))
 
 
 async def _log(call: Call) -> Any:

@@ -5,7 +5,6 @@ Flink: `runtime.rest.handler.job.metrics`. `/metrics` returns all metrics in the
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,6 +16,7 @@ from firesteel.rest.routes import STRING, Call, Route, Schema, Text
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.process_usage import ProcessUsage, usage_of_this_process
+from firesteel.runtime.thread_pools import REQUESTED_FILES
 
 Values = dict[str, float | str]
 
@@ -166,7 +166,7 @@ def _of_process(usage: ProcessUsage) -> Values:
 
 async def _of_cluster(call: Call) -> Values:
     overview = await (await call.cluster.dispatcher()).request_overview()
-    return _of_process(await asyncio.to_thread(usage_of_this_process)) | {
+    return _of_process(await REQUESTED_FILES.run(usage_of_this_process)) | {
         "numRegisteredTaskManagers": overview.task_managers,
         "taskSlotsTotal": overview.slots_total,
         "taskSlotsAvailable": overview.slots_available,

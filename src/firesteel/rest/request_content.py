@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from firesteel.common.message_proof import content_digest, form_digest
 from firesteel.rest.errors import RestError
+from firesteel.rest.proofs import check_content
 from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
 
 _MAX_CONTENT, _MAX_UPLOADS = "rest.server.max-content-length", "rest.server.max-concurrent-uploads"
@@ -45,13 +48,20 @@ class RequestContent:
         """Return the content of a request; Flink's clients send `{}` with a GET.
 
         Raises:
-            RestError: the content is invalid (400), too slow (408), too large (413) or of an unsupported type (415), or
-                there are too many uploads (429).
+            RestError: the content is invalid (400), not what the sender has signed (401), too slow (408), too large
+                (413) or of an unsupported type (415), or there are too many uploads (429).
         """
+        encoding = request.headers.get("Content-Encoding", "identity")
+        if encoding.lower() != "identity":
+            # A few bytes can expand to gigabytes, and decompression would block the loop.
+            raise RestError(415, f"the content is encoded with {encoding!r:.40}; allowed: identity")
         if not request.can_read_body:
+            check_content(request, content_digest(b""))
             return {}, {}
         if not request.content_type.startswith("multipart/"):
-            return _parsed(await self._beginning(request)), {}
+            data = await self._beginning(request)
+            check_content(request, content_digest(data))
+            return _parsed(data), {}
         if not takes_files:
             raise RestError(415, f"{request.path} does not accept files: send application/json")
         self._check_size(request.content_length or 0)
@@ -81,28 +91,33 @@ class RequestContent:
     async def _parts(self, request: web.Request) -> Content:
         body: dict[str, Any] = {}
         files: dict[str, bytes] = {}
+        signed: list[tuple[str, str, str]] = []
         parts = await request.multipart()
         size = 0
         while (part := await _in_time(parts.next())) is not None:
             if not isinstance(part, BodyPartReader):
                 raise ValueError("a part has parts of its own")
-            data = await self._part(part, size)
+            data, digest = await self._part(part, size)
             size += len(data)
+            signed.append((part.name or "", part.filename or "", digest))
             if part.name == "request":
                 body = _parsed(data)
             else:
                 # Use only the last component of a path as the name.
                 files[(part.filename or part.name or "").replace("\\", "/").rsplit("/", 1)[-1]] = data
+        check_content(request, form_digest(signed))
         return body, files
 
-    async def _part(self, part: BodyPartReader, before: int) -> bytes:
-        """Return a whole part, read in chunks so that other requests are served in between."""
+    async def _part(self, part: BodyPartReader, before: int) -> tuple[bytes, str]:
+        """Return a whole part and its digest; it is read in chunks so that other requests are served in between."""
         chunks, size = [], before
+        digest = hashlib.sha256()
         while chunk := await _in_time(part.read_chunk()):
             size += len(chunk)
             self._check_size(size)
+            digest.update(chunk)
             chunks.append(chunk)
-        return b"".join(chunks)
+        return b"".join(chunks), digest.hexdigest()
 
     def _check_size(self, size: int) -> None:
         if size > self._max_bytes:

@@ -82,6 +82,9 @@ class Accepted:
 
 Schema = Mapping[str, Any]
 STRING: Schema = {"type": "string"}
+PATH: Schema = {"type": "string", "format": "path"}
+"""A path on the hosts of the cluster; only callers with a token may name one."""
+
 FORM = "multipart/form-data"
 BOOLEAN: Schema = {"type": "boolean"}
 TRIGGER_ID: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -127,6 +130,10 @@ class Route:
     produces: str = "application/json"
     runs_code: bool = False
     cancels: bool = False
+
+    def names_path(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a request names a path on the hosts of the cluster."""
+        return any(body.get(name) is not None for name, schema in self.body.items() if schema.get("format") == "path")
 
     def check(self, body: Mapping[str, Any]) -> None:
         """Check the types of the fields of a request; null is treated as a missing field.

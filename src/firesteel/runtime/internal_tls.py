@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from firesteel.runtime.options import InvalidOptionError, boolean
 from firesteel.runtime.ssl_contexts import load_key, load_trusted, ssl_option
+from firesteel.runtime.tls_versions import restrict
 
 __all__ = ["TLS_PREFIX", "InternalTls", "tls_problem"]
 
@@ -63,7 +64,7 @@ class InternalTls:
         return self._context(context)
 
     def _context(self, context: ssl.SSLContext) -> ssl.SSLContext:
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        restrict(context, dict(self.options))
         context.verify_mode = ssl.CERT_REQUIRED
         load_key(context, dict(self.options), "internal")
         load_trusted(context, dict(self.options), "internal")

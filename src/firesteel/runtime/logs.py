@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,6 +22,14 @@ _TEXT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
 _LARGEST_FILE = 100 * 1024 * 1024
 _MOST_FILES_OPTION, _MOST_FILES = "env.log.max", "10"
 _MOST_FILES_VARIABLE = "MAX_LOG_FILE_NUMBER"
+_BAR = "  | "
+_NEXT_LINE = f"\n{_BAR}"
+_LIKE_A_LINE = re.compile(r"^(?=\d{4}-\d\d-\d\d )", re.MULTILINE)
+_CONTROLS = [*range(32), *range(127, 160), 0x2028, 0x2029]
+"""Control characters; terminals and viewers take some of them for the end of a line."""
+
+_ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS if chr(code) not in "\n\t"}
+_ESCAPES_IN_JSON = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 127}
 _ABOUT = ("job_id", "vertex_id", "subtask")
 
 
@@ -55,7 +64,7 @@ def configure_logging(
         most_files = most_log_files(configuration)
         handlers.append(RotatingFileHandler(log_file, maxBytes=_LARGEST_FILE, backupCount=most_files))
     for handler in handlers:
-        handler.setFormatter(JsonFormatter() if kind == "json" else logging.Formatter(_TEXT))
+        handler.setFormatter(JsonFormatter() if kind == "json" else TextFormatter(_TEXT))
     logging.basicConfig(level=level, handlers=handlers)
 
 
@@ -84,6 +93,21 @@ def leave_log_to_the_program() -> None:
             logger.setLevel(logging.WARNING)
 
 
+class TextFormatter(logging.Formatter):
+    """A formatter of lines of text, in which no name or message can look like another line.
+
+    Further lines of a message have a bar in front, and control characters are escaped.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """Return the line of a record, without its exception."""
+        return super().formatMessage(record).translate(_ESCAPES).replace("\n", _NEXT_LINE)
+
+    def formatException(self, ei: Any) -> str:
+        """Return the traceback of an exception, whose message may have any lines."""
+        return _LIKE_A_LINE.sub(_BAR, super().formatException(ei).translate(_ESCAPES))
+
+
 class JsonFormatter(logging.Formatter):
     """A formatter of JSON lines: time, level, logger, message and, if known, job, vertex, subtask and exception."""
 
@@ -98,4 +122,4 @@ class JsonFormatter(logging.Formatter):
         line |= {name: value for name in _ABOUT if (value := getattr(record, name, None)) is not None}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return json.dumps(line, ensure_ascii=False).translate(_ESCAPES_IN_JSON)

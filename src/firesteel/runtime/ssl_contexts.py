@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from firesteel.runtime.options import InvalidOptionError, boolean, required
+from firesteel.runtime.tls_versions import restrict
 
 __all__ = [
     "has_rest_authentication",
@@ -45,7 +46,7 @@ def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | No
     if not has_rest_tls(configuration):
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    restrict(context, configuration)
     load_key(context, configuration, _KIND)
     if has_rest_authentication(configuration):
         load_trusted(context, configuration, _KIND)
@@ -66,7 +67,7 @@ def rest_client_context(configuration: Mapping[str, str]) -> ssl.SSLContext:
     if trusted is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         load_trusted(context, configuration, _KIND)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    restrict(context, configuration)
     context.check_hostname = boolean(configuration, _VERIFY_HOSTNAME, True)
     if has_rest_authentication(configuration):
         load_key(context, configuration, _KIND)

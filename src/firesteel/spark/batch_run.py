@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from firesteel.common import pickling
 from firesteel.coordinator.batch_leftovers import remove_earlier_runs, remove_failed_run
 from firesteel.coordinator.batch_output import BatchOutput
@@ -16,6 +18,7 @@ from firesteel.spark.run import Run
 from firesteel.task.job_place import remote_store
 from firesteel.task.preloading import FOR_WORKERS
 from firesteel.task.slot_tasks import StageReport
+from firesteel.task.state_seal import StateSeal
 from firesteel.task.version_store import claim_run, claim_stored_run
 from firesteel.task.versions import BatchTry, Chain
 
@@ -23,9 +26,13 @@ from firesteel.task.versions import BatchTry, Chain
 class BatchRun(Run):
     """A run as one Spark job over all input; Spark retries lost tasks, and the operators run in its workers."""
 
+    def __init__(self, *args: Any, seal: StateSeal) -> None:
+        super().__init__(*args)
+        self._seal = seal
+
     def _execute(self) -> None:
         remote = remote_store(self._options, self._directory)
-        output = BatchOutput(remote or self._directory, self._committers)
+        output = BatchOutput(remote or self._directory, self._committers, self._seal)
         reports: list[StageReport] = []
         committables = output.decided()
         if committables is None:

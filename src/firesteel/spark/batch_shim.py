@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from firesteel.common.restricted_pickle import load_plain
 from firesteel.coordinator.batch_leftovers import failure_note
 from firesteel.operators.errors import failure_of
 from firesteel.spark.shim import SlotFailedError
@@ -37,7 +38,7 @@ class LocalSlots:
         noted = failure_note(directory, self.attempt, request.stage, slot)
         buffers = (row[1:] for row in rows)
         if noted.exists():
-            raise SlotFailedError(pickle.loads(noted.read_bytes()))
+            raise SlotFailedError(load_plain(noted.read_bytes(), "a failure"))
         try:
             remote = remote_store(self.configuration, directory)
             if remote is not None:

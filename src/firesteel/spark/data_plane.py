@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,6 +20,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
+from firesteel.runtime.thread_pools import JOBS, RESULTS
 from firesteel.spark.batch_run import BatchRun
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.run import Run
@@ -29,6 +29,7 @@ from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.job_place import CHECKPOINT_DIRECTORY, HeldDirectories, JobPlace, job_place
 from firesteel.task.python_environment import leave_artifacts, python_directory, store_artifacts
 from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 
 class SparkDataPlane:
@@ -38,6 +39,7 @@ class SparkDataPlane:
         context: Returns the SparkContext; called in a thread, as it may wait for the JVM.
         cluster: The options of the cluster, of which each job inherits some.
         tls: The TLS settings for connections to slots on other hosts; None disables encryption.
+        seal: Signs and verifies state files.
 
     Attributes:
         collected: The output of collecting sinks.
@@ -45,8 +47,15 @@ class SparkDataPlane:
 
     has_queries = True
 
-    def __init__(self, context: Callable[[], Any], cluster: Mapping[str, str], tls: InternalTls | None = None) -> None:
+    def __init__(
+        self,
+        context: Callable[[], Any],
+        cluster: Mapping[str, str],
+        tls: InternalTls | None = None,
+        seal: StateSeal = UNSEALED,
+    ) -> None:
         self._cluster = cluster
+        self._seal = seal
         self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
@@ -64,14 +73,14 @@ class SparkDataPlane:
         temporary = self._temporary.path
         default = temporary.as_uri() if DEFAULT_SCHEME in self._options_of(job_graph) else str(temporary)
         job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, default)
-        return await asyncio.to_thread(self._restore, job_graph)
+        return await JOBS.run(self._restore, job_graph)
 
     def _restore(self, job_graph: JobGraph) -> bytes:
         place = self._made(job_graph)
         leave_artifacts(job_graph, place.work)
         if place.remote is not None:
-            store_artifacts(place.remote, place.work)
-        restore_job(job_graph, self._options_of(job_graph), place.work, place.store)
+            store_artifacts(job_graph, place.remote, place.work)
+        restore_job(job_graph, self._options_of(job_graph), place.work, place.store, self._seal)
         serialized: bytes = pickling.dumps(job_graph)
         return serialized
 
@@ -79,13 +88,13 @@ class SparkDataPlane:
         """Start the run in a new thread and return immediately."""
         is_local = scheme_of(query.job_graph.configuration[CHECKPOINT_DIRECTORY]) is None
         # Run in a thread, as the first use of a remote file system imports its library.
-        place = self._place_of(query.job_graph) if is_local else await asyncio.to_thread(self._made, query.job_graph)
+        place = self._place_of(query.job_graph) if is_local else await JOBS.run(self._made, query.job_graph)
         directory = place.work
         options = self._options_of(query.job_graph)
         common = query, options, listener, self._context, self.collected, directory, self._pool()
         run: Run
         if query.job_graph.job_type == "BATCH":
-            run = BatchRun(*common)
+            run = BatchRun(*common, seal=self._seal)
         else:
             checkpoints = self._checkpoints_of(query.job_graph, place)
             run = StreamingRun(*common, checkpoints=checkpoints, tls=self._tls)
@@ -97,7 +106,8 @@ class SparkDataPlane:
         """Return the checkpoints shared by the regions of a job."""
         found = self._checkpoints.get(job_graph.job_id)
         if found is None or found.is_idle:
-            made = JobCheckpoints(StagePlan(job_graph), self._options_of(job_graph), place.work, place.store)
+            options = self._options_of(job_graph)
+            made = JobCheckpoints(StagePlan(job_graph), options, place.work, place.store, self._seal)
             found = self._checkpoints[job_graph.job_id] = made
         return found
 
@@ -108,7 +118,7 @@ class SparkDataPlane:
 
     async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         """Return the response of a collecting sink to its client."""
-        return await asyncio.to_thread(self.collected.answer, operator_uid, request)
+        return await RESULTS.run(self.collected.answer, operator_uid, request)
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are retained.
@@ -118,7 +128,7 @@ class SparkDataPlane:
         """
         self._checkpoints.pop(job_graph.job_id, None)
         if CHECKPOINT_DIRECTORY in job_graph.configuration:  # Otherwise an earlier process has removed it.
-            await asyncio.to_thread(self._forget, job_graph, status)
+            await JOBS.run(self._forget, job_graph, status)
 
     def _forget(self, job_graph: JobGraph, status: JobStatus) -> None:
         place = self._place_of(job_graph)
@@ -129,7 +139,7 @@ class SparkDataPlane:
         elif place.remote is None:
             shutil.rmtree(python_directory(place.work), ignore_errors=True)
         else:
-            remove_all_but_checkpoints(place.remote)
+            remove_all_but_checkpoints(place.remote, self._seal)
         if place.remote is not None:
             remove_job_directory(place.work)
             self._held.let_go(place.work)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 import traceback
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.restricted_pickle import load_plain
 from firesteel.runtime.failure import TaskFailure
 from firesteel.spark.shim import FAILURE_MARK
 
@@ -34,7 +34,7 @@ def failure_of_spark_error(error: Exception, details: str) -> TaskFailure:
     """Return the operator's failure if Spark's error carries one, else the first line of Spark's error."""
     marked = _MARKED.search(str(error)) or _MARKED.search(details)
     if marked is not None:
-        return task_failure(pickle.loads(bytes.fromhex(marked.group(1))))
+        return task_failure(load_plain(bytes.fromhex(marked.group(1)), "a failure"))
     lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         del lines[0]  # the name of the Py4J object in the message is meaningless to users

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from firesteel.common.restricted_pickle import load_plain
 from firesteel.operators.spill import SpilledList
 from firesteel.runtime.internal_tls import InternalTls, tls_problem
 from firesteel.spark.shim import SlotFailedError
@@ -31,6 +32,7 @@ from firesteel.task.protocol import (
     StageRequest,
     frame,
 )
+from firesteel.task.relay_handshake import NONCE_BYTES, PROOF_BYTES, is_relay_proof, new_nonce, relay_proof
 from firesteel.task.slot_address import SlotAddress
 from firesteel.task.versions import TryIsOverError
 
@@ -151,9 +153,9 @@ class _Talk:
             if gate == END_GATE:
                 self.is_over = True
             elif gate == ERROR_GATE:
-                raise SlotFailedError(pickle.loads(row[3]))
+                raise SlotFailedError(load_plain(row[3], "a failure"))
             elif gate == TRY_OVER_GATE:
-                raise TryIsOverError(pickle.loads(row[3]))
+                raise TryIsOverError(load_plain(row[3], "the end of a try"))
             else:
                 yield row
 
@@ -199,14 +201,36 @@ def _try_to_connect(address: SlotAddress, tls: InternalTls | None) -> socket.soc
         if not is_on_this_host:
             if tls is not None:
                 connection = _client_context(tls).wrap_socket(connection)
-            connection.sendall(f"{address.token} {os.path.basename(address.path)}\n".encode())
-            if connection.recv(1) != b"\n":
-                raise ConnectionError(f"the relay at {address.relay} closed the connection; see its log for the reason")
+            _prove_both_ways(connection, address)
         connection.settimeout(None)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _prove_both_ways(connection: socket.socket, address: SlotAddress) -> None:
+    """Prove to the relay that this process knows its token, and check the same of the relay.
+
+    Raises:
+        ConnectionError: the relay closed the connection, or does not know the token.
+    """
+    name, own = os.path.basename(address.path), new_nonce()
+    theirs = _receive_exactly(connection, NONCE_BYTES, address)
+    proof = relay_proof(address.token, "caller", theirs, own, name)
+    connection.sendall(own + proof + f"{name}\n".encode())
+    given = _receive_exactly(connection, PROOF_BYTES, address)
+    if not is_relay_proof(given, address.token, "relay", theirs, own, name):
+        raise ConnectionError(f"the process that listens at {address.relay} is not the relay: it lacks the token")
+
+
+def _receive_exactly(connection: socket.socket, length: int, address: SlotAddress) -> bytes:
+    data = b""
+    while len(data) < length:
+        if not (part := connection.recv(length - len(data))):
+            raise ConnectionError(f"the relay at {address.relay} closed the connection; see its log for the reason")
+        data += part
+    return data
 
 
 @cache

@@ -20,8 +20,10 @@ from firesteel.runtime.resourcemanager.workers import (
     StartProcess,
 )
 from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
+from firesteel.runtime.thread_pools import SPARK
 from firesteel.spark.executors import SparkExecutors
 from firesteel.spark.task_manager_launch import LaunchTaskManager
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 logger = logging.getLogger(__name__)
 
@@ -45,11 +47,15 @@ class SparkResourceManagerDriver:
         returns another one, with a new application.
         options: The options of the TaskExecutors: the cluster's options, and the address of the JobManager.
         secret: The secret for their RPC.
+        seal: Signs and verifies the state files of their slots.
     """
 
     worker_slot: ResourceProfile | None = ANY
 
-    def __init__(self, context: Callable[[], Any], options: Mapping[str, str], secret: bytes) -> None:
+    def __init__(
+        self, context: Callable[[], Any], options: Mapping[str, str], secret: bytes, seal: StateSeal = UNSEALED
+    ) -> None:
+        self._seal = seal
         self._context = context
         self._options = options
         self._secret = secret
@@ -80,11 +86,11 @@ class SparkResourceManagerDriver:
                 self._awaited += count
                 self._changed.set()
             case StartProcess(container_id):
-                await asyncio.to_thread(self._launch, container_id)
+                await SPARK.run(self._launch, container_id)
             case ReleaseContainer(container_id):
                 if self._hosts.pop(container_id, None) is not None:
                     self._released.add(container_id)
-                    await asyncio.to_thread(self._kill, container_id)
+                    await SPARK.run(self._kill, container_id)
             case _:
                 pass  # A TaskExecutor ends with its executor, and Spark itself replaces missing executors.
 
@@ -95,7 +101,7 @@ class SparkResourceManagerDriver:
             self._watcher = None
         self._released |= set(self._hosts)
         self._hosts, self._awaited = {}, 0
-        await asyncio.to_thread(self._release_all)
+        await SPARK.run(self._release_all)
 
     def _launch(self, container_id: str) -> None:
         executors, host = self._executors, self._hosts.get(container_id)
@@ -103,7 +109,7 @@ class SparkResourceManagerDriver:
             raise OSError(f"executor {container_id} is gone already")
         executor_id = _executor_id(container_id)
         options = {**self._options, "taskmanager.resource-id": container_id, "taskmanager.host": host}
-        executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secret))
+        executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secret, self._seal))
 
     def _release_all(self) -> None:
         with contextlib.suppress(*_GONE):
@@ -122,8 +128,8 @@ class SparkResourceManagerDriver:
     async def _watch(self) -> None:
         while True:
             try:
-                self._take(*await asyncio.to_thread(self._look))
-                await asyncio.to_thread(self._require)
+                self._take(*await SPARK.run(self._look))
+                await SPARK.run(self._require)
             except Py4JJavaError as error:
                 # The JVM is alive: its Master may be unavailable for a while, but its executors keep running.
                 logger.warning("Spark rejected a request: %s", error.java_exception)

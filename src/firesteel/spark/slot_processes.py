@@ -42,6 +42,7 @@ from firesteel.task.messages import (
 )
 from firesteel.task.preloading import modules_of
 from firesteel.task.slot_address import SlotAddress
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 _CLOSE_TIMEOUT_S = 5.0
 """Time for tasks to close when the TaskExecutor itself ends."""
@@ -107,9 +108,17 @@ class SlotProcesses:
         listener: The TaskExecutor.
         host: The address for connections from other hosts; None if there are no other hosts.
         tls: The TLS settings for connections from other hosts; None disables encryption.
+        seal: Signs and verifies state files; slot processes receive it over their control connection.
     """
 
-    def __init__(self, listener: TaskStateListener, host: str | None = None, tls: InternalTls | None = None) -> None:
+    def __init__(
+        self,
+        listener: TaskStateListener,
+        host: str | None = None,
+        tls: InternalTls | None = None,
+        seal: StateSeal = UNSEALED,
+    ) -> None:
+        self._seal = seal
         self._listener = listener
         self._directory = TemporaryDirectory("slots")
         self._relay = None if host is None else SlotRelay(host, self._directory.path, tls)
@@ -271,7 +280,7 @@ class SlotProcesses:
         """Perform the actions of a slot's life cycle."""
         for action in actions:
             if isinstance(action, DeployTask):
-                self._send(slot, _deploy_message(action.task))
+                self._send(slot, _deploy_message(action.task, self._seal))
             elif action is SlotAction.ORDER:
                 await self._order(slot)
             elif action is SlotAction.CANCEL:
@@ -393,7 +402,7 @@ def _attempt_of(slot: _Slot, vertex_id: str | None, subtask_index: int | None) -
     return None
 
 
-def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
+def _deploy_message(tdd: TaskDeploymentDescriptor, seal: StateSeal) -> Deploy:
     return Deploy(
         tdd.execution_attempt_id,
         tdd.serialized_job_graph,
@@ -402,6 +411,7 @@ def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
         tdd.attempt_number,
         tuple(sys.path),
         tdd.configuration,
+        seal,
     )
 
 

@@ -1,19 +1,20 @@
 """A relay for connections to slots from other hosts.
 
-The caller sends a line with a token and the name of a slot's socket; the relay answers with a line feed once the slot
-is connected, and then forwards bytes in both directions. Callers on the same host connect to slots directly.
+Caller and relay prove to each other that they know the relay's token, see `task.relay_handshake`. The relay then
+forwards bytes in both directions. Callers on the same host connect to slots directly.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import secrets
 from pathlib import Path
 
+from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, Visit, connection_limit
 from firesteel.runtime.internal_tls import InternalTls, tls_problem
+from firesteel.task.relay_handshake import NONCE_BYTES, PROOF_BYTES, is_relay_proof, new_nonce, relay_proof
 from firesteel.task.slot_address import SlotAddress
 
 logger = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ class SlotRelay:
         self._server: asyncio.Server | None = None
         self._starting = asyncio.Lock()
         self._connections: set[asyncio.Task[None]] = set()
+        self._strangers = FrontDoor(connection_limit(MAX_STRANGERS))
 
     async def start(self) -> None:
         """Start to listen on a free port, once; slots that open at the same time share the listener."""
@@ -65,13 +67,18 @@ class SlotRelay:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        visit = self._strangers.admit(writer.get_extra_info("peername")[0], writer.transport.abort)
+        if visit is None:
+            writer.transport.abort()
+            return
         self._connections.add(task)
         try:
             # If a caller or a slot disconnects, the other side notices.
-            with contextlib.suppress(OSError, ValueError, TimeoutError, asyncio.CancelledError):
+            with contextlib.suppress(OSError, EOFError, ValueError, TimeoutError, asyncio.CancelledError):
                 if await self._begin_tls(writer):
-                    await self._relay(reader, writer)
+                    await self._relay(reader, writer, visit)
         finally:
+            visit.leave()
             self._connections.discard(task)
             await _close(writer)
 
@@ -84,15 +91,20 @@ class SlotRelay:
                 return False
         return True
 
-    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        greeting = await asyncio.wait_for(reader.readline(), _GREETING_S)
-        token, _, name = greeting.decode(errors="replace").strip().partition(" ")
-        if not hmac.compare_digest(token.encode(), self._token.encode()):
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, visit: Visit) -> None:
+        own = new_nonce()
+        writer.write(own)
+        async with asyncio.timeout(_GREETING_S):
+            theirs = await reader.readexactly(NONCE_BYTES)
+            given = await reader.readexactly(PROOF_BYTES)
+            name = (await reader.readline()).decode(errors="replace").removesuffix("\n")
+        if not is_relay_proof(given, self._token, "caller", own, theirs, name):
             logger.warning("refused a connection of %s: wrong token", writer.get_extra_info("peername"))
             return
+        visit.leave()
         from_slot, to_slot = await asyncio.wait_for(self._connect(Path(name).name), _SLOT_S)
         try:
-            writer.write(b"\n")
+            writer.write(relay_proof(self._token, "relay", own, theirs, name))
             await _first_of(_pump(reader, to_slot), _pump(from_slot, writer))
         finally:
             await _close(to_slot)

@@ -20,6 +20,7 @@ from firesteel.operators.clock import SteadyClock
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
+from firesteel.runtime.thread_pools import JOBS
 from firesteel.spark.commits import commit
 from firesteel.spark.gateway import CORES
 from firesteel.spark.lanes import Lanes
@@ -87,7 +88,7 @@ class StreamingRun(Run):
     async def _ask(self, **wishes: Any) -> str | int:
         future: asyncio.Future[str | int] = self._loop.create_future()
         request = Request(lambda answer: self._tell(_answer, future, answer), **wishes)
-        await asyncio.to_thread(self._job.ask, request)
+        await JOBS.run(self._job.ask, request)
         return await future
 
     def _wake_up(self) -> None:

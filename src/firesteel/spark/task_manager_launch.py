@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from firesteel.task.state_seal import StateSeal
+
 READY = b"READY\n"
 
 LOG_FILE = "task-manager.log"
@@ -29,11 +31,13 @@ class LaunchTaskManager:
         executor_id: The executor on which it must run.
         options: The options of the TaskExecutor.
         secret: The secret for its RPC.
+        seal: Signs and verifies the state files of its slots.
     """
 
     executor_id: str
     options: dict[str, str]
     secret: bytes
+    seal: StateSeal
 
     def __call__(self, rows: Iterator[Any]) -> Iterator[str | None]:
         """Start the process and yield its process id; yield None first if this is another executor.
@@ -46,6 +50,11 @@ class LaunchTaskManager:
             yield None
             return
         yield self._start(executor_process)
+
+    def _orders(self) -> dict[str, Any]:
+        allows = self.seal.allows_unverified
+        seal = {"key": self.seal.key.hex(), "allows_unverified": allows}
+        return {"options": self.options, "secret": self.secret.hex(), "seal": seal}
 
     def _start(self, executor_process: int) -> str:
         """Start the process in the executor's directory, next to Spark's logs, and send it the secret over a pipe."""
@@ -60,7 +69,7 @@ class LaunchTaskManager:
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError), process.stdin as orders:
-            orders.write(json.dumps({"options": self.options, "secret": self.secret.hex()}).encode())
+            orders.write(json.dumps(self._orders()).encode())
         if process.stdout.readline() != READY:
             lines = Path(LOG_FILE).read_text(errors="replace").splitlines()
             raise TaskManagerStartError(f"the TaskExecutor did not start: {(lines or ['it wrote nothing'])[-1]}")

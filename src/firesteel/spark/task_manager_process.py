@@ -24,14 +24,15 @@ from firesteel.runtime.taskexecutor.log_files import LOG_PATH
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
 from firesteel.spark.task_manager_launch import LOG_FILE, READY
+from firesteel.task.state_seal import StateSeal
 
 _LEAVE_S = 5.0
 """Time for a TaskExecutor to deregister; its slots end with the process in any case."""
 
 
-async def _run(options: Mapping[str, str], secret: bytes, executor_process: int) -> int:
+async def _run(options: Mapping[str, str], secret: bytes, seal: StateSeal, executor_process: int) -> int:
     options = {**options, LOG_PATH: LOG_FILE}  # the log file that the launcher set up
-    slots = partial(SlotProcesses, host=options["taskmanager.host"], tls=InternalTls.of(options))
+    slots = partial(SlotProcesses, host=options["taskmanager.host"], tls=InternalTls.of(options), seal=seal)
     runner = TaskManagerRunner(options, slots, secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)
@@ -74,7 +75,8 @@ def main() -> NoReturn:
     CappedFile(Path(LOG_FILE).absolute())
     code = 1
     try:
-        code = asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), executor_process))
+        seal = StateSeal(bytes.fromhex(orders["seal"]["key"]), orders["seal"]["allows_unverified"])
+        code = asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), seal, executor_process))
     except TimeoutError:
         logging.warning("this TaskExecutor could not be deregistered")
     except Exception:

@@ -9,6 +9,8 @@ from typing import Any
 
 from firesteel.common.keys import key_of
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, without_time
+from firesteel.task.state_seal import StateSeal
+from firesteel.task.state_types import load_inert
 
 _SHOWN = 3
 
@@ -163,6 +165,9 @@ def _table(states: list[StateSummary]) -> list[str]:
 def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None) -> SavepointSummary:
     """Read a checkpoint or savepoint and return a summary of its state.
 
+    It runs no code, whoever wrote the savepoint: values of other classes than Python's and Row are not created, only
+    shown. So it accepts unsigned savepoints and those of other clusters.
+
     Args:
         path: Its directory or the `_metadata` file in it, on any file system.
         configuration: Options of file systems.
@@ -178,7 +183,7 @@ def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None)
         >>> inspect_savepoint(path).operators[0].states[0].entries
         1
     """
-    files = SavepointFiles(path, configuration)
+    files = SavepointFiles(path, configuration, load_inert, StateSeal(allows_unverified=True))
     metadata = files.metadata
     state_files = {file.path: file.size for chain in metadata.chains.values() for file in chain}
     return SavepointSummary(

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.file_systems import Files
 from firesteel.operators.state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state_table import DELETED, NAMESPACED
+from firesteel.runtime.rpc import state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
+from firesteel.task.state_seal import StateSeal
 from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain
+
+
+def seal_of(configuration: Mapping[str, str]) -> StateSeal:
+    """Return the seal of the configured secret, or of `FIRESTEEL_RPC_SECRET`.
+
+    Raises:
+        InvalidOptionError: the secret cannot be used.
+    """
+    return StateSeal(state_key(configuration)).allowing(configuration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +67,32 @@ class SavepointFiles:
 
     Args:
         path: Its directory or the `_metadata` file in it, on any file system.
-        configuration: Options of file systems, as in a job's configuration.
+        configuration: Options of file systems, as in a job's configuration, and of the secret that verifies the files.
+        load: Reads the state of users. By default it creates their objects, which can run code.
+        seal: Verifies the files; None uses that of the configuration.
 
     Attributes:
         path: Its directory.
         metadata: Its metadata.
+        seal: Verifies the files, and signs those of a savepoint that is made of them.
 
     Raises:
         CheckpointNotFoundError: there is no checkpoint at the path.
-        StateFileError: the metadata is damaged.
+        StateFileError: the metadata is damaged, or not signed with the configured secret.
     """
 
-    def __init__(self, path: str, configuration: Mapping[str, str] | None = None) -> None:
-        self.path = checkpoint_directory(path, Files(configuration or {}))
-        self.metadata: CheckpointMetadata = read_metadata(self.path)
+    def __init__(
+        self,
+        path: str,
+        configuration: Mapping[str, str] | None = None,
+        load: Callable[[bytes], Any] = pickle.loads,
+        seal: StateSeal | None = None,
+    ) -> None:
+        options = configuration or {}
+        self.path = checkpoint_directory(path, Files(options))
+        self._load = load
+        self.seal = seal_of(options) if seal is None else seal
+        self.metadata: CheckpointMetadata = read_metadata(self.path, self.seal)
         self._base = self.metadata.base_of(self.path)
 
     @property
@@ -87,7 +110,7 @@ class SavepointFiles:
         Raises:
             StateFileError: a file is missing or damaged.
         """
-        return read_any(self._base, chain)
+        return read_any(self._base, chain, seal=self.seal)
 
     def deltas(self, operator_id: str, subtask: int) -> Iterator[tuple[Delta, int]]:
         """Yield the deltas of an operator's keyed and broadcast state, the newest first, with their sizes in bytes."""
@@ -95,7 +118,7 @@ class SavepointFiles:
         for file in reversed(self.chain_of(layout, subtask)):
             for vertex_id, found, state in self.frames((file,)):
                 if vertex_id == layout.vertex_id and found == operator_id:
-                    yield pickle.loads(state), len(state)
+                    yield self._load(state), len(state)
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""

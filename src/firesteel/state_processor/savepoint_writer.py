@@ -18,7 +18,7 @@ from firesteel.errors import FiresteelError
 from firesteel.operators.buffers import pickled
 from firesteel.operators.state_backend import Delta, parts_of
 from firesteel.operators.states import has_ttl, table_name
-from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
+from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, seal_of
 from firesteel.state_processor.savepoint_reader import OperatorIdentifier
 from firesteel.task.checkpoint_metadata import (
     METADATA,
@@ -28,6 +28,8 @@ from firesteel.task.checkpoint_metadata import (
     write_savepoint_metadata,
 )
 from firesteel.task.state_file import state_file_bytes, write_state_file
+from firesteel.task.state_seal import StateSeal
+from firesteel.task.state_types import load_sources
 from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain, VersionFile
 
@@ -56,7 +58,8 @@ class SavepointWriter:
         [('a', 1)]
     """
 
-    def __init__(self, source: SavepointFiles | None, max_parallelism: int, files: Files) -> None:
+    def __init__(self, source: SavepointFiles | None, max_parallelism: int, files: Files, seal: StateSeal) -> None:
+        self._seal = seal
         self._source = source
         self._max_parallelism = max_parallelism
         self._files = files
@@ -80,8 +83,8 @@ class SavepointWriter:
             CheckpointNotFoundError: there is no checkpoint at the path.
             StateFileError: its metadata is damaged.
         """
-        files = Files(configuration or {})
-        return cls(SavepointFiles(path, configuration), _DEFAULT_MAX_PARALLELISM, files)
+        source = SavepointFiles(path, configuration)
+        return cls(source, _DEFAULT_MAX_PARALLELISM, Files(configuration or {}), source.seal)
 
     @classmethod
     def new_savepoint(
@@ -93,7 +96,7 @@ class SavepointWriter:
             max_parallelism: Number of key groups of all operators, which jobs adopt with the savepoint.
             configuration: Options of file systems.
         """
-        return cls(None, max_parallelism, Files(configuration or {}))
+        return cls(None, max_parallelism, Files(configuration or {}), seal_of(configuration or {}))
 
     def remove_operator(self, operator: OperatorIdentifier) -> SavepointWriter:
         """Omit all state of an operator.
@@ -184,18 +187,18 @@ class SavepointWriter:
         if not slots:
             raise SavepointWriteError("there is nothing to write: set a state with with_keyed_state() first")
         chains: dict[Slot, Chain] = {slot: (self._write_slot(directory, slot),) for slot in slots}
-        write_savepoint_metadata(directory, self._metadata(chains))
+        write_savepoint_metadata(directory, self._metadata(chains), self._seal)
         return str(directory)
 
     def _write_slot(self, directory: AnyPath, slot: Slot) -> VersionFile:
         name = f"versions/{slot[0]}/{slot[1]}/written.full"
         frames = (pickle.dumps(frame, protocol=5) for frame in self._frames_of(slot))
         if isinstance(directory, RemotePath):
-            data = state_file_bytes(list(frames))
+            data = state_file_bytes(list(frames), self._seal)
             (directory / name).write_bytes(data)
             return VersionFile(name, len(data), {})
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        return VersionFile(name, write_state_file(directory / name, frames), {})
+        return VersionFile(name, write_state_file(directory / name, frames, seal=self._seal), {})
 
     def _frames_of(self, slot: Slot) -> Iterator[Frame]:
         kept = [] if self._source is None else self._source.frames(self._source.metadata.chains.get(slot, ()))
@@ -237,7 +240,7 @@ class SavepointWriter:
         return replace(old, timestamp_ms=now_ms, is_savepoint=True, vertices=vertices, regions=tuple(regions))
 
     def _sources(self, sources: bytes) -> bytes:
-        kept = {id_: where for id_, where in pickle.loads(sources).items() if id_ not in self._removed}
+        kept = {id_: where for id_, where in load_sources(sources).items() if id_ not in self._removed}
         return pickle.dumps(kept, protocol=5)
 
 

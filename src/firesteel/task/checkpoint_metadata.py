@@ -18,7 +18,9 @@ from firesteel.common.durability import sync_directory, sync_file
 from firesteel.common.file_systems import LOCAL_FILES, Files
 from firesteel.common.remote_path import AnyPath, RemotePath, size_of
 from firesteel.errors import FiresteelError
-from firesteel.task.state_file import publish, read_state_file, replace_state_file, state_file_bytes
+from firesteel.task.state_file import StateFileError, publish, read_state_file, replace_state_file, state_file_bytes
+from firesteel.task.state_seal import UNSEALED, StateSeal
+from firesteel.task.state_types import load_metadata
 from firesteel.task.versions import Chain
 
 METADATA = "_metadata"
@@ -133,13 +135,14 @@ class CheckpointMetadata:
             yield from (file.path for file in chain)
 
 
-def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str) -> None:
+def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str, seal: StateSeal = UNSEALED) -> None:
     """Write the metadata durably, which completes the checkpoint.
 
     Args:
         directory: The directory of the checkpoint, which must not exist; the one around it must.
         metadata: What to write.
         owner: Unique name of this process's attempt to write it.
+        seal: Signs it.
 
     Raises:
         CheckpointExistsError: the checkpoint is already complete: if two JobManagers both act as leader, only one takes
@@ -148,29 +151,39 @@ def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str)
     """
     frames = [pickle.dumps(metadata, protocol=5)]
     try:
-        publish(directory / METADATA, frames, owner)
+        publish(directory / METADATA, frames, owner, seal)
     except FileExistsError:
         raise CheckpointExistsError(directory) from None
 
 
-def write_savepoint_metadata(directory: AnyPath, metadata: CheckpointMetadata) -> None:
+def write_savepoint_metadata(directory: AnyPath, metadata: CheckpointMetadata, seal: StateSeal = UNSEALED) -> None:
     """Write the metadata of a savepoint durably into the directory that already has its state files."""
+    frames = [pickle.dumps(metadata, protocol=5)]
     if isinstance(directory, RemotePath):
-        (directory / METADATA).create(state_file_bytes([pickle.dumps(metadata, protocol=5)]))
+        (directory / METADATA).create(state_file_bytes(frames, seal))
         return
-    replace_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)])
+    replace_state_file(directory / METADATA, frames, seal)
     sync_file(directory / METADATA)
     sync_directory(directory)
     sync_directory(directory.parent)
 
 
-def read_metadata(directory: AnyPath) -> CheckpointMetadata:
+def read_metadata(directory: AnyPath, seal: StateSeal = UNSEALED) -> CheckpointMetadata:
     """Return the metadata in a directory.
 
     Raises:
-        StateFileError: it is damaged, or of a later format.
+        StateFileError: it is damaged, of a later format, or contains something else.
+        UnverifiedStateError: it is not signed with the cluster's secret.
     """
-    return pickle.loads(next(read_state_file(directory / METADATA)))  # type: ignore[no-any-return]
+    path = directory / METADATA
+    [content] = read_state_file(path, seal)
+    try:
+        metadata = load_metadata(content)
+    except Exception as error:  # Anything can be in a file that anyone may have written.
+        raise StateFileError(path, f"can't be read as metadata: {error}") from error
+    if not isinstance(metadata, CheckpointMetadata):
+        raise StateFileError(path, f"contains a {type(metadata).__name__}, expected the metadata of a checkpoint")
+    return metadata
 
 
 def checkpoints_in(job_directory: AnyPath) -> list[AnyPath]:

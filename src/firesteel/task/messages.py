@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.task.slot_tasks import SubtaskReport
+from firesteel.task.state_seal import StateSeal
 
 LENGTH = struct.Struct(">I")
 
@@ -32,6 +33,7 @@ class Deploy:
         attempt: Number of the attempt.
         sys_path: The client's module search path.
         configuration: The configuration of the job.
+        seal: Signs and verifies the slot's state files.
     """
 
     execution_attempt_id: str
@@ -41,6 +43,7 @@ class Deploy:
     attempt: int
     sys_path: tuple[str, ...]
     configuration: dict[str, str]
+    seal: StateSeal
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -21,9 +22,12 @@ from pathlib import Path
 
 from firesteel.common.file_systems import Files, scheme_of
 from firesteel.common.python_dependencies import ARCHIVES, DEPENDENCIES, FILES, REQUIREMENTS, dependency_entries
-from firesteel.common.remote_path import RemotePath, size_of
+from firesteel.common.remote_path import RemotePath
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
+
+ARTIFACT_DIGESTS = "$internal.python.artifact-digests"
+"""The option with the digests of the files that a job ships, by name; Flink's internal options begin like this."""
 
 _DIRECTORY = "python"
 _ARTIFACTS = "artifacts"
@@ -60,16 +64,32 @@ def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
     job_graph.artifacts = {}
 
 
-def store_artifacts(remote: RemotePath, job_directory: Path) -> None:
-    """Upload the files that a job ships, so that other hosts find them."""
+def store_artifacts(job_graph: JobGraph, remote: RemotePath, job_directory: Path) -> None:
+    """Upload the files that a job ships, so that other hosts find them, and note their digests in its configuration.
+
+    The files are code. Their digests travel with the job, so whoever can write to the store cannot exchange them.
+    """
     directory = python_directory(job_directory) / _ARTIFACTS
+    digests = {}
     for path in sorted(directory.rglob("*")):
         if path.is_file():
             remote.remote.upload(path, f"{remote}/{path.relative_to(job_directory)}")
+            digests[str(path.relative_to(directory))] = _digest(path)
+    if digests:
+        job_graph.configuration[ARTIFACT_DIGESTS] = json.dumps(digests)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fetch_artifacts(configuration: Mapping[str, str], remote: RemotePath, job_directory: Path) -> None:
-    """Download the files that a job ships, unless they are on this host already."""
+    """Download the files that a job ships, unless they are on this host already.
+
+    Raises:
+        PythonEnvironmentError: somebody has changed a file in the store.
+    """
     directory = python_directory(job_directory)
     if not any(configuration.get(key) for key in DEPENDENCIES):
         return
@@ -77,11 +97,17 @@ def fetch_artifacts(configuration: Mapping[str, str], remote: RemotePath, job_di
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         stored = remote / _DIRECTORY / _ARTIFACTS
-        for name, size in stored.files().items():
+        for name, digest in json.loads(configuration.get(ARTIFACT_DIGESTS, "{}")).items():
             path = directory / _ARTIFACTS / name
-            if size_of(path) != size:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                stored.remote.download(f"{stored}/{name}", path)
+            if path.is_file() and _digest(path) == digest:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            loaded = path.with_name(f".{path.name}.loaded")
+            stored.remote.download(f"{stored}/{name}", loaded)
+            if _digest(loaded) != digest:
+                loaded.unlink()
+                raise PythonEnvironmentError(f"{stored}/{name} was changed since the job was submitted")
+            loaded.replace(path)
 
 
 @contextmanager

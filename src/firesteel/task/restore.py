@@ -22,7 +22,9 @@ from firesteel.operators.subtask import operators_of
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
 from firesteel.task.job_place import JobPlace, remote_store
 from firesteel.task.state_file import read_state_file, replace_state_file, state_file_bytes
+from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import fetch_chain
+from firesteel.task.state_types import load_metadata, load_sources
 from firesteel.task.version_chains import Frame
 from firesteel.task.version_store import read_frames
 from firesteel.task.versions import Chain
@@ -57,7 +59,11 @@ class RestorePlan:
 
 
 def plan_restore(
-    metadata: CheckpointMetadata, directory: AnyPath, job_graph: JobGraph, allow_non_restored: bool
+    metadata: CheckpointMetadata,
+    directory: AnyPath,
+    job_graph: JobGraph,
+    allow_non_restored: bool,
+    seal: StateSeal = UNSEALED,
 ) -> RestorePlan:
     """Map the state of a checkpoint to the operators of a job, whose vertices adopt its max parallelism.
 
@@ -66,6 +72,7 @@ def plan_restore(
         directory: The directory of its metadata.
         job_graph: The job; vertices without a configured max parallelism adopt that of their state.
         allow_non_restored: Whether state that belongs to no operator of the job may be skipped.
+        seal: Verifies the files of the checkpoint.
 
     Raises:
         StateRestoreError: state can't be mapped.
@@ -73,7 +80,7 @@ def plan_restore(
     new = _vertices_of_operators(job_graph)
     base = metadata.base_of(directory)
     if not allow_non_restored:
-        _check_nothing_is_left(metadata, base, new)
+        _check_nothing_is_left(metadata, base, new, seal)
     adopt_max_parallelism(metadata, job_graph)
     kept = {
         operator_id: layout for operator_id, layout in _layouts_of_operators(metadata).items() if operator_id in new
@@ -101,10 +108,10 @@ def _layouts_of_operators(metadata: CheckpointMetadata) -> dict[str, VertexLayou
     return {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
 
 
-def _check_nothing_is_left(metadata: CheckpointMetadata, base: AnyPath, new: dict[str, Any]) -> None:
+def _check_nothing_is_left(metadata: CheckpointMetadata, base: AnyPath, new: dict[str, Any], seal: StateSeal) -> None:
     for vertex in metadata.vertices:
         for operator_id, name in vertex.operators:
-            if operator_id not in new and _has_state(metadata, base, vertex, operator_id):
+            if operator_id not in new and _has_state(metadata, base, vertex, operator_id, seal):
                 raise StateRestoreError(
                     f"cannot map the state of operator {name!r} ({operator_id}) to the new program, because the "
                     f"operator is not available in it: set the uid that it had, or skip its state "
@@ -112,12 +119,14 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, base: AnyPath, new: dic
                 )
 
 
-def _has_state(metadata: CheckpointMetadata, base: AnyPath, vertex: VertexLayout, operator_id: str) -> bool:
-    if any(operator_id in pickle.loads(state.sources) for state in metadata.states):
+def _has_state(
+    metadata: CheckpointMetadata, base: AnyPath, vertex: VertexLayout, operator_id: str, seal: StateSeal
+) -> bool:
+    if any(operator_id in load_sources(state.sources) for state in metadata.states):
         return True
     for subtask in range(vertex.parallelism):
         chain = _chain(vertex, subtask, metadata.chains)
-        for vertex_id, found, state in read_any(base, chain):
+        for vertex_id, found, state in read_any(base, chain, seal=seal):
             if vertex_id == vertex.vertex_id and (
                 found == operator_id or (found is None and state["operators"][operator_id][0])
             ):
@@ -140,27 +149,35 @@ def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
     vertex.max_parallelism = layout.max_parallelism
 
 
-def write_restore_plan(place: JobPlace, plan: RestorePlan) -> None:
+def write_restore_plan(place: JobPlace, plan: RestorePlan, seal: StateSeal = UNSEALED) -> None:
     """Write the plan to the file where the job's slots read it."""
     frames = [pickle.dumps(plan, protocol=5)]
     if place.remote is not None:
-        (place.remote / RESTORED).write_bytes(state_file_bytes(frames))
+        (place.remote / RESTORED).write_bytes(state_file_bytes(frames, seal))
         return
     place.work.mkdir(parents=True, exist_ok=True)
-    replace_state_file(place.work / RESTORED, frames)
+    replace_state_file(place.work / RESTORED, frames, seal)
 
 
-def read_restored_state(job_directory: Path, configuration: Mapping[str, str] | None = None) -> PlannedState | None:
+def read_restored_state(
+    job_directory: Path, configuration: Mapping[str, str] | None = None, seal: StateSeal = UNSEALED
+) -> PlannedState | None:
     """Return the state that a job is restored from, or None.
 
     Args:
         job_directory: The job's directory on this host.
         configuration: The job's configuration, with its checkpoint directory and credentials of remote file systems.
+        seal: Verifies the plan and, if the configuration does not allow unverified state, the files it refers to.
+
+    Raises:
+        StateFileError: the plan is damaged or cannot be verified.
     """
-    path = (remote_store(configuration or {}, job_directory) or job_directory) / RESTORED
+    options = configuration or {}
+    path = (remote_store(options, job_directory) or job_directory) / RESTORED
     if size_of(path) is None:
         return None
-    return PlannedState(pickle.loads(next(read_state_file(path))), job_directory, Files(configuration or {}))
+    [plan] = read_state_file(path, seal)
+    return PlannedState(load_metadata(plan), job_directory, Files(options), seal.allowing(options))
 
 
 class PlannedState:
@@ -170,9 +187,11 @@ class PlannedState:
         plan: The plan.
         job_directory: The job's directory on this host, which receives downloaded files.
         files: Resolves paths on remote file systems.
+        seal: Verifies the files that the plan refers to.
     """
 
-    def __init__(self, plan: RestorePlan, job_directory: Path, files: Files) -> None:
+    def __init__(self, plan: RestorePlan, job_directory: Path, files: Files, seal: StateSeal = UNSEALED) -> None:
+        self._seal = seal
         self._plan = plan
         self._fetched = job_directory / FETCHED
         self._base = files.path(plan.directory)
@@ -210,28 +229,29 @@ class PlannedState:
         return [pickle.loads(snapshot) for snapshot in last.values()]
 
     def _frames(self, layout: VertexLayout, subtask: int) -> Iterator[Frame]:
-        return read_any(self._base, _chain(layout, subtask, self._plan.chains), self._fetched)
+        return read_any(self._base, _chain(layout, subtask, self._plan.chains), self._fetched, self._seal)
 
 
-def read_any(base: AnyPath, chain: Chain, fetched: Path | None = None) -> Iterator[Frame]:
+def read_any(base: AnyPath, chain: Chain, fetched: Path | None = None, seal: StateSeal = UNSEALED) -> Iterator[Frame]:
     """Yield the frames of the files of a chain, which are downloaded first if they are on a remote file system.
 
     Args:
         base: The directory that the paths of the files are relative to.
         chain: The files.
         fetched: The directory for downloaded files; if None, they are removed at the end.
+        seal: Verifies the files.
 
     Raises:
-        StateFileError: a file is missing or damaged.
+        StateFileError: a file is missing, damaged, or cannot be verified.
     """
     if isinstance(base, Path):
-        yield from read_frames(base, chain)
+        yield from read_frames(base, chain, seal)
     elif fetched is not None:
         fetch_chain(base, fetched, chain)
-        yield from read_frames(fetched, chain)
+        yield from read_frames(fetched, chain, seal)
     else:
         with tempfile.TemporaryDirectory(prefix="firesteel-restore-") as temporary:
-            yield from read_any(base, chain, Path(temporary))
+            yield from read_any(base, chain, Path(temporary), seal)
 
 
 def _chain(layout: VertexLayout, subtask: int, chains: dict[tuple[int, int], Chain]) -> Chain:

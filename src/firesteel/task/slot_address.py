@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+from firesteel.common.trusted_directory import reason_for_distrust
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +45,16 @@ class SlotAddress:
 
     @property
     def is_on_this_host(self) -> bool:
-        """Whether the slot is on this host; slot directories have random names, so existence implies it."""
-        return not self.relay or os.path.isdir(os.path.dirname(self.path))
+        """Whether the slot is on this host.
+
+        Slot directories have random names, so existence implies it, unless another user has made one with that name to
+        answer in place of the slot.
+        """
+        return not self.relay or _is_private(Path(self.path).parent)
+
+
+def _is_private(directory: Path) -> bool:
+    try:
+        return reason_for_distrust(directory) is None
+    except OSError:
+        return False

@@ -1,12 +1,14 @@
-"""State files with a format version and a checksum.
+"""State files with a format version, a checksum and, where the cluster has a secret, a seal.
 
 A header (magic, format version, CRC-32 and length of the rest) is followed by frames, each after its length, so a file
-may hold more than fits into memory. Each name is used once: files are never overwritten, and no metadata refers to an
-unfinished file of a killed process.
+may hold more than fits into memory. In a sealed file the id of the key and a nonce precede the frames, each frame comes
+after its tag, and another tag ends the file. Each name is used once: files are never overwritten, and no metadata
+refers to an unfinished file of a killed process.
 """
 
 from __future__ import annotations
 
+import hmac
 import io
 import os
 import struct
@@ -16,17 +18,32 @@ from pathlib import Path
 from typing import IO
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
+from firesteel.common.frame_seal import TAG_BYTES, FrameSeal, read_unproven
+from firesteel.common.regular_file import open_regular
 from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.errors import FiresteelError
+from firesteel.task.state_seal import (
+    ALLOW_UNVERIFIED,
+    KEY_ID_BYTES,
+    NONCE_BYTES,
+    UNSEALED,
+    StateSeal,
+)
 
 FORMAT_VERSION = 5
 """The only supported format version. Version 1 stored whole maps as values of map states; version 2 named version files
 by batch only; version 3 had other canonical keys and whole broadcast states in each version; version 4 contained
 committers with passwords and had no regions."""
 
+SEALED = 0x8000
+"""Added to the format version of a sealed file."""
+
 _MAGIC = b"FIRESTEEL\n"
 _HEADER = struct.Struct(">10sHIQ")
 _LENGTH = struct.Struct(">Q")
+_SEAL = struct.Struct(f">{KEY_ID_BYTES}s{NONCE_BYTES}s")
+_END = (1 << 64) - 1
+"""The length that precedes the last tag of a sealed file, in place of a frame's."""
 _BLOCK = 1 << 20
 _PRIVATE_FILE = 0o600
 _FILE = 0o666
@@ -49,13 +66,25 @@ class StateFileError(FiresteelError):
         return f"state file {self.path} {self.problem}"
 
 
-def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE) -> int:
+class UnverifiedStateError(StateFileError):
+    """A state file was not written with the secret of this cluster, so reading it could run the code of others."""
+
+    def __str__(self) -> str:
+        return (
+            f"{super().__str__()}: a state file can run code where it is read, so it must be signed with the secret of "
+            f"this cluster (FIRESTEEL_RPC_SECRET, security.rpc.secret-file); if you trust everyone who could have "
+            f"written it, set {ALLOW_UNVERIFIED}: true"
+        )
+
+
+def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE, seal: StateSeal = UNSEALED) -> int:
     """Create a file and return its size in bytes.
 
     Args:
         path: The file.
         frames: Its contents.
         mode: Its permission bits, before the umask is applied.
+        seal: Signs the file.
 
     Raises:
         FileExistsError: a file with that name exists; it is left unchanged.
@@ -69,7 +98,7 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE) -> 
         raise _cannot_write(path, error) from error
     try:
         with file:
-            return _write_frames(file, frames)
+            return _write_frames(file, frames, seal)
     except BaseException as error:
         path.unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -77,10 +106,10 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE) -> 
         raise
 
 
-def state_file_bytes(frames: Iterable[bytes]) -> bytes:
+def state_file_bytes(frames: Iterable[bytes], seal: StateSeal = UNSEALED) -> bytes:
     """Return the contents of a state file with the given frames."""
     file = io.BytesIO()
-    _write_frames(file, frames)
+    _write_frames(file, frames, seal)
     return file.getvalue()
 
 
@@ -88,20 +117,35 @@ def _cannot_write(path: Path, error: OSError) -> StateFileError:
     return StateFileError(path, f"can't be written: {error.strerror or error}")
 
 
-def _write_frames(file: IO[bytes], frames: Iterable[bytes]) -> int:
+def _write_frames(file: IO[bytes], frames: Iterable[bytes], seal: StateSeal) -> int:
     file.write(bytes(_HEADER.size))
     checksum = length = 0
-    for frame in frames:
-        for part in (_LENGTH.pack(len(frame)), frame):
-            file.write(part)
-            checksum = zlib.crc32(part, checksum)
-            length += len(part)
+    for part in _sealed(frames, seal) if seal.key else _plain(frames):
+        file.write(part)
+        checksum = zlib.crc32(part, checksum)
+        length += len(part)
     file.seek(0)
-    file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, checksum, length))
+    version = FORMAT_VERSION | SEALED if seal.key else FORMAT_VERSION
+    file.write(_HEADER.pack(_MAGIC, version, checksum, length))
     return _HEADER.size + length
 
 
-def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
+def _plain(frames: Iterable[bytes]) -> Iterator[bytes]:
+    for frame in frames:
+        yield _LENGTH.pack(len(frame))
+        yield frame
+
+
+def _sealed(frames: Iterable[bytes], seal: StateSeal) -> Iterator[bytes]:
+    tags = seal.new_file()
+    yield _SEAL.pack(seal.key_id, tags.nonce)
+    for frame in frames:
+        yield _LENGTH.pack(len(frame)) + tags.next_tag(frame)
+        yield frame
+    yield _LENGTH.pack(_END) + tags.end_tag()
+
+
+def publish_state_file(path: Path, frames: Iterable[bytes], owner: str, seal: StateSeal = UNSEALED) -> None:
     """Atomically create a directory with one durable file in it; of several concurrent processes one succeeds.
 
     Only this user can read them, because the file may hold committables with passwords. The file is written in a
@@ -112,6 +156,7 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
         path: The file; its directory is created, and the parent of that must exist.
         frames: The contents of the file.
         owner: A name of this process's attempt that no other attempt uses.
+        seal: Signs the file.
 
     Raises:
         FileExistsError: another process has created the directory.
@@ -122,7 +167,7 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
     own = directory.with_name(f".{directory.name}.{owner}")
     own.mkdir(PRIVATE_DIRECTORY)
     try:
-        write_state_file(own / path.name, frames, _PRIVATE_FILE)
+        write_state_file(own / path.name, frames, _PRIVATE_FILE, seal)
         sync_file(own / path.name)
         sync_directory(own)
         try:
@@ -139,23 +184,28 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
     sync_directory(directory.parent)
 
 
-def publish(path: AnyPath, frames: Iterable[bytes], owner: str) -> None:
+def publish(path: AnyPath, frames: Iterable[bytes], owner: str, seal: StateSeal = UNSEALED) -> None:
     """Create a file exactly once, as `publish_state_file` does or with the conditional write of an object store.
 
     Raises:
         FileExistsError: another process has created it.
     """
     if isinstance(path, RemotePath):
-        path.create(state_file_bytes(frames))
+        path.create(state_file_bytes(frames, seal))
     else:
-        publish_state_file(path, frames, owner)
+        publish_state_file(path, frames, owner, seal)
 
 
-def read_state_file(path: AnyPath) -> Iterator[bytes]:
-    """Verify the length and checksum of a file, then yield its frames.
+def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED) -> Iterator[bytes]:
+    """Verify the length and checksum of a file, then yield its frames, each one verified.
+
+    Args:
+        path: The file.
+        seal: Verifies the frames. Without a key it accepts unsigned files only, as it cannot verify others.
 
     Raises:
         StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
+        UnverifiedStateError: the file is not signed with this key, and unverified files are not allowed.
 
     Example:
         >>> import tempfile
@@ -164,36 +214,72 @@ def read_state_file(path: AnyPath) -> Iterator[bytes]:
         ...     list(read_state_file(Path(directory) / "7-1.full"))
         [b'state', b'timers']
     """
-    check_state_file(path)
-    with path.open("rb") as file:
+    is_sealed = check_state_file(path)
+    with _open(path) as file:
         file.seek(_HEADER.size)
-        while head := file.read(_LENGTH.size):
-            yield file.read(_LENGTH.unpack(head)[0])
+        if is_sealed:
+            yield from _sealed_frames(path, file, seal)
+        elif seal.key and not seal.allows_unverified:
+            raise UnverifiedStateError(path, "is not signed")
+        else:
+            while head := file.read(_LENGTH.size):
+                yield file.read(_LENGTH.unpack(head)[0])
 
 
-def check_state_file(path: AnyPath) -> None:
-    """Verify the length and checksum of a file.
+def _sealed_frames(path: AnyPath, file: IO[bytes], seal: StateSeal) -> Iterator[bytes]:
+    """Yield the frames of a sealed file; each tag is verified before its frame is returned."""
+    key_id, nonce = _SEAL.unpack(file.read(_SEAL.size))
+    is_own = bool(seal.key) and key_id == seal.key_id
+    if not is_own and not seal.allows_unverified:
+        found = "is signed with the secret of another cluster" if seal.key else "is signed, and no secret is configured"
+        raise UnverifiedStateError(path, found)
+    tags = FrameSeal(seal.key, nonce)
+    while (length := _LENGTH.unpack(file.read(_LENGTH.size))[0]) != _END:
+        tag, frame = file.read(TAG_BYTES), read_unproven(file, length)
+        if is_own and not hmac.compare_digest(tag, tags.next_tag(frame)):
+            raise UnverifiedStateError(path, "was changed after it was signed")
+        yield frame
+    if is_own and not hmac.compare_digest(file.read(TAG_BYTES), tags.end_tag()):
+        raise UnverifiedStateError(path, "was changed after it was signed")
+
+
+def verify_state_file(path: AnyPath, seal: StateSeal) -> None:
+    """Verify a whole file.
+
+    Raises:
+        StateFileError: as `read_state_file`.
+    """
+    for _ in read_state_file(path, seal):
+        pass
+
+
+def _open(path: AnyPath) -> IO[bytes]:
+    return path.open("rb") if isinstance(path, RemotePath) else open_regular(path)
+
+
+def check_state_file(path: AnyPath) -> bool:
+    """Verify the length and checksum of a file, and return whether it is sealed; the seal is not verified.
 
     Raises:
         StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
     """
     try:
-        with path.open("rb") as file:
-            _check(path, file)
+        with _open(path) as file:
+            return _check(path, file)
     except FileNotFoundError:
         raise StateFileError(path, "is missing") from None
     except OSError as error:
         raise StateFileError(path, f"can't be read: {error.strerror or error}") from error
 
 
-def _check(path: AnyPath, file: IO[bytes]) -> None:
+def _check(path: AnyPath, file: IO[bytes]) -> bool:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StateFileError(path, "is not a state file of firesteel: wrong magic number")
     _, version, checksum, length = _HEADER.unpack(header)
-    if version != FORMAT_VERSION:
+    if version & ~SEALED != FORMAT_VERSION:
         raise StateFileError(
-            path, f"has format version {version}; this version of firesteel reads only {FORMAT_VERSION}"
+            path, f"has format version {version & ~SEALED}; this version of firesteel reads only {FORMAT_VERSION}"
         )
     found_checksum = found_length = 0
     while block := file.read(_BLOCK):
@@ -203,9 +289,10 @@ def _check(path: AnyPath, file: IO[bytes]) -> None:
         raise StateFileError(path, f"is damaged: {length} bytes were written, {found_length} were found")
     if found_checksum != checksum:
         raise StateFileError(path, f"is damaged: its checksum is {found_checksum:08x}, not {checksum:08x}")
+    return bool(version & SEALED)
 
 
-def replace_state_file(path: Path, frames: Iterable[bytes]) -> None:
+def replace_state_file(path: Path, frames: Iterable[bytes], seal: StateSeal = UNSEALED) -> None:
     """Atomically replace a file, which only this user can read.
 
     Raises:
@@ -213,5 +300,5 @@ def replace_state_file(path: Path, frames: Iterable[bytes]) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.unlink(missing_ok=True)
-    write_state_file(temporary, frames, _PRIVATE_FILE)
+    write_state_file(temporary, frames, _PRIVATE_FILE, seal)
     temporary.replace(path)

@@ -25,7 +25,9 @@ from typing import TypeVar
 from firesteel.common.durability import make_directory, sync_directory, sync_file
 from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.task.state_file import read_state_file, write_state_file
+from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import NOTHING_STORED, StateUploads, Stored, fetch_chain
+from firesteel.task.state_types import load_frame
 from firesteel.task.version_chains import Frame, is_full_due, merge, split_off_mergeable
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
@@ -103,15 +105,16 @@ def claim_stored_run(store: RemotePath, directory: Path) -> int:
             return number
 
 
-def read_frames(directory: Path, chain: Chain) -> Iterator[Frame]:
+def read_frames(directory: Path, chain: Chain, seal: StateSeal = UNSEALED) -> Iterator[Frame]:
     """Yield the frames of the files of a chain.
 
     Raises:
-        StateFileError: a file is missing or damaged.
+        StateFileError: a file is missing, damaged, or cannot be verified.
+        pickle.UnpicklingError: a frame contains other data than a frame does.
     """
     for file in chain:
-        for frame in read_state_file(directory / file.path):
-            yield pickle.loads(frame)
+        for frame in read_state_file(directory / file.path, seal):
+            yield load_frame(frame)
 
 
 class VersionStore:
@@ -123,9 +126,18 @@ class VersionStore:
         region: Number of the pipelined region.
         remote: The directory of the job's checkpoints, if it is on a remote file system. Files are then uploaded for
         checkpoints, and files missing on this host are downloaded.
+        seal: Signs and verifies the files.
     """
 
-    def __init__(self, job_directory: Path, slot: int, region: int = 0, remote: RemotePath | None = None) -> None:
+    def __init__(
+        self,
+        job_directory: Path,
+        slot: int,
+        region: int = 0,
+        remote: RemotePath | None = None,
+        seal: StateSeal = UNSEALED,
+    ) -> None:
+        self._seal = seal
         self._directory = job_directory
         self._of_region = region_directory(job_directory, region)
         self._slot = slot
@@ -158,7 +170,7 @@ class VersionStore:
         """
         if self._remote is not None:
             fetch_chain(self._remote, self._directory, chain)
-        return read_frames(self._directory, chain)
+        return read_frames(self._directory, chain, self._seal)
 
     def write(
         self, stage: int, at: BatchTry, parent: Chain, make: Callable[[bool], Iterator[Frame]], in_full: bool = False
@@ -183,9 +195,9 @@ class VersionStore:
         sizes: dict[str, int] = {}
         frames = make(full)
         if merged:
-            frames = merge(read_frames(self._directory, merged), frames)
+            frames = merge(read_frames(self._directory, merged, self._seal), frames)
         try:
-            size = write_state_file(path, _pickled_frames(frames, sizes))
+            size = write_state_file(path, _pickled_frames(frames, sizes), seal=self._seal)
         except FileExistsError:
             raise TryIsOverError(path) from None
         return (*kept, VersionFile(str(path.relative_to(self._directory)), size, sizes))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from firesteel.common.run_directory import UnsafeDirectoryError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.ha_services import ha_services
+from firesteel.runtime.highavailability.trusted_storage import check_storage
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
@@ -32,6 +36,40 @@ async def test_the_kind_is_chosen_by_its_name(tmp_path: Path) -> None:
     services = ha_services({"high-availability.type": "FILESYSTEM", **directory}, SECRET)
     assert isinstance(services, FileSystemHaServices)
     assert (tmp_path / "mine").is_dir()
+
+
+def _owned_by_another(path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a directory to another user")
+    os.chown(path, 65534, 65534)
+
+
+@pytest.mark.parametrize("kind", ["filesystem", "zookeeper"])
+@pytest.mark.parametrize(
+    ("spoil", "of_cluster", "reason"),
+    [
+        (lambda path: path.chmod(0o777), True, "its mode is 777"),
+        (lambda path: path.chmod(0o770), True, "its mode is 770"),
+        (lambda path: path.chmod(0o777), False, "its mode is 777"),
+        (_owned_by_another, True, "it belongs to user 65534"),
+        (_owned_by_another, False, "it belongs to user 65534"),
+    ],
+)
+async def test_storage_that_another_user_can_write_is_refused(
+    tmp_path: Path, kind: str, spoil: Callable[[Path], None], of_cluster: bool, reason: str
+) -> None:
+    storage = tmp_path / "storage"
+    (storage / "default").mkdir(parents=True, mode=0o700)
+    spoil(storage / "default" if of_cluster else storage)
+    options = {"high-availability.type": kind, "high-availability.storageDir": str(storage)}
+    with pytest.raises(UnsafeDirectoryError, match=rf"{reason}.*high-availability\.storageDir"):
+        ha_services({**options, "high-availability.zookeeper.quorum": "localhost:1"}, SECRET)
+
+
+def test_storage_in_a_directory_of_temporary_files_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "default").mkdir(mode=0o700)
+    tmp_path.chmod(0o1777)
+    check_storage(tmp_path / "default")
 
 
 @pytest.mark.parametrize(

@@ -406,3 +406,22 @@ async def test_large_arguments_are_written_in_a_thread(serve: Serve, is_remote: 
     assert thread is not threading.current_thread()
     with pytest.raises(TypeError, match="pickle"):
         await gateway.take(asyncio.get_running_loop())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CHANGE-ME-to-a-random-secret",
+        "please_change_me_please",
+        "<your secret>-<here>",
+        "..." * 6,
+    ],
+)
+def test_placeholders_are_no_secrets(text: str) -> None:
+    with pytest.raises(InvalidOptionError, match="FIRESTEEL_RPC_SECRET is a placeholder"):
+        rpc_secret({}, {"FIRESTEEL_RPC_SECRET": text})
+
+
+def test_random_secrets_are_no_placeholders() -> None:
+    for _ in range(1000):
+        assert rpc_secret({}, {"FIRESTEEL_RPC_SECRET": os.urandom(16).hex()})

@@ -8,12 +8,13 @@ import pickle
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
 from firesteel.common.file_systems import scheme_of
+from firesteel.common.frame_seal import RecordSeal, SealBrokenError, sealed_records
 from firesteel.common.local_path import local_path
 from firesteel.common.run_directory import run_directory
 from firesteel.datastream.connectors.base import WriterInitContext
@@ -25,17 +26,32 @@ _Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class PreparedRows:
-    """Rows of one writer, ready for the driver: those in the file `staged`, if it is set, then `rows`."""
+    """Rows of one writer, ready for the driver: those in the file `staged`, if it is set, then `rows`.
+
+    Attributes:
+        staged: The file, or None.
+        rows: Further rows.
+        key: Proves that the job has written the file, see `RecordSeal`.
+    """
 
     staged: str | None
     rows: tuple[_Row, ...]
+    key: bytes = field(default=b"", repr=False)
 
     def chunks(self) -> Iterator[Sequence[_Row]]:
-        """Yield the rows in lists."""
+        """Yield the rows in lists.
+
+        Raises:
+            SealBrokenError: somebody else has written to the file.
+        """
         if self.staged is not None:
             with open(self.staged, "rb") as file:
-                while chunk := pickle.load(file):
-                    yield chunk
+                for record in sealed_records(file, self.key):
+                    if not record:
+                        break
+                    yield pickle.loads(record)
+                else:
+                    raise SealBrokenError(self.staged)
         yield self.rows
 
     def __iter__(self) -> Iterator[_Row]:
@@ -69,6 +85,7 @@ class StagedRows:
         self._attempt = uuid.uuid4().hex[:12]
         self._rows: list[_Row] = []
         self._file: IO[bytes] | None = None
+        self._seal = RecordSeal()
         self.files = 0
 
     def __len__(self) -> int:
@@ -85,22 +102,23 @@ class StagedRows:
             make_directory(self._directory, mode=PRIVATE_DIRECTORY)
             path = self._directory / f"{self._file_prefix}{self.files}.{self._attempt}"
             self._file = open(path, "wb")  # noqa: SIM115 - closed when it is prepared
+            self._seal = RecordSeal()
             self.files += 1
-        pickle.dump(self._rows, self._file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._file.write(self._seal.sealed(pickle.dumps(self._rows, protocol=pickle.HIGHEST_PROTOCOL)))
         self._rows = []
 
     def finish(self) -> PreparedRows:
         """Return the rows of the batch; the file, if there is one, is durable."""
         rows, self._rows = tuple(self._rows), []
-        staged = None
+        staged, key = None, b""
         if self._file is not None:
-            pickle.dump([], self._file)
+            self._file.write(self._seal.sealed(b""))  # the end
             self._file.flush()
             os.fsync(self._file.fileno())
             sync_directory(self._directory)
             self._file.close()
-            staged, self._file = self._file.name, None
-        return PreparedRows(staged, rows)
+            staged, key, self._file = self._file.name, self._seal.key, None
+        return PreparedRows(staged, rows, key)
 
     def close(self) -> None:
         """Remove the file of an unfinished batch."""

@@ -8,6 +8,7 @@ function make(tag, attributes, ...children) {
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "place") Object.assign(element.style, value);  // attributes with styles are not allowed
     else if (value !== null && value !== undefined) element.setAttribute(name, value);
   }
   for (const child of children.flat()) element.append(child instanceof Node ? child : String(child ?? ""));
@@ -98,7 +99,7 @@ function timeline(job) {
   entered.forEach(([name, time], i) => {
     const until = i + 1 < entered.length ? entered[i + 1][1] : end;
     bar.append(make("span", {class: name, title: `${name}: ${duration(until - time)}`,
-      style: `left:${100 * (time - start) / whole}%;width:${100 * Math.max(until - time, 0) / whole}%`}));
+      place: {left: `${100 * (time - start) / whole}%`, width: `${100 * Math.max(until - time, 0) / whole}%`}}));
   });
   return [bar, make("p", {}, entered.map(([name, time]) => `${name} ${at(time)}`).join("  →  "))];
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import pickle
 import tempfile
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 from firesteel.runtime.clock import Clock
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes, number
+from firesteel.runtime.thread_pools import ARCHIVE
 
 __all__ = ["ExecutionGraphStore"]
 
@@ -88,7 +88,7 @@ class ExecutionGraphStore:
         if isinstance(content, bytes):
             return await _in_thread_if(len(content) > _MANY_BYTES, _job_in, content)
         try:
-            return await asyncio.to_thread(_job_at, content)
+            return await ARCHIVE.run(_job_at, content)
         except FileNotFoundError:  # The job was evicted in the meantime.
             return None
 
@@ -149,7 +149,7 @@ class ExecutionGraphStore:
             self._directory = tempfile.TemporaryDirectory(prefix="firesteel-jobs-")
         path = Path(self._directory.name) / job_id
         try:
-            await asyncio.to_thread(path.write_bytes, content)
+            await ARCHIVE.run(path.write_bytes, content)
         except OSError:
             path.unlink(missing_ok=True)
             raise
@@ -167,4 +167,4 @@ def _job_at(path: Path) -> ArchivedExecutionGraph:
 
 async def _in_thread_if(is_large: bool, work: Callable[..., T], *arguments: Any) -> T:
     """Run large work in a thread and small work directly, as a thread would cost more."""
-    return await asyncio.to_thread(work, *arguments) if is_large else work(*arguments)
+    return await ARCHIVE.run(work, *arguments) if is_large else work(*arguments)

@@ -29,6 +29,7 @@ from typing import Any
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.errors import HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.storage import FOLDERS, Names
+from firesteel.runtime.highavailability.trusted_storage import check_storage
 
 __all__ = ["LEADERS", "FencedDirectory"]
 
@@ -45,12 +46,16 @@ class FencedDirectory:
     Args:
         root: The cluster's directory, created if necessary.
         codec: Signs entries and rejects untrusted ones.
+
+    Raises:
+        UnsafeDirectoryError: another user could have written to the directory.
     """
 
     def __init__(self, root: Path, codec: EntryCodec) -> None:
         self.root = root
         self._codec = codec
         self._make()
+        check_storage(root)
 
     def take_over(self) -> str:
         """Start a leader session and return its id; all earlier sessions are over then."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import uuid
@@ -14,6 +13,7 @@ from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
 from firesteel.runtime.highavailability.file_lock import FileLock
 from firesteel.runtime.highavailability.polling import Poller
 from firesteel.runtime.highavailability.storage import Names
+from firesteel.runtime.thread_pools import HIGH_AVAILABILITY
 
 __all__ = ["FileSystemStorage"]
 
@@ -37,35 +37,35 @@ class FileSystemStorage:
 
     async def names(self, folder: str) -> Names:
         """Return the names in a folder, oldest entry first."""
-        return await asyncio.to_thread(self._directory.names, folder, self._session_id)
+        return await HIGH_AVAILABILITY.run(self._directory.names, folder, self._session_id)
 
     async def read(self, folder: str, name: str) -> Any | None:
         """Return the value of an entry, or None if there is no such entry."""
-        return await asyncio.to_thread(self._directory.read, folder, name, self._session_id)
+        return await HIGH_AVAILABILITY.run(self._directory.read, folder, name, self._session_id)
 
     async def write(self, folder: str, name: str, value: Any) -> None:
         """Set the value durably."""
-        await asyncio.to_thread(self._directory.write, folder, name, value, self._session_id)
+        await HIGH_AVAILABILITY.run(self._directory.write, folder, name, value, self._session_id)
 
     async def move(self, name: str, source: str, target: str) -> None:
         """Move an entry from one folder to another; no effect if it does not exist."""
-        await asyncio.to_thread(self._directory.move, name, source, target, self._session_id)
+        await HIGH_AVAILABILITY.run(self._directory.move, name, source, target, self._session_id)
 
     async def delete(self, folder: str, name: str) -> None:
         """Delete an entry; no effect if it does not exist."""
-        await asyncio.to_thread(self._directory.delete, folder, name, self._session_id)
+        await HIGH_AVAILABILITY.run(self._directory.delete, folder, name, self._session_id)
 
     async def hold(self, name: str) -> None:
         """Mark a job as used by this view."""
-        await asyncio.to_thread(self._hold, name)
+        await HIGH_AVAILABILITY.run(self._hold, name)
 
     async def let_go(self, name: str) -> None:
         """Remove the mark that this view uses a job."""
-        await asyncio.to_thread(self._hold_of(name).unlink, missing_ok=True)
+        await HIGH_AVAILABILITY.run(self._hold_of(name).unlink, missing_ok=True)
 
     async def is_held(self, name: str) -> bool:
         """Return whether another live view uses the job."""
-        return await asyncio.to_thread(self._is_held, name)
+        return await HIGH_AVAILABILITY.run(self._is_held, name)
 
     def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
         """Call `listener` with the names in a folder, asynchronously and then after each poll."""
@@ -75,7 +75,7 @@ class FileSystemStorage:
         """Release all jobs and stop all watches."""
         for poller in self._pollers:
             await poller.stop()
-        await asyncio.to_thread(self._forget, self._id)
+        await HIGH_AVAILABILITY.run(self._forget, self._id)
         self._lock.release()
 
     def _hold_of(self, name: str) -> Path:

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from firesteel.runtime.highavailability.high_availability import LeaderListener
 from firesteel.runtime.highavailability.shared_election import Published
+from firesteel.runtime.thread_pools import HIGH_AVAILABILITY
 
 __all__ = ["LeaderPoller", "PolledLeaderRetrieval", "Poller"]
 
@@ -42,7 +43,7 @@ class Poller(Generic[T]):
     async def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                found = await asyncio.to_thread(self._look)
+                found = await HIGH_AVAILABILITY.run(self._look)
                 if not self._stopping.is_set():
                     self._tell(found)
             except Exception:

@@ -35,6 +35,7 @@ from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphSto
 from firesteel.runtime.highavailability.job_result_store import JobResultStore
 from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry
 from firesteel.runtime.highavailability.shared_election import ElectionListener, Published, SharedLeaderElection
+from firesteel.runtime.highavailability.trusted_storage import check_storage
 from firesteel.runtime.highavailability.zookeeper_connection import Watch, ZooKeeperConnection, ZooKeeperOptions
 from firesteel.runtime.highavailability.zookeeper_storage import ZooKeeperStorage, commit_fenced
 
@@ -299,6 +300,7 @@ class ZooKeeperHaServices:
     ) -> None:
         if isinstance(files, Path):
             files.mkdir(mode=0o700, parents=True, exist_ok=True)
+            check_storage(files)
         self._files = files
         self._codec = codec
         self._delete_on_commit = delete_on_commit

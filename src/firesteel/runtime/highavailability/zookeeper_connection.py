@@ -19,6 +19,7 @@ from kazoo.security import CREATOR_ALL_ACL, make_acl
 
 from firesteel.runtime.highavailability.errors import HighAvailabilityError
 from firesteel.runtime.options import InvalidOptionError, boolean, duration_s, number, required
+from firesteel.runtime.thread_pools import HIGH_AVAILABILITY
 
 __all__ = ["QUORUM", "Watch", "ZooKeeperConnection", "ZooKeeperOptions"]
 
@@ -220,7 +221,7 @@ class ZooKeeperConnection:
             self._is_closed = True
             for owed in self._owed:
                 owed.cancel()
-            await self._loop.run_in_executor(None, self._close)
+            await self._loop.run_in_executor(HIGH_AVAILABILITY.executor, self._close)
 
     def _run(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         if not self._connected.wait(self._options.connection_timeout_s) or self._is_closed:

@@ -13,7 +13,7 @@ from firesteel.runtime.rpc.errors import (
 )
 from firesteel.runtime.rpc.rpc_endpoint import FencedRpcEndpoint, RpcEndpoint
 from firesteel.runtime.rpc.rpc_service import InMemoryRpcService, RpcService, large_arguments, no_rpc_timeout
-from firesteel.runtime.rpc.secret import rpc_secret, rpc_secret_or_new
+from firesteel.runtime.rpc.secret import rpc_secret, rpc_secret_or_new, state_key
 from firesteel.runtime.rpc.tcp_rpc_service import TcpRpcService
 
 __all__ = [
@@ -35,4 +35,5 @@ __all__ = [
     "no_rpc_timeout",
     "rpc_secret",
     "rpc_secret_or_new",
+    "state_key",
 ]

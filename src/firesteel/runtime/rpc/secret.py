@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import os
+import re
 import secrets
 import stat
 from collections.abc import Mapping
@@ -10,11 +12,13 @@ from pathlib import Path
 
 from firesteel.runtime.options import InvalidOptionError
 
-__all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new"]
+__all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", "state_key"]
 
 SECRET_FILE = "security.rpc.secret-file"
 SECRET_VARIABLE = "FIRESTEEL_RPC_SECRET"
 MIN_BYTES = 16
+_PLACEHOLDER = re.compile(rb"change[-_ ]?(me|this|it)|replace[-_ ]?(me|this)|<[a-z -]+>|\.\.\.", re.IGNORECASE)
+_KEY_OF_FILES = b"firesteel: state files, version 1"
 
 
 def rpc_secret(configuration: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> bytes:
@@ -52,10 +56,36 @@ def rpc_secret_or_new(configuration: Mapping[str, str], environment: Mapping[str
     return secrets.token_bytes(32)
 
 
+def state_key(configuration: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> bytes:
+    """Return the key that signs state files, derived from the configured secret; empty if none is configured.
+
+    A secret that the JobManager generated ends with it, so nobody could verify the files later.
+
+    Raises:
+        InvalidOptionError: the configured secret is too short, or other users can read it.
+    """
+    if SECRET_FILE in configuration or SECRET_VARIABLE in environment:
+        return hmac.digest(rpc_secret(configuration, environment), _KEY_OF_FILES, "sha256")
+    return b""
+
+
 def _checked(secret: bytes, where: str) -> bytes:
     if len(secret) < MIN_BYTES:
         raise InvalidOptionError(
             f"processes need a common secret of at least {MIN_BYTES} bytes to talk to one another and to sign what "
             f"they keep, {where} has {len(secret)}; set {SECRET_VARIABLE} or {SECRET_FILE}"
         )
+    check_not_placeholder(secret, where)
     return secret
+
+
+def check_not_placeholder(secret: bytes, where: str) -> None:
+    """Check that a secret is not the example of a manifest or of the documentation, which everyone knows.
+
+    Raises:
+        InvalidOptionError: it is.
+    """
+    if _PLACEHOLDER.search(secret):
+        raise InvalidOptionError(
+            f"{where} is a placeholder, which everyone knows; set a random value, for example of: openssl rand -hex 32"
+        )

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from firesteel.common import pickling
 from firesteel.runtime.clock import Clock, with_timeout
+from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, connection_limit
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.options import duration_s, memory_bytes, number
 from firesteel.runtime.rpc.channel import accept_channel
@@ -17,6 +18,7 @@ from firesteel.runtime.rpc.errors import RpcConnectionError
 from firesteel.runtime.rpc.rpc_service import Gateway, InMemoryRpcService, RpcCall, fail
 from firesteel.runtime.rpc.secret import rpc_secret
 from firesteel.runtime.rpc.tcp_connection import IncomingConnection, OutgoingConnection
+from firesteel.runtime.thread_pools import MESSAGES
 
 __all__ = ["FRAMESIZE_BYTES", "TcpRpcService"]
 
@@ -75,6 +77,7 @@ class TcpRpcService(InMemoryRpcService):
         self._listener: asyncio.Server | None = None
         self._outgoing: dict[str, OutgoingConnection] = {}
         self._incoming: set[IncomingConnection] = set()
+        self._strangers = FrontDoor(connection_limit(MAX_STRANGERS))
         self._is_stopped = False
 
     @classmethod
@@ -157,7 +160,7 @@ class TcpRpcService(InMemoryRpcService):
     def _transmit(self, call: RpcCall, answer: asyncio.Future[Any], is_large: bool) -> None:
         if is_large:
             work = self._copy if self._is_local(call.address) else pickling.dumps
-            writing = asyncio.get_running_loop().run_in_executor(None, work, call)
+            writing = asyncio.get_running_loop().run_in_executor(MESSAGES.executor, work, call)
             writing.add_done_callback(lambda written: self._transmit_written(call, written, answer))
         elif self._is_local(call.address):
             super()._transmit(call, answer, is_large)
@@ -196,11 +199,18 @@ class TcpRpcService(InMemoryRpcService):
         return connection
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        transport = writer.transport
+        visit = self._strangers.admit(writer.get_extra_info("peername")[0], transport.abort)
+        if visit is None:
+            transport.abort()
+            return
         try:
             channel = await accept_channel(reader, writer, self._secret, self._framesize_bytes, self._server_tls)
         except RpcConnectionError as error:
             logger.warning("a connection was refused: %s", error)
             return
+        finally:
+            visit.leave()
         connection = IncomingConnection(channel, self._servers)
         self._incoming.add(connection)
         try:

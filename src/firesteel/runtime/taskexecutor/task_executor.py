@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -42,6 +41,7 @@ from firesteel.runtime.taskexecutor.task_executor_gateway import (
 from firesteel.runtime.taskexecutor.task_reports import TaskReports
 from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
 from firesteel.runtime.taskexecutor.task_slot_table import TaskSlot, TaskSlotState, TaskSlotTable
+from firesteel.runtime.thread_pools import REQUESTED_FILES
 
 __all__ = ["TaskExecutor"]
 
@@ -208,11 +208,11 @@ class TaskExecutor(RpcEndpoint):
 
     async def request_log_list(self) -> tuple[LogFile, ...] | None:
         """Return the log files of its process, None if that is the JobManager's."""
-        return None if self._logs is None else await asyncio.to_thread(self._logs.list)
+        return None if self._logs is None else await REQUESTED_FILES.run(self._logs.list)
 
     async def request_log_piece(self, name: str, offset: int) -> bytes:
         """Return a part of a log file."""
-        return await asyncio.to_thread((self._logs or LogFiles(None)).read, name, offset)
+        return await REQUESTED_FILES.run((self._logs or LogFiles(None)).read, name, offset)
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
         """Disconnect a JobMaster that no longer needs this TaskExecutor."""

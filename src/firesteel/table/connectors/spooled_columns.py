@@ -12,9 +12,10 @@ from typing import IO
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.durability import make_directory
+from firesteel.common.frame_seal import RecordSeal, sealed_records
 
-Place = tuple[str, int]
-"""The path of a file, and its length in bytes."""
+Place = tuple[str, int, bytes]
+"""The path of a file, its length in bytes, and the key that proves that the job has written it."""
 
 
 class SpooledColumns:
@@ -34,6 +35,7 @@ class SpooledColumns:
         self._directory = directory
         self._rows: list[ColumnBatch] = []
         self._file: IO[bytes] | None = None
+        self._seal = RecordSeal()
         self._taken: list[str] = []
         self._removable: list[str] = []
         self.size_bytes = 0
@@ -50,7 +52,7 @@ class SpooledColumns:
         found: list[ColumnBatch] = []
         if self._file is not None:
             self._file.seek(0)
-            found += _batches(self._file.read())
+            found += _batches(self._file, self._seal.key)
             self._taken.append(self._file.name)
             self._file.close()
         found += self._rows
@@ -64,7 +66,8 @@ class SpooledColumns:
                 make_directory(Path(self._directory))
                 path = os.path.join(self._directory, f"columns-{uuid.uuid4().hex}")
                 self._file = open(path, "w+b")  # noqa: SIM115 - stays open from batch to batch
-            pickle.dump(self._rows, self._file, pickle.HIGHEST_PROTOCOL)
+                self._seal = RecordSeal()
+            self._file.write(self._seal.sealed(pickle.dumps(self._rows, pickle.HIGHEST_PROTOCOL)))
             self._file.flush()
             self._rows = []
         # A file that was taken in this batch is needed again if this batch fails.
@@ -75,20 +78,21 @@ class SpooledColumns:
 
     def snapshot(self) -> Place | None:
         """Return the file with all rows, None if there are none; called after `persist`."""
-        return None if self._file is None else (self._file.name, self._file.tell())
+        return None if self._file is None else (self._file.name, self._file.tell(), self._seal.key)
 
     def restore(self, place: Place) -> None:
         """Add the rows of a snapshot.
 
         Raises:
             OSError: the file is missing or too short.
+            SealBrokenError: somebody else has written to the file.
         """
-        path, size = place
+        path, size, key = place
         with open(path, "rb") as file:
             data = file.read(size)
         if len(data) < size:
             raise OSError(f"file {path} of a sink has {len(data)} bytes, but the state refers to {size}")
-        for batch in _batches(data):
+        for batch in _batches(io.BytesIO(data), key):
             self.add(batch)
         self._taken.append(path)
 
@@ -98,9 +102,5 @@ class SpooledColumns:
             self._file.close()
 
 
-def _batches(data: bytes) -> list[ColumnBatch]:
-    found: list[ColumnBatch] = []
-    file = io.BytesIO(data)
-    while file.tell() < len(data):
-        found += pickle.load(file)
-    return found
+def _batches(file: IO[bytes], key: bytes) -> list[ColumnBatch]:
+    return [batch for record in sealed_records(file, key) for batch in pickle.loads(record)]

@@ -1,0 +1,58 @@
+"""The seal of state files: a proof that a process of the own cluster has written them.
+
+A key derived from the cluster's secret authenticates each frame of a file together with the file's nonce and the number
+of the frame. So a reader returns only verified frames, whatever is written to the file meanwhile, and no frame can move
+to another place or file. The last tag covers the number of frames.
+
+Whole files are not bound to their names, as savepoints are copied and moved. So the seal does not prevent that someone
+replaces a file by another one, or an older one, of a cluster with the same secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from firesteel.common.frame_seal import FrameSeal
+
+__all__ = ["ALLOW_UNVERIFIED", "KEY_ID_BYTES", "NONCE_BYTES", "UNSEALED", "StateSeal"]
+
+ALLOW_UNVERIFIED = "execution.state-recovery.allow-unverified-state"
+"""The option that lets a job start from state that was not written with this cluster's secret."""
+
+NONCE_BYTES = 16
+KEY_ID_BYTES = 8
+_ID_OF_KEY = b"firesteel: id of the key"
+
+
+@dataclass(frozen=True, slots=True)
+class StateSeal:
+    """What a process needs to sign and verify state files.
+
+    Attributes:
+        key: The key, see `runtime.rpc.state_key`; empty without one, then files are written unsigned.
+        allows_unverified: Whether files may be read that cannot be verified.
+    """
+
+    key: bytes = field(default=b"", repr=False)
+    allows_unverified: bool = False
+
+    @property
+    def key_id(self) -> bytes:
+        """Eight bytes that tell keys apart and reveal nothing about them."""
+        return hmac.digest(self.key, _ID_OF_KEY, "sha256")[:KEY_ID_BYTES]
+
+    def allowing(self, configuration: Mapping[str, str]) -> StateSeal:
+        """Return the seal with which the state that a configuration names is read; it may allow unverified files."""
+        allows = configuration.get(ALLOW_UNVERIFIED, "").strip().lower() == "true"
+        return replace(self, allows_unverified=self.allows_unverified or allows)
+
+    def new_file(self) -> FrameSeal:
+        """Return the seal of a new file."""
+        return FrameSeal(self.key, secrets.token_bytes(NONCE_BYTES))
+
+
+UNSEALED = StateSeal()
+"""The seal of a process without a secret."""

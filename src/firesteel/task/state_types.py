@@ -1,0 +1,152 @@
+"""Readers of the pickles in state files that run no code: they create plain data and the classes of a table only.
+
+| reader | reads | other classes |
+|---|---|---|
+| `load_metadata` | `_metadata` and restore plans | refused |
+| `load_frame` | frames of version files; keyed state inside stays bytes | refused |
+| `load_sources` | positions of splits | refused |
+| `load_committables` | committables of sinks | refused, unless the job has committables of its own |
+| `load_inert` | state of users, to describe it | become inert values |
+
+`pickle.loads` on users' state is left to the process that runs the users' code.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import reprlib
+from typing import Any
+
+from firesteel.common.restricted_pickle import VALUES, load_listed
+
+__all__ = ["load_committables", "load_frame", "load_inert", "load_metadata", "load_sources"]
+
+_METADATA = {
+    "firesteel.task.checkpoint_metadata": ("CheckpointMetadata", "RegionState", "VertexLayout"),
+    "firesteel.task.restore": ("RestorePlan",),
+    "firesteel.task.versions": ("VersionFile",),
+}
+_FRAME = {"collections": ("Counter",), "firesteel.operators.input_gate": ("_Valve",)}
+_SOURCES = {
+    "firesteel.coordinator.source_splits": ("SourceState", "_unpack_keys"),
+    "firesteel.operators.splits": ("Split", "Stop"),
+}
+_COMMITTABLES = {
+    **VALUES,
+    "firesteel.common.multipart": ("UploadPart",),
+    "firesteel.datastream.connectors.base": ("CommitRequest",),
+    "firesteel.datastream.connectors.file_committer": ("FinishedPart", "LeftoverParts"),
+    "firesteel.datastream.connectors.kafka_writer": ("PreparedRecords",),
+    "firesteel.datastream.connectors.remote_committer": (
+        "ForgottenObjects",
+        "RemoteLeftovers",
+        "StagedPart",
+        "UploadedPart",
+    ),
+    "firesteel.datastream.connectors.staging": ("PreparedRows",),
+    "firesteel.operators.committables": ("SinkCommittables",),
+}
+_SHOWN = {
+    **VALUES,
+    "firesteel.common.types": ("Row", "RowKind", "_make_row"),
+    "firesteel.operators.state_table": ("DELETED",),
+}
+
+
+def load_metadata(data: bytes) -> Any:
+    """Return the metadata of a checkpoint, or a restore plan.
+
+    Raises:
+        pickle.UnpicklingError: (all readers) the data contains a class that is not in the table.
+    """
+    return load_listed(data, "a checkpoint's metadata", _METADATA)
+
+
+def load_frame(data: bytes) -> Any:
+    """Return a frame of a version file."""
+    return load_listed(data, "a frame of a version file", _FRAME)
+
+
+def load_sources(data: bytes) -> Any:
+    """Return the states of sources by operator id."""
+    return load_listed(data, "the position of a source", _SOURCES)
+
+
+def load_committables(data: bytes, has_own: bool) -> Any:
+    """Return the committables of a checkpoint.
+
+    Args:
+        data: The pickled committables, from a verified file where the cluster has a secret.
+        has_own: Whether a sink of the job has committables of its own classes, so that this process, which runs its
+            committer, reads all classes.
+    """
+    return pickle.loads(data) if has_own else load_listed(data, "what a sink commits", _COMMITTABLES)
+
+
+class _Inert:
+    """A value of a class that is not imported: it shows its class and what it was made of, and does nothing."""
+
+    _parts: list[Any]
+
+    def __new__(cls, *arguments: Any, **named: Any) -> _Inert:
+        made = super().__new__(cls)
+        made._parts = [*arguments, *named.values()]
+        return made
+
+    def __setstate__(self, state: Any) -> None:
+        self._parts.append(state)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._parts.append((key, value))
+
+    def append(self, item: Any) -> None:
+        self._parts.append(item)
+
+    def __call__(self, *arguments: Any) -> _Inert:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Inert) and (type(self).__module__, repr(self)) == (
+            type(other).__module__,
+            repr(other),
+        )
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    @reprlib.recursive_repr()
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self._parts))})"
+
+
+class _InertUnpickler(pickle.Unpickler):
+    """Creates inert values in place of all classes and functions that are not plain values."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data))
+        self._inert: dict[tuple[str, str], type[_Inert]] = {}
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name in _SHOWN.get(module, ()):
+            return super().find_class(module, name)
+        return self._inert.setdefault((module, name), _inert_class(module, name))
+
+    def persistent_load(self, pid: Any) -> Any:
+        return _Inert(pid)
+
+
+def _inert_class(module: str, name: str) -> type[_Inert]:
+    return type(name.rpartition(".")[2], (_Inert,), {"__module__": module})
+
+
+def load_inert(data: bytes) -> Any:
+    """Return state of users, in which values of other classes are inert: nothing is imported, and no code runs.
+
+    Raises:
+        pickle.UnpicklingError: the data cannot be shown.
+    """
+    try:
+        return _InertUnpickler(data).load()
+    except Exception as error:  # Anything can be in a file that anyone may have written.
+        raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error

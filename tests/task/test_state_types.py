@@ -1,0 +1,145 @@
+"""Readers of pickles in state files: they run no code, and each class that firesteel writes is in their tables."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.common.multipart import UploadPart
+from firesteel.common.restricted_pickle import load_plain, load_values
+from firesteel.coordinator.source_splits import KnownKeys, SourceState
+from firesteel.datastream.connectors.base import CommitRequest
+from firesteel.datastream.connectors.file_committer import FinishedPart, LeftoverParts
+from firesteel.datastream.connectors.kafka_writer import PreparedRecords
+from firesteel.datastream.connectors.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart, UploadedPart
+from firesteel.datastream.connectors.staging import PreparedRows
+from firesteel.operators.committables import SinkCommittables
+from firesteel.operators.committers import _WITH_PLAIN_COMMITTABLES
+from firesteel.operators.splits import Split, Stop
+from firesteel.task.state_types import load_committables, load_frame, load_inert, load_metadata, load_sources
+
+SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
+
+
+class Evil:
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("evil",)
+
+
+class Point:
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+
+READERS: dict[str, Callable[[bytes], Any]] = {
+    "metadata": load_metadata,
+    "frame": load_frame,
+    "sources": load_sources,
+    "committables": lambda data: load_committables(data, has_own=False),
+    "plain": load_plain,
+    "values": lambda data: load_values(data, "a row"),
+}
+HOSTILE = {
+    "a call": pickle.dumps(Evil()),
+    "a call in text": b"cos\nmkdir\n(Vevil\ntR.",
+    "a member of an allowed class": b"\x80\x04\x8c\x08datetime\x8c\x10datetime.__init__\x93.",
+    "builtins": b"cbuiltins\neval\n(Vopen('evil', 'w')\ntR.",
+    "an extension": pickle.PROTO + b"\x04" + pickle.EXT1 + b"\x01.",
+    "an instance": b"(ios\nmkdir\nVevil\n.",
+    "a nested call": pickle.dumps({"a": [Evil()]}),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("data", HOSTILE)
+def test_no_reader_runs_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str, data: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((pickle.UnpicklingError, ValueError)):
+        READERS[reader](HOSTILE[data])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_state_of_users_is_shown_without_running_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with contextlib.suppress(pickle.UnpicklingError):
+        load_inert(HOSTILE[data])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inert_values_name_their_class_and_count_as_keys() -> None:
+    [first, second, same] = load_inert(pickle.dumps([Point(1), Point(2), Point(1)]))
+    assert (type(first).__name__, repr(first)) == ("Point", "Point({'x': 1})")
+    assert len({first, second, same}) == 2
+
+
+def test_positions_of_sources_are_read_back() -> None:
+    split = Split("a:0", 1, 0, 10, path="a", stops=(Stop(5, 1), Stop(10, 1)))
+    state = SourceState(2, splits={"a:0": split}, positions={"a:0": 5}, known=KnownKeys({"b"}))
+    found = load_sources(pickle.dumps({"op": state}, protocol=5))["op"]
+    assert (found.splits, found.positions, found.known.keys) == (state.splits, state.positions, {"b"})
+
+
+def test_known_splits_in_a_position_run_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import zlib
+
+    from firesteel.coordinator import source_splits
+
+    monkeypatch.chdir(tmp_path)
+    packed = zlib.compress(pickle.dumps(Evil()))
+
+    class Packed:
+        def __reduce__(self) -> Any:
+            return source_splits._unpack_keys, (packed,)
+
+    with pytest.raises(pickle.UnpicklingError):
+        load_sources(pickle.dumps({"op": Packed()}))
+    assert list(tmp_path.iterdir()) == []
+
+
+ROWS = PreparedRows("staged", ((1, "a", None),), b"key")
+COMMITTABLES: dict[str, list[Any]] = {
+    "FileCommitter": [
+        FinishedPart("a", "b", ("c",)),
+        LeftoverParts("base", "uid", (1, 2, 3), frozenset({"d"})),
+        UploadedPart("f", "id", (UploadPart(1, "etag", 9),), ("r",)),
+        StagedPart("p", "f"),
+        ForgottenObjects(("a",)),
+        RemoteLeftovers("base", "uid", None, frozenset(), ()),
+    ],
+    "TableFileCommitter": [FinishedPart("a", "b")],
+    "OverwritingCommitter": [FinishedPart("a", "b")],
+    "JdbcCommitter": [ROWS],
+    "KafkaCommitter": [PreparedRecords(ROWS, frozenset({"topic"}), "prefix")],
+    "KafkaOffsetsCommitter": [{"topic-0": 7}],
+}
+"""Committables of each committer whose classes are known; others are read by the job's own process without a table."""
+
+
+def _committers() -> dict[str, str]:
+    """Return the module of each class in the sources that is derived from a committer."""
+    found: dict[str, str] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and any("Committer" in ast.unparse(base) for base in node.bases):
+                found[node.name] = module
+    return found
+
+
+def test_the_committables_of_each_committer_are_in_the_table() -> None:
+    plain = {name for name, module in _committers().items() if module.startswith(_WITH_PLAIN_COMMITTABLES)}
+    assert plain == set(COMMITTABLES)
+    for committables in COMMITTABLES.values():
+        requests = tuple(CommitRequest("job", "sink", 0, n, item) for n, item in enumerate(committables))
+        data = pickle.dumps([SinkCommittables("sink", "name", requests)], protocol=5)
+        assert load_committables(data, has_own=False)[0].requests == requests
