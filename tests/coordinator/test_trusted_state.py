@@ -96,21 +96,21 @@ def test_a_takeover_from_a_checkpoint_that_somebody_wrote_runs_no_code(tmp_path:
     from firesteel.operators.committers import Committers
 
     job_graph = job_from(None)
-    job = JobCheckpoints(StagePlan(job_graph), directory)
+    job = JobCheckpoints(StagePlan(job_graph), job_graph.configuration, directory)
     member = Member(0, lambda: None, lambda stats: None)
     job.enter(member)
-    checkpoints = Checkpoints(job, member, lambda committables: None, Committers(job_graph))
+    checkpoints = Checkpoints(job, member, lambda committables: None, Committers(job_graph, {}))
     with pytest.raises((StateFileError, pickle.UnpicklingError)):
-        checkpoints.recover(SplitEnumerator(job_graph))
+        checkpoints.recover(SplitEnumerator(job_graph, {}))
     assert not (tmp_path / "evil").exists()
 
 
 def test_a_cluster_with_a_secret_starts_from_signed_state_only(tmp_path: Path) -> None:
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
     with pytest.raises(UnverifiedStateError, match=f"is not signed.*{ALLOW_UNVERIFIED}: true"):
-        restore_job(job_from(first.savepoint), tmp_path / "job", seal=SEAL)
+        restore_job(job_from(first.savepoint), {}, tmp_path / "job", seal=SEAL)
     allowing = job_from(first.savepoint, **{ALLOW_UNVERIFIED: "true"})
-    restore_job(allowing, tmp_path / "job", seal=SEAL)
+    restore_job(allowing, {}, tmp_path / "job", seal=SEAL)
     # The plan is signed, and the slots read the files that it names as the job allows.
     with pytest.raises(UnverifiedStateError):
         read_restored_state(tmp_path / "job")
@@ -128,7 +128,7 @@ def test_a_job_of_a_cluster_with_a_secret_does_not_resume_from_unsigned_checkpoi
     assert first.savepoint is not None
     (tmp_path / "job").mkdir()
     write_metadata(tmp_path / "job" / "chk-1", read_metadata(first.savepoint), "1")
-    job = JobCheckpoints(StagePlan(job_from(None)), tmp_path / "job", seal=SEAL)
+    job = JobCheckpoints(StagePlan(job_from(None)), {}, tmp_path / "job", seal=SEAL)
     member = Member(0, lambda: None, lambda stats: None)
     job.enter(member)
     # An option of the job does not count: it is for the state that the job starts from.
