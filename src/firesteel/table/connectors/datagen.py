@@ -73,6 +73,11 @@ class RowGenerator(Source[Any]):
         self._rate = rate
         self._seed = time.time_ns()
         self._begin = time.time()
+        self._steady_begin_s: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the begin by the clock of this process."""
+        return {**self.__dict__, "_steady_begin_s": None}
 
     @property
     def grows_to_end(self) -> bool:  # type: ignore[override]
@@ -84,8 +89,11 @@ class RowGenerator(Source[Any]):
         return self._count is not None
 
     def discover_splits(self) -> Sequence[SourceSplit]:
-        """Return one split, which grows by the rate."""
-        due = int((time.time() - self._begin + 1) * self._rate)
+        """Return one split, which grows by the rate, whatever happens to the wall clock."""
+        now_s = time.monotonic()
+        if self._steady_begin_s is None:
+            self._steady_begin_s = now_s - max(0.0, time.time() - self._begin)
+        due = int((now_s - self._steady_begin_s + 1) * self._rate)
         return [SourceSplit("rows", due if self._count is None else min(due, self._count), final_end=self._count)]
 
     def read_split(self, split_id: str, start: int, end: int) -> Iterator[ColumnBatch]:

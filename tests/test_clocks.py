@@ -1,0 +1,55 @@
+"""The wall clock tells dates. Durations, timeouts and deadlines come from clocks that nobody can set."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import firesteel
+
+SOURCE = Path(firesteel.__file__).parent
+WALL = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("date", "today")}
+
+DATES = {
+    "client/rest_client.py": "the date of a signed request, which the server compares with its own clock",
+    "columns/context.py": "CURRENT_TIMESTAMP and its like",
+    "coordinator/checkpoints.py": "the date of a restore, for the REST API",
+    "coordinator/job_checkpoints.py": "the date of a checkpoint, for its metadata and the REST API",
+    "gateway/session_context.py": "the date at which a job was started, for SHOW JOBS",
+    "operators/clock.py": "the date at which processing time begins",
+    "operators/kinesis_splits.py": "the date from which a stream is read, an option of the user's",
+    "rest/cluster.py": "dates in answers of the REST API",
+    "rest/proofs.py": "the date of a signed request: those of other dates are refused",
+    "runtime/clock.py": "the dates of events, beside the monotonic time for durations",
+    "spark/class_archive.py": "the ages of files, whose dates are of the wall clock; both signs count",
+    "state_processor/savepoint_writer.py": "the date of a savepoint",
+    "table/connectors/datagen.py": "a seed, and the date at which a source began, before its process did",
+    "table/connectors/datagen_fields.py": "random dates before the present",
+    "table/planner/planner.py": "the date of a query, for its constants",
+    "table/table_config.py": "the offset of the local time zone at present",
+}
+"""Files that read the wall clock, and what for. A duration measured by it is wrong once somebody sets it."""
+
+
+def wall_clocks(path: Path) -> bool:
+    """Return whether a file refers to the wall clock."""
+    names = (
+        (node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", None), node.attr)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+    )
+    return any(name in WALL for name in names)
+
+
+def test_the_wall_clock_is_read_for_dates_only() -> None:
+    found = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if wall_clocks(path)}
+    assert found == set(DATES)
+
+
+def test_the_wall_clock_is_found_however_it_is_named(tmp_path: Path) -> None:
+    for number, (text, expected) in enumerate(
+        [("import time\ntime.time_ns", True), ("datetime.datetime.now(UTC)", True), ("time.monotonic()", False)]
+    ):
+        path = tmp_path / f"{number}.py"
+        path.write_text(text)
+        assert wall_clocks(path) == expected
