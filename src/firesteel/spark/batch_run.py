@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from firesteel.common import pickling
 from firesteel.coordinator.batch_leftovers import remove_earlier_runs, remove_failed_run
 from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.operators.clock import SteadyClock
 from firesteel.operators.committables import remove_files
 from firesteel.spark import batch_shim
 from firesteel.spark.batch_shim import LocalSlots
@@ -54,7 +56,7 @@ class BatchRun(Run):
         self._context.environment[FOR_WORKERS] = batch_shim.__name__
         job = pickling.dumps(self._query.job_graph)
         slots = LocalSlots(job, self._query.attempt, dict(self._options))
-        plan = SplitEnumerator(self._query.job_graph, self._options).plan_all()
+        plan = replace(SplitEnumerator(self._query.job_graph, self._options).plan_all(), now_ms=SteadyClock().now_ms())
         lanes = Lanes.one_per_slot(self._query.slots)
         pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory))
         no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())
