@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP
+from firesteel.operators.operator import MIN_TIMESTAMP
 from firesteel.operators.splits import Idleness
 from firesteel.task.slot_tasks import SubtaskReport
 
@@ -29,14 +29,14 @@ class IdleSplits:
         self._splits: Sequence[Mapping[str, bool]] = [{}] * parallelism
         self._since: dict[tuple[int, str], float] = {}
         self._idle: list[frozenset[str]] = [frozenset()] * parallelism
-        self._told = list(self._idle)
+        self._told: list[frozenset[str] | None] = list(self._idle)
         self._sleeping: set[int] = set()
-        self._watermarks: dict[int, int] = {}
+        self._watermarks = dict.fromkeys(range(parallelism), MIN_TIMESTAMP)
         self._passed = MIN_TIMESTAMP
 
     def forget_told(self) -> None:
         """Note that the readers were restored from a checkpoint, so that they may take any split for idle."""
-        self._told = [frozenset({""})] * len(self._told)
+        self._told = [None] * len(self._told)
         self._sleeping = set(range(len(self._told)))
 
     def observe(self, splits: Sequence[Mapping[str, bool]], now_ms: float) -> None:
@@ -71,7 +71,7 @@ class IdleSplits:
         A subtask that awakes catches up with the watermark that its receivers have reached without it. They wait for
         its watermark from then on, so they must learn of it before any other subtask reads more.
         """
-        passed = None if self._passed in (MIN_TIMESTAMP, MAX_WATERMARK) else self._passed
+        passed = None if self._passed == MIN_TIMESTAMP else self._passed
         both = enumerate(zip(self._idle, self._told, strict=True))
         changes = {subtask: Idleness(idle, passed) for subtask, (idle, told) in both if idle != told}
         self._told = list(self._idle)
@@ -81,12 +81,13 @@ class IdleSplits:
         return changes, bool(before - self._sleeping)
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
-        """Note the watermark that the receivers of the source have reached (Flink: `StatusWatermarkValve`)."""
+        """Note the watermark that the receivers of the source have reached, as their input gates find it."""
+        watermarks = self._watermarks
         for report in reports:
             if report.has_ended:
-                self._watermarks[report.subtask_index] = MAX_WATERMARK
+                watermarks.pop(report.subtask_index, None)
             elif report.source_watermark is not None:
-                self._watermarks[report.subtask_index] = report.source_watermark
-        awake = [self._watermarks.get(s, MIN_TIMESTAMP) for s in range(len(self._idle)) if s not in self._sleeping]
-        reached = min(awake) if awake else max(self._watermarks.values(), default=MIN_TIMESTAMP)
+                watermarks[report.subtask_index] = report.source_watermark
+        awake = [watermark for subtask, watermark in watermarks.items() if subtask not in self._sleeping]
+        reached = min(awake) if awake else max(watermarks.values(), default=MIN_TIMESTAMP)
         self._passed = max(self._passed, reached)
