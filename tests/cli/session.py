@@ -89,6 +89,7 @@ class JobManager:
         line = wait_for(lambda: [text for text in self.log.read_text().splitlines() if "is ready at" in text])[0]
         self.address = line.split("http://")[1]
         _run_directories[self.address] = str(directory)
+        self.token_file = directory / f"jobmanager-{self.address.rpartition(':')[2]}.token"
 
     def end(self, number: int) -> None:
         self.process.send_signal(number)

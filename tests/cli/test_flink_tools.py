@@ -43,7 +43,9 @@ def submitted(cluster: JobManager, tail: Tail, *options: str) -> str:
 def test_the_verbs_of_flinks_command_line(tmp_path: Path, jobmanagers: Callable[..., JobManager]) -> None:
     tail, cluster = Tail(tmp_path), jobmanagers()
     savepoints = str(tmp_path / "savepoints")
-    environment = {**os.environ, "FLINK_LOG_DIR": str(tmp_path)}
+    token = cluster.token_file.read_text().split()[0]  # Requests that name a path need it.
+    headers = f"Authorization:Bearer {token}"
+    environment = {**os.environ, "FLINK_LOG_DIR": str(tmp_path), "FLINK_REST_CLIENT_HEADERS": headers}
 
     def flink(verb: str, *arguments: str, code: int = 0) -> str:
         command = [str(FLINK_HOME / "bin" / "flink"), verb, "-m", cluster.address, *arguments]
