@@ -19,7 +19,8 @@ from firesteel.rest.errors import RestError
 from firesteel.rest.proofs import Proofs, proven_token
 from firesteel.rest.routes import Route
 from firesteel.runtime.options import InvalidOptionError, boolean
-from firesteel.runtime.rpc.secret import MIN_BYTES, check_not_placeholder
+from firesteel.runtime.placeholders import check_not_placeholder
+from firesteel.runtime.rpc.secret import MIN_BYTES
 from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls
 
 ORIGINS = "web.access-control-allow-origin"

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.dispatcher.job_submission import JobSubmissionError
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceOverview
@@ -20,10 +21,6 @@ __all__ = [
     "JobNotFoundError",
     "JobSubmissionError",
 ]
-
-
-class JobSubmissionError(FiresteelError):
-    """A job was rejected. Flink: `runtime.client.JobSubmissionException`."""
 
 
 class DuplicateJobSubmissionError(JobSubmissionError):

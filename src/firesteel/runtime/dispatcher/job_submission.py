@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
-from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
 from firesteel.runtime.dispatcher.job_options import check_job_options
 from firesteel.runtime.options import InvalidOptionError
 
-__all__ = ["check_job_graph", "submittable"]
+__all__ = ["JobSubmissionError", "check_job_graph", "submittable"]
+
+
+class JobSubmissionError(FiresteelError):
+    """A job was rejected. Flink: `runtime.client.JobSubmissionException`."""
 
 
 def submittable(stream_graph: StreamGraph, options: Mapping[str, str]) -> JobGraph:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hmac
 import os
-import re
 import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.placeholders import check_not_placeholder
 
 __all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", "state_key"]
 
 SECRET_FILE = "security.rpc.secret-file"
 SECRET_VARIABLE = "FIRESTEEL_RPC_SECRET"
 MIN_BYTES = 16
-_PLACEHOLDER = re.compile(rb"change[-_ ]?(me|this|it)|replace[-_ ]?(me|this)|<[a-z -]+>|\.\.\.", re.IGNORECASE)
 _KEY_OF_FILES = b"firesteel: state files, version 1"
 
 
@@ -77,15 +76,3 @@ def _checked(secret: bytes, where: str) -> bytes:
         )
     check_not_placeholder(secret, where)
     return secret
-
-
-def check_not_placeholder(secret: bytes, where: str) -> None:
-    """Check that a secret is not the example of a manifest or of the documentation, which everyone knows.
-
-    Raises:
-        InvalidOptionError: it is.
-    """
-    if _PLACEHOLDER.search(secret):
-        raise InvalidOptionError(
-            f"{where} is a placeholder, which everyone knows; set a random value, for example of: openssl rand -hex 32"
-        )
