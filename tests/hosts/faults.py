@@ -99,6 +99,13 @@ def fill_disk(cluster: HostCluster, chance: Chance) -> None:
     host.empty_disk()
 
 
+def pause(cluster: HostCluster, chance: Chance) -> None:
+    """All processes of a host stand still for a while."""
+    host = cluster.hosts[chance.choice([*WORKERS, *JOB_MANAGERS, STORE, ZOOKEEPER, MASTER])]
+    print(f"    {host.name}")
+    host.pause(chance.uniform(5, 30))
+
+
 FAULTS: tuple[Callable[[HostCluster, Chance], None], ...] = (
     kill_slots,
     kill_executor,
@@ -111,6 +118,7 @@ FAULTS: tuple[Callable[[HostCluster, Chance], None], ...] = (
     refuse,
     delay,
     fill_disk,
+    pause,
 )
 
 

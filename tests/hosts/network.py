@@ -104,11 +104,20 @@ class Host:
 
     def kill(self, *words: str) -> int:
         """Kill the processes in whose command lines all words are; return how many there were."""
+        return self._send(signal.SIGKILL, *words)
+
+    def _send(self, number: signal.Signals, *words: str) -> int:
         found = self.processes(*words)
         for process in found:
             with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+                os.kill(process, number)
         return len(found)
+
+    def pause(self, seconds: float) -> None:
+        """Let all processes stand still for a while."""
+        self._send(signal.SIGSTOP)
+        time.sleep(seconds)
+        self._send(signal.SIGCONT)
 
     def crash(self) -> None:
         """Lose power: no packet leaves any more, then all processes are gone, and the host's files with them."""
