@@ -190,7 +190,7 @@ def _joins_late(self: JobCheckpoints, member: Any, run: int, newest_id: int | No
 def _decides_after_the_end(self: JobCheckpoints, metadata: CheckpointMetadata, owner: str) -> None:
     """A checkpoint counts although its job has ended, and its objects were removed."""
     directory = self._directory_of(metadata.checkpoint_id)
-    job_checkpoints.write_metadata(directory, metadata, owner)
+    job_checkpoints.write_metadata(directory, metadata, owner, self._seal)
     newest = checkpoints_in(self.store)
     if newest[:1] != [directory]:
         remove_tree(directory)

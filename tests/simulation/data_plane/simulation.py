@@ -154,7 +154,7 @@ class _Run:
             self._in_virtual_time(),
             mock.patch(
                 "firesteel.coordinator.job_checkpoints.write_metadata",
-                lambda directory, metadata, owner: self._decide(write_metadata, directory, metadata, owner),
+                lambda directory, metadata, owner, _: self._decide(write_metadata, directory, metadata, owner),
             ),
         ):
             cluster.elect()
