@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,9 @@ from tests.loop_watchdog import LoopWatchdog
 if TYPE_CHECKING:
     from tests.objects.server import Bucket, S3Server
 
-# An example that is slow on a busy machine is not wrong.
-settings.register_profile("firesteel", deadline=None)
+# An example that is slow on a busy machine is not wrong. Continuous integration takes the same examples each time, so
+# that what a change breaks is told apart from what chance has found.
+settings.register_profile("firesteel", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("firesteel")
 
 SLOW = {

@@ -29,7 +29,8 @@ def test_table_with_more_rows_than_its_rate_ends(mode, options):
 
 def test_rows_become_due_at_the_rate_until_all_are_read(monkeypatch):
     seconds = 100.0
-    monkeypatch.setattr(datagen.time, "time", lambda: seconds)
+    monkeypatch.setattr(datagen.time, "time", lambda: 5_000.0 - seconds)  # somebody sets the wall clock back
+    monkeypatch.setattr(datagen.time, "monotonic", lambda: seconds)
     splits = SourceSplits(RowGenerator((), (), 3, 1), 2)
     found, ended = [], []
     for second in range(3):
