@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SEEDS = int(os.environ.get("FIRESTEEL_SIMULATION_SEEDS", "200"))
 PROCESSES = 2
-SHARES = {"control": 1.0, "data": 0.5, "state": 0.1}
+SHARES = {"control": 1.0, "data": 0.5, "state": 0.05}
 """The share of the seeds that each plane gets; the more a seed costs, the less."""
 
 PLANES = pytest.mark.parametrize("plane", SHARES)
