@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 InputTime = Callable[[], tuple[float, float]]
-"""Returns the time of the job's input in ms: at the begin of the current batch, and at its end at the latest."""
+"""Returns the time of the job's input in ms: at the start of the current batch, and at its end at the latest."""
 
 
 class IdleTimer:
-    """Tells at the end of a batch whether no element has come for the timeout (Flink: `IdlenessTimer`).
+    """A timer that expires when no element has arrived for the timeout (Flink: `IdlenessTimer`).
 
     Time is that of the job's input, which passes while the job waits and while its batches run.
 
@@ -36,7 +36,7 @@ class IdleTimer:
         self._since_ms = self._input_ms()[1]
 
     def left_ms(self) -> int:
-        """Return the time in ms after which the timeout expires if no element comes; at the end of a batch."""
+        """Return the time in ms until the timer expires; call it at the end of a batch."""
         begun_ms, end_ms = self._input_ms()
         if self._since_ms is None:  # the first batch of this attempt
             self._since_ms = end_ms

@@ -149,7 +149,7 @@ class TaskInfo:
         key_type: The declared type of its input's key, if any.
         is_checkpoint: Whether a checkpoint follows the current batch.
         is_savepoint: Whether a savepoint follows that checkpoint.
-        input_ms: The time of the job's input in ms at the begin of the current batch, and at its end at the latest.
+        input_ms: The time of the job's input in ms at the start of the current batch, and at its end at the latest.
         began: Run, batch and attempt in which the subtask was created; it increases across restarts and leaders.
         output_directory: Directory on shared storage for large output to the driver; empty if there is none.
         spool_directory: Directory on this host for files that the state of sinks refers to; empty if there is none.

@@ -91,9 +91,9 @@ class BatchPlan:
         ranges: (vertex id, subtask) -> ranges to read.
         ended: (vertex id, subtask) of the sources whose input ends with this batch.
         idle: (vertex id, subtask) -> the idle splits of a source, where they have changed.
-        input_ms: The time of the region's input in ms (see `InputClock`) at the begin of the batch, and at its end at
+        input_ms: The time of the region's input in ms (see `InputClock`) at the start of the batch, and at its end at
             the latest.
-        now_ms: Processing time at the begin of the batch, in ms; None leaves each slot its own.
+        now_ms: Processing time at the start of the batch, in ms; None leaves each slot its own.
         is_checkpoint: Whether a checkpoint follows the batch, so that sinks prepare their commits.
         in_full: Whether all keyed state is written after the batch, and not only its changes.
         is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish their files.

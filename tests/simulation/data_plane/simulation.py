@@ -47,7 +47,7 @@ QUIET_AFTER = 6_000
 """Steps after which nothing goes wrong any more, so that the job comes to its end."""
 
 
-_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 """A file system in memory, if there is one."""
 
 
@@ -64,7 +64,7 @@ class Outcome:
 def simulate(seed: int) -> Outcome:
     """Run one seed; the same seed takes the same way."""
     chance = random.Random(seed)
-    directory = Path(tempfile.mkdtemp(prefix="firesteel-simulated-", dir=_MEMORY))
+    directory = Path(tempfile.mkdtemp(prefix="firesteel-simulated-", dir=MEMORY))
     before = os.getcwd()
     logging.disable(logging.CRITICAL)
     gc.disable()

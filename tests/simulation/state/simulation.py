@@ -10,7 +10,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,37 +17,23 @@ from unittest import mock
 from firesteel.operators.clock import SteadyClock, use_time_source
 from firesteel.task import version_chains, version_store
 from firesteel.testing.local_job import Fault, _LocalJob
+from tests.simulation.data_plane.simulation import MEMORY, Outcome
 from tests.simulation.state import job as simulated
 
 MOST_BATCHES = 4_000
 HOUR_MS = 3_600_000
-_MEMORY = "/dev/shm"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a seed went."""
-
-    seed: int
-    violations: tuple[str, ...]
-    story: tuple[str, ...]
-    steps: int
 
 
 def simulate(seed: int) -> Outcome:
     """Run one seed; the same seed takes the same way."""
     logging.disable(logging.CRITICAL)
     try:
-        with tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=_memory()) as directory, _small_limits():
+        with tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=MEMORY) as directory, _small_limits():
             return _Run(seed, Path(directory)).run()
     finally:
         use_time_source(None)
         logging.disable(logging.NOTSET)
         gc.collect()
-
-
-def _memory() -> str | None:
-    return _MEMORY if Path(_MEMORY).is_dir() else None
 
 
 @contextmanager
