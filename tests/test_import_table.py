@@ -9,50 +9,26 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "firesteel"
 
-# The allowed imports between packages, as drawn in DESIGN.md. `contract` are the modules of datastream that the
-# operators share with the API; `errors` is open to all. Operators and slot processes read the JobGraph's description of
-# the chain that they run, and the command line shows what the runtime tells of a job: plain data in both cases.
-CONTRACT_MODULES = {
-    "async_functions",
-    "async_retry_predicates",
-    "async_retry_strategies",
-    "broadcast_functions",
-    "closeable_iterator",
-    "connectors",
-    "execution_mode",
-    "formats",
-    "function_base",
-    "functions",
-    "join_functions",
-    "operator_descriptors",
-    "output_tag",
-    "runtime_context",
-    "state",
-    "state_ttl",
-    "time_domain",
-    "timerservice",
-    "triggers",
-    "window",
-    "window_assigners",
-    "window_functions",
-    "windows",
-}
+# The allowed imports between packages, as drawn in DESIGN.md; `errors` is open to all. Operators and slot processes
+# read the JobGraph's description of the chain that they run, and the command line shows what the runtime tells of a
+# job: plain data in both cases.
 ALLOWED = {
     "common": set(),
     "metrics": set(),
     "columns": {"common"},
-    "table": {"common", "columns", "datastream", "contract", "graph", "client", "pyflink1", "compat"},
+    "table": {"common", "columns", "datastream", "functions", "graph", "client", "pyflink1", "compat"},
     "graph": {"common", "compat"},
-    "datastream": {"common", "metrics", "graph", "contract"},
-    "operators": {"common", "columns", "metrics", "graph", "contract"},
-    "task": {"common", "metrics", "graph", "contract", "operators"},
+    "functions": {"common", "metrics", "graph"},
+    "datastream": {"common", "metrics", "graph", "functions"},
+    "operators": {"common", "columns", "metrics", "graph", "functions", "datastream"},
+    "task": {"common", "metrics", "graph", "functions", "operators"},
     "runtime": {"common", "graph"},
     "coordinator": {"common", "graph", "operators", "task", "runtime"},
-    "spark": {"common", "metrics", "graph", "contract", "operators", "task", "runtime", "coordinator"},
+    "spark": {"common", "metrics", "graph", "functions", "operators", "task", "runtime", "coordinator"},
     "rest": {"common", "graph", "runtime"},
     "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
-    "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
+    "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "functions"},
     "gateway": {"common", "columns", "runtime", "rest", "client", "table"},
     "cli": {
         "common",
@@ -69,15 +45,16 @@ ALLOWED = {
         "gateway",
     },
     "compat": set(),
-    "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
-    "pyflink1": {"common", "datastream", "contract"},
-    "state_processor": {"common", "graph", "contract", "operators", "task", "runtime"},
-    "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
+    "migration": {"common", "compat", "datastream", "functions", "pyflink1"},
+    "pyflink1": {"common", "datastream", "functions"},
+    "state_processor": {"common", "graph", "functions", "operators", "task", "runtime"},
+    "testing": {"common", "metrics", "graph", "functions", "datastream", "operators", "task", "coordinator"},
 }
 FORBIDDEN_LIBRARIES = {
     "common": {"asyncio", "pyspark", "pyarrow"},
     "graph": {"asyncio", "pyspark", "pyarrow"},
     "datastream": {"asyncio", "pyspark", "pyarrow"},
+    "functions": {"asyncio", "pyspark", "pyarrow"},
     "columns": {"asyncio", "pyspark"},
     "table": {"asyncio", "pyspark"},
     "operators": {"pyspark"},
@@ -88,7 +65,7 @@ FORBIDDEN_LIBRARIES = {
     "gateway": {"pyspark", "pyarrow"},
     "plan": {"pyspark", "pyarrow"},
 }
-LATE_IMPORTS = {("datastream", "client"), ("datastream", "contract")}
+LATE_IMPORTS = {("datastream", "client")}
 
 
 def _imports(path: Path) -> list[tuple[str, bool]]:
@@ -114,13 +91,6 @@ def _imports(path: Path) -> list[tuple[str, bool]]:
     return found
 
 
-def _part(module: str) -> str:
-    names = module.split(".")
-    if names[1] == "datastream" and len(names) > 2 and names[2] in CONTRACT_MODULES:
-        return "contract"
-    return names[1]
-
-
 @pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_packages_import_only_what_the_design_allows(package: str) -> None:
     wrong = []
@@ -128,10 +98,8 @@ def test_packages_import_only_what_the_design_allows(package: str) -> None:
         for module, late in _imports(path):
             if not module.startswith("firesteel."):
                 continue
-            part = _part(module)
+            part = module.split(".")[1]
             fine = part in (package, "errors") or part in ALLOWED[package] or (late and (package, part) in LATE_IMPORTS)
-            if package == "datastream" and part == "contract":
-                fine = True
             if not fine:
                 wrong.append(f"{path.relative_to(SOURCE)} imports {module}")
     assert wrong == []

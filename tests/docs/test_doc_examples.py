@@ -61,7 +61,7 @@ NEEDS_SPARK = {
     "firesteel.client.execution.execute_async",
     "firesteel.client.job_client.EmbeddedJobClient",
     "firesteel.common.job_client.JobClient",
-    "firesteel.datastream.closeable_iterator.CloseableIterator",
+    "firesteel.functions.closeable_iterator.CloseableIterator",
     "firesteel.datastream.stream_execution_environment.StreamExecutionEnvironment",
     "firesteel.datastream.stream_sinks.StreamSinks.execute_and_collect",
     "firesteel.table.environment_sources.SourceMethods.from_spark",

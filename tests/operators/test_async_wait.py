@@ -14,7 +14,7 @@ from firesteel.datastream.async_retry_strategies import (
     NoRetryStrategy,
 )
 from firesteel.datastream.functions import AsyncFunction
-from firesteel.datastream.operator_descriptors import AsyncWaitOperator
+from firesteel.functions.operator_descriptors import AsyncWaitOperator
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import OperatorHarness
 

@@ -12,22 +12,11 @@ from firesteel.common import Types
 from firesteel.common.configuration import Configuration
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import OutputTag, StreamExecutionEnvironment
-from firesteel.datastream.async_functions import AsyncFunction
 from firesteel.datastream.functions import (
     KeyedProcessFunction,
     MapFunction,
     ProcessFunction,
     ProcessJoinFunction,
-)
-from firesteel.datastream.operator_descriptors import (
-    AsyncWaitOperator,
-    ExtractTimestampOperator,
-    FlatMapOperator,
-    IntervalJoinOperator,
-    KeyedProcessOperator,
-    MapOperator,
-    ProcessOperator,
-    WindowOperator,
 )
 from firesteel.datastream.window import (
     CountTrigger,
@@ -37,6 +26,17 @@ from firesteel.datastream.window import (
     Trigger,
     TriggerResult,
     TumblingEventTimeWindows,
+)
+from firesteel.functions.async_functions import AsyncFunction
+from firesteel.functions.operator_descriptors import (
+    AsyncWaitOperator,
+    ExtractTimestampOperator,
+    FlatMapOperator,
+    IntervalJoinOperator,
+    KeyedProcessOperator,
+    MapOperator,
+    ProcessOperator,
+    WindowOperator,
 )
 from firesteel.operators import functions, fusion, subtask
 from firesteel.operators.errors import UserFunctionError

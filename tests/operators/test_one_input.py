@@ -8,7 +8,9 @@ import pytest
 from firesteel.common import Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import CoMapFunction, FilterFunction, ProcessFunction, SinkFunction
-from firesteel.datastream.operator_descriptors import (
+from firesteel.datastream.state import MapStateDescriptor
+from firesteel.errors import TranslationError
+from firesteel.functions.operator_descriptors import (
     AsyncWaitOperator,
     BroadcastProcessOperator,
     CollectSinkOperator,
@@ -22,8 +24,6 @@ from firesteel.datastream.operator_descriptors import (
     ProjectOperator,
     SinkFunctionOperator,
 )
-from firesteel.datastream.state import MapStateDescriptor
-from firesteel.errors import TranslationError
 from firesteel.operators.committables import CollectedElements, PrintedLines
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import OperatorHarness

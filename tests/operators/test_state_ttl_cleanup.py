@@ -11,8 +11,8 @@ import pytest
 
 from firesteel.common import Time
 from firesteel.datastream.functions import KeyedProcessFunction
-from firesteel.datastream.operator_descriptors import KeyedProcessOperator
 from firesteel.datastream.state import StateDescriptor, StateTtlConfig
+from firesteel.functions.operator_descriptors import KeyedProcessOperator
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.testing import ManualClock, OperatorHarness

@@ -7,7 +7,6 @@ import pytest
 from firesteel.common import Time, Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import AggregateFunction, ProcessWindowFunction, WindowFunction
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import (
     ContinuousEventTimeTrigger,
@@ -20,6 +19,7 @@ from firesteel.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
+from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from firesteel.common import Time, Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import ProcessWindowFunction
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.window import (
     EventTimeTrigger,
     SlidingEventTimeWindows,
@@ -20,6 +19,7 @@ from firesteel.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
+from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.operators.disk_store import DiskDict
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.state_backend import KeyedStateBackend

@@ -15,7 +15,6 @@ from firesteel.datastream.functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.state import ReducingStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.window import (
     CountSlidingWindowAssigner,
@@ -32,6 +31,7 @@ from firesteel.datastream.window import (
     TriggerResult,
     TumblingEventTimeWindows,
 )
+from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 

@@ -7,6 +7,8 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
+from firesteel.common.moved_modules import MOVED
+
 __all__ = ["VALUES", "load_listed", "load_plain", "load_values"]
 
 Table = Mapping[str, tuple[str, ...]]
@@ -31,6 +33,7 @@ class _TableUnpickler(pickle.Unpickler):
         self._table = table
 
     def find_class(self, module: str, name: str) -> Any:
+        module = MOVED.get(module, module)
         if name in self._table.get(module, ()):
             return super().find_class(module, name)
         allowed = sorted(f"{known}.{member}" for known, members in self._table.items() for member in members)

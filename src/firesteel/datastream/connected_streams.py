@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.functions import (
+from firesteel.datastream.stream_base import require
+from firesteel.errors import InvalidProgramError
+from firesteel.functions.operator_descriptors import (
+    BroadcastProcessOperator,
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+)
+from firesteel.functions.state import MapStateDescriptor
+from firesteel.functions.user_functions import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoMapFunction,
@@ -16,15 +25,6 @@ from firesteel.datastream.functions import (
     KeyedCoProcessFunction,
     KeySelector,
 )
-from firesteel.datastream.operator_descriptors import (
-    BroadcastProcessOperator,
-    CoFlatMapOperator,
-    CoMapOperator,
-    CoProcessOperator,
-)
-from firesteel.datastream.state import MapStateDescriptor
-from firesteel.datastream.stream_base import require
-from firesteel.errors import InvalidProgramError
 from firesteel.graph.transformations import PythonOperatorKind
 
 if TYPE_CHECKING:

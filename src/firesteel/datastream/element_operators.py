@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream import operator_descriptors as op
-from firesteel.datastream.functions import FilterFunction, FlatMapFunction, MapFunction
-from firesteel.datastream.output_tag import OutputTag
 from firesteel.datastream.stream_base import StreamBase, check_function, require
 from firesteel.datastream.user_location import user_location
+from firesteel.functions import operator_descriptors as op
+from firesteel.functions.output_tag import OutputTag
+from firesteel.functions.user_functions import FilterFunction, FlatMapFunction, MapFunction
 from firesteel.graph.transformations import SideOutputTransformation
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from firesteel.common.time import Duration, Time
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.functions import ProcessJoinFunction
-from firesteel.datastream.operator_descriptors import IntervalJoinOperator
-from firesteel.datastream.output_tag import OutputTag
 from firesteel.datastream.stream_base import require
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.operator_descriptors import IntervalJoinOperator
+from firesteel.functions.output_tag import OutputTag
+from firesteel.functions.user_functions import ProcessJoinFunction
 from firesteel.graph.transformations import PythonOperatorKind
 
 if TYPE_CHECKING:

@@ -12,7 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.functions import (
+from firesteel.datastream.stream_base import check_function, type_or_pickled
+from firesteel.datastream.window import Trigger, WindowAssigner
+from firesteel.datastream.windowed_streams import WindowedStream
+from firesteel.functions.operator_descriptors import TagAndKeyByOperator
+from firesteel.functions.user_functions import (
     CoGroupFunction,
     FlatJoinFunction,
     JoinFunction,
@@ -20,10 +24,6 @@ from firesteel.datastream.functions import (
     RuntimeContext,
     WindowFunction,
 )
-from firesteel.datastream.operator_descriptors import TagAndKeyByOperator
-from firesteel.datastream.stream_base import check_function, type_or_pickled
-from firesteel.datastream.window import Trigger, WindowAssigner
-from firesteel.datastream.windowed_streams import WindowedStream
 
 if TYPE_CHECKING:
     from firesteel.datastream.data_stream import DataStream

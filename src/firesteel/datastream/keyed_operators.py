@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.accumulators import accumulator
-from firesteel.datastream.functions import ReduceFunction
 from firesteel.datastream.stream_base import StreamBase, check_function
 from firesteel.datastream.window import (
     CountSlidingWindowAssigner,
@@ -17,6 +15,8 @@ from firesteel.datastream.window import (
     WindowAssigner,
 )
 from firesteel.datastream.windowed_streams import WindowedStream
+from firesteel.functions import operator_descriptors as op
+from firesteel.functions.user_functions import ReduceFunction
 
 if TYPE_CHECKING:
     from firesteel.datastream.data_stream import DataStream

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
-from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.graph.stream_graph import StreamGraph
 
 __all__ = ["PipelineExecutor", "pipeline_executor", "set_pipeline_executor"]

@@ -22,14 +22,19 @@ from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
-from firesteel.datastream.closeable_iterator import CloseableIterator
-from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.connectors.file_source import FileSource
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.formats.avro import AvroFormat, AvroInputFormat
-from firesteel.datastream.functions import SourceFunction
-from firesteel.datastream.operator_descriptors import (
+from firesteel.datastream.pipeline_executor import pipeline_executor
+from firesteel.datastream.slot_sharing_group import SlotSharingGroup
+from firesteel.datastream.spark_dataframes import elements_of
+from firesteel.datastream.stream_base import require, type_or_pickled
+from firesteel.datastream.user_location import user_location
+from firesteel.errors import TypeMismatchError
+from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.connector_base import Source
+from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_descriptors import (
     CollectionSourceOperator,
     CollectSinkOperator,
     MergedOperator,
@@ -38,12 +43,7 @@ from firesteel.datastream.operator_descriptors import (
     SourceOperator,
     collect_uid,
 )
-from firesteel.datastream.pipeline_executor import pipeline_executor
-from firesteel.datastream.slot_sharing_group import SlotSharingGroup
-from firesteel.datastream.spark_dataframes import elements_of
-from firesteel.datastream.stream_base import require, type_or_pickled
-from firesteel.datastream.user_location import user_location
-from firesteel.errors import TypeMismatchError
+from firesteel.functions.user_functions import SourceFunction
 from firesteel.graph.python_merging import align_hidden_operators, copy_transformations, merge_python_operators
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.graph.stream_graph_generator import generate_stream_graph

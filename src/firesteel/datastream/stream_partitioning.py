@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
-from firesteel.datastream import operator_descriptors as op
-from firesteel.datastream.functions import KeySelector, Partitioner
 from firesteel.datastream.stream_base import StreamBase, check_function
+from firesteel.functions import operator_descriptors as op
+from firesteel.functions.user_functions import KeySelector, Partitioner
 from firesteel.graph.partitioner import FORWARD, REBALANCE, RESCALE, SHUFFLE
 from firesteel.graph.partitioner import Partitioner as EdgePartitioner
 from firesteel.graph.transformations import KeyByTransformation, ValuesTransformation

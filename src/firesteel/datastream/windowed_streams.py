@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.functions import (
+from firesteel.datastream.stream_base import StreamBase, check_function, require
+from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
+from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.functions.output_tag import OutputTag
+from firesteel.functions.user_functions import (
     AggregateFunction,
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -15,10 +19,6 @@ from firesteel.datastream.functions import (
     ReduceFunction,
     WindowFunction,
 )
-from firesteel.datastream.operator_descriptors import WindowOperator
-from firesteel.datastream.output_tag import OutputTag
-from firesteel.datastream.stream_base import StreamBase, check_function, require
-from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
 from firesteel.graph.transformations import PythonOperatorKind
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from firesteel.common.bounded_results import all_of
-from firesteel.datastream.operator_descriptors import AsyncWaitOperator
+from firesteel.functions.operator_descriptors import AsyncWaitOperator
 from firesteel.operators.functions import pairs
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import Output, TaskInfo, Timestamps

@@ -8,7 +8,7 @@ from typing import Any
 from firesteel.common.coercion import coercer, is_immutable_type
 from firesteel.common.keys import key_keeper, key_of
 from firesteel.common.ownership import own
-from firesteel.datastream.state import BroadcastState
+from firesteel.functions.state import BroadcastState
 from firesteel.operators.state_backend import BROADCAST, Delta, parts_of
 from firesteel.operators.state_table import DELETED, StateTable
 from firesteel.operators.states import entries_of

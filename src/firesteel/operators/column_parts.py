@@ -9,8 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.datastream.connectors.base import WriterInitContext
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
+from firesteel.functions.connector_base import WriterInitContext
 from firesteel.operators.file_format import EncodedStream, PartFormat
 from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.gathered_file import GatheredStream

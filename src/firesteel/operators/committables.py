@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from firesteel.common.frame_seal import RecordSeal, sealed_records
-from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.errors import FiresteelError
+from firesteel.functions.connector_base import CommitRequest, Committer
 from firesteel.operators.buffers import pickled
 
 OUTPUT_BYTES = 256 * 1024

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from firesteel.datastream import operator_descriptors as descriptors
-from firesteel.datastream.connectors.base import Committer, Sink
 from firesteel.errors import FiresteelError
+from firesteel.functions import operator_descriptors as descriptors
+from firesteel.functions.connector_base import Committer, Sink
 from firesteel.graph.job_graph import JobGraph, JobVertex
 from firesteel.operators.committables import Committable, SinkCommittables
 from firesteel.operators.sources import is_of_source, kind_of, parts_of, source_committer_id, source_of

@@ -7,9 +7,9 @@ from typing import Any
 
 from firesteel.common.job_parameters import global_job_parameters
 from firesteel.common.keys import PLAIN, key_of
-from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, RuntimeContext
-from firesteel.datastream.time_domain import TimeDomain
-from firesteel.datastream.timerservice import TimerService
+from firesteel.functions.time_domain import TimeDomain
+from firesteel.functions.timerservice import TimerService
+from firesteel.functions.user_functions import KeyedCoProcessFunction, KeyedProcessFunction, RuntimeContext
 from firesteel.metrics import MetricGroup
 from firesteel.operators.clock import now_ms
 from firesteel.operators.metrics import TaskMetricGroup

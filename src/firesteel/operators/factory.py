@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.common.keys import key_keeper
-from firesteel.datastream import operator_descriptors as descriptors
-from firesteel.datastream.connectors.base import Sink
 from firesteel.errors import TranslationError
+from firesteel.functions import operator_descriptors as descriptors
+from firesteel.functions.connector_base import Sink
 from firesteel.operators.async_wait import AsyncWaitRunner
 from firesteel.operators.functions import method_of
 from firesteel.operators.interval_join import IntervalJoinRunner

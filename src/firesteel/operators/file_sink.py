@@ -15,9 +15,9 @@ from typing import Any
 
 from firesteel.common.file_systems import Files, join
 from firesteel.common.local_path import local_path
-from firesteel.datastream.connectors.base import SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
+from firesteel.functions.connector_base import SinkWriter, WriterInitContext
 from firesteel.operators.file_compaction import Compactor
 from firesteel.operators.file_format import (
     Finished,

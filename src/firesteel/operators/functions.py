@@ -9,7 +9,7 @@ from firesteel.common.bounded_results import bounded
 from firesteel.common.compiled_source import run_source
 from firesteel.common.ownership import IMMUTABLE
 from firesteel.common.size_estimate import SizeEstimate
-from firesteel.datastream.output_tag import OutputTag
+from firesteel.functions.output_tag import OutputTag
 from firesteel.operators.operator import Output, Timestamps
 
 PART_ELEMENTS = 4096

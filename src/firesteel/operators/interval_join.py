@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right, insort
 from typing import Any
 
 from firesteel.common.ownership import own
-from firesteel.datastream.functions import ProcessJoinFunction
-from firesteel.datastream.operator_descriptors import IntervalJoinOperator
+from firesteel.functions.operator_descriptors import IntervalJoinOperator
+from firesteel.functions.user_functions import ProcessJoinFunction
 from firesteel.operators.context import TaskRuntimeContext
 from firesteel.operators.functions import close_function, open_function, pairs
 from firesteel.operators.keyed import KeyedOperator

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from firesteel.datastream.connectors.base import Committer
 from firesteel.datastream.connectors.kafka_client import KafkaAdmin, KafkaError, Offsets, kafka_library
 from firesteel.datastream.connectors.kafka_committer import KafkaOffsetsCommitter
 from firesteel.datastream.connectors.kafka_consumer import PartitionConsumer
@@ -27,6 +26,7 @@ from firesteel.datastream.connectors.kafka_source import (
     KafkaTopicPartition,
     OffsetKind,
 )
+from firesteel.functions.connector_base import Committer
 from firesteel.operators.operator import TaskInfo
 from firesteel.operators.splits import Discovered, Known, Split, SplitRange, StampedElements
 

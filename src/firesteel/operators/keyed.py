@@ -12,7 +12,7 @@ from typing import Any
 
 from firesteel.common.coercion import coercer
 from firesteel.common.ownership import IMMUTABLE, own
-from firesteel.datastream.time_domain import TimeDomain
+from firesteel.functions.time_domain import TimeDomain
 from firesteel.operators.clock import now_ms
 from firesteel.operators.context import KeyedContext, TaskRuntimeContext
 from firesteel.operators.disk_store import DiskStore

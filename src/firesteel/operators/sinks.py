@@ -10,8 +10,8 @@ from firesteel.common.java_text import java_formatter
 from firesteel.common.keys import key_of
 from firesteel.common.size_estimate import SizeEstimate
 from firesteel.common.types import Row
-from firesteel.datastream.connectors.base import CommitRequest, Sink, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
+from firesteel.functions.connector_base import CommitRequest, Sink, SinkWriter, WriterInitContext
 from firesteel.operators.clock import now_ms
 from firesteel.operators.committables import (
     OUTPUT_BYTES,

@@ -10,7 +10,7 @@ from typing import Any
 from firesteel.common.size_estimate import SizeEstimate
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.common.whole_numbers import check_timestamps
-from firesteel.datastream.connectors.base import CommitRequest
+from firesteel.functions.connector_base import CommitRequest
 from firesteel.operators.committables import SinkCommittables
 from firesteel.operators.functions import method_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.ownership import IMMUTABLE, own
-from firesteel.datastream.connectors.base import Committer, Source, SourceSplit
-from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
+from firesteel.functions.connector_base import Committer, Source, SourceSplit
+from firesteel.functions.operator_descriptors import CollectionSourceOperator, SourceOperator
 from firesteel.operators.file_splits import FileEnumerator, FileReader, monitoring_ms
 from firesteel.operators.jdbc_splits import JdbcReader, discover_queries
 from firesteel.operators.kafka_splits import KafkaEnumerator, KafkaReader, offsets_committer, polling_ms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.datastream.state import StateDescriptor
+from firesteel.functions.state import StateDescriptor
 from firesteel.operators.errors import StateMigrationError
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.states import (

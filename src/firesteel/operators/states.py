@@ -8,7 +8,7 @@ from typing import Any
 from firesteel.common.coercion import coercer, is_immutable_type
 from firesteel.common.keys import key_keeper, key_of
 from firesteel.common.ownership import IMMUTABLE, own, own_all
-from firesteel.datastream.state import (
+from firesteel.functions.state import (
     AggregatingState,
     ListState,
     MapState,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from firesteel.common.coercion import is_immutable_type
 from firesteel.common.key_groups import key_group_range
-from firesteel.datastream import operator_descriptors as descriptors
+from firesteel.functions import operator_descriptors as descriptors
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
 from firesteel.operators.buffers import pickled
 from firesteel.operators.clock import now_ms

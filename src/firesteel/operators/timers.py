@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from firesteel.common.whole_numbers import check_timestamp
-from firesteel.datastream.timerservice import TimerService
+from firesteel.functions.timerservice import TimerService
 from firesteel.operators.clock import now_ms
 from firesteel.operators.operator import MIN_TIMESTAMP
 from firesteel.operators.state_backend import TIMERS_TABLE, KeyedStateBackend

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from firesteel.datastream.state_ttl import StateTtlConfig
+from firesteel.functions.state_ttl import StateTtlConfig
 from firesteel.operators.clock import now_ms
 from firesteel.operators.map_table import MapTable
 from firesteel.operators.state_backend import KeyedStateBackend

@@ -12,7 +12,7 @@ from typing import Any
 
 from firesteel.common.keys import key_of
 from firesteel.common.ownership import own
-from firesteel.datastream.state import StateDescriptor
+from firesteel.functions.state import StateDescriptor
 from firesteel.operators.clock import now_ms
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.states import (

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from firesteel.common.temporary_directories import temporary_directory
-from firesteel.datastream.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
-from firesteel.datastream.time_domain import TimeDomain
-from firesteel.datastream.timerservice import TimerService
+from firesteel.functions.time_domain import TimeDomain
+from firesteel.functions.timerservice import TimerService
+from firesteel.functions.user_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from firesteel.operators.broadcast_state import BroadcastStates, OperatorBroadcastState
 from firesteel.operators.clock import now_ms
 from firesteel.operators.context import KeyedContext, ProcessContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common.ownership import own
-from firesteel.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
-from firesteel.datastream.operator_descriptors import WindowOperator
+from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.functions.user_functions import ProcessAllWindowFunction, ProcessWindowFunction
 from firesteel.operators.context import TaskRuntimeContext
 from firesteel.operators.functions import close_function, open_function
 from firesteel.operators.keyed import KeyedOperator

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from firesteel.common.coercion import coercer
 from firesteel.common.ownership import IMMUTABLE, own
-from firesteel.datastream.functions import (
+from firesteel.functions.user_functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,

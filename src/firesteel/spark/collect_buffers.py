@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.size_estimate import SizeEstimate
-from firesteel.datastream.operator_descriptors import CollectSinkOperator
+from firesteel.functions.operator_descriptors import CollectSinkOperator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.buffers import pickled
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.datastream.connectors.base import Committer
+from firesteel.functions.connector_base import Committer
 from firesteel.operators.committables import Committable, carry_out
 from firesteel.operators.committers import Committers
 

@@ -13,8 +13,8 @@ from firesteel.common.file_systems import Files
 from firesteel.common.key_groups import key_group_assigner, operator_index
 from firesteel.common.keys import key_keeper
 from firesteel.common.remote_path import AnyPath, RemotePath, size_of
-from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
 from firesteel.errors import FiresteelError
+from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
 from firesteel.operators.buffers import pickled
 from firesteel.operators.state_backend import Delta, parts_of
 from firesteel.operators.states import has_ttl, table_name

@@ -9,7 +9,7 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.type_information import type_info_of
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.operator_descriptors import ColumnsToRowsOperator
+from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 from firesteel.table import queries
 from firesteel.table.changelog_mode import ChangelogMode
 from firesteel.table.connectors.base import INSERT_ONLY

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns import types as t
 from firesteel.columns.batch import Kind
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.execution_mode import RuntimeExecutionMode
-from firesteel.datastream.operator_descriptors import RowsToColumnsOperator
+from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_descriptors import RowsToColumnsOperator
 from firesteel.table.errors import ValidationException
 from firesteel.table.expression_base import node_of
 from firesteel.table.planner import rel

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common.configuration import Configuration
-from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.table import statements as s
 from firesteel.table.catalog_manager import CatalogManager
 from firesteel.table.environment_catalogs import CatalogMethods

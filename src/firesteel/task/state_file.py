@@ -19,6 +19,7 @@ from typing import IO
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
 from firesteel.common.frame_seal import TAG_BYTES, FrameSeal, read_unproven
+from firesteel.common.moved_modules import import_moved_modules
 from firesteel.common.regular_file import open_regular
 from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.errors import FiresteelError
@@ -29,6 +30,8 @@ from firesteel.task.state_seal import (
     UNSEALED,
     StateSeal,
 )
+
+import_moved_modules()  # for the pickles in state of earlier releases
 
 FORMAT_VERSION = 5
 """The only supported format version. Version 1 stored whole maps as values of map states; version 2 named version files

@@ -35,7 +35,7 @@ _SOURCES = {
 _COMMITTABLES = {
     **VALUES,
     "firesteel.common.multipart": ("UploadPart",),
-    "firesteel.datastream.connectors.base": ("CommitRequest",),
+    "firesteel.functions.connector_base": ("CommitRequest",),
     "firesteel.datastream.connectors.file_committer": ("FinishedPart", "LeftoverParts"),
     "firesteel.datastream.connectors.kafka_writer": ("PreparedRecords",),
     "firesteel.datastream.connectors.remote_committer": (

@@ -16,10 +16,10 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import restore_job
-from firesteel.datastream.connectors.base import Committer
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.errors import InvalidProgramError, TranslationError
+from firesteel.functions.connector_base import Committer
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.buffers import decode

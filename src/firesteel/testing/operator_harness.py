@@ -29,7 +29,7 @@ class OperatorHarness:
     """Creates and opens the operator of a descriptor, passes elements and watermarks to it, and records its output.
 
     Args:
-        descriptor: One of `firesteel.datastream.operator_descriptors`.
+        descriptor: One of `firesteel.functions.operator_descriptors`.
         output_type: Declared type of the results.
         key_selectors: Key selector of each input of a keyed operator, whose elements become `(key, value)`; None for an
             input without keys.
@@ -41,7 +41,7 @@ class OperatorHarness:
         snapshot: Result of `snapshot()` of another harness to restore.
 
     Example:
-        >>> from firesteel.datastream.operator_descriptors import MapOperator
+        >>> from firesteel.functions.operator_descriptors import MapOperator
         >>> with OperatorHarness(MapOperator(lambda n: n + 1)) as harness:
         ...     harness.process(1)
         ...     harness.values

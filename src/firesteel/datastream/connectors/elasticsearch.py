@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from firesteel.datastream.connectors.base import DeliveryGuarantee, Sink, WriterInitContext
 from firesteel.datastream.connectors.elasticsearch_settings import (
     ElasticsearchEmitter,
     ElasticsearchSettings,
@@ -16,6 +15,7 @@ from firesteel.datastream.connectors.elasticsearch_settings import (
 )
 from firesteel.datastream.connectors.elasticsearch_writer import ElasticsearchWriter
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.connector_base import DeliveryGuarantee, Sink, WriterInitContext
 
 __all__ = [
     "Elasticsearch6SinkBuilder",

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from firesteel.datastream.connectors.base import SinkWriter
 from firesteel.datastream.connectors.elasticsearch_settings import ElasticsearchSettings
 from firesteel.errors import FiresteelError
+from firesteel.functions.connector_base import SinkWriter
 
 _REJECTED = 429
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.durability import sync_directory
-from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.datastream.connectors.pending_files import PENDING, Began
+from firesteel.functions.connector_base import CommitRequest, Committer
 
 
 @dataclass(frozen=True, slots=True)

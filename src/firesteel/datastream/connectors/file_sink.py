@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from firesteel.common.serialization import BulkWriterFactory, Encoder
-from firesteel.datastream.connectors.base import Committer, Sink, StreamTransformer, SupportsPreprocessing
 from firesteel.datastream.connectors.file_committer import FileCommitter
-from firesteel.datastream.functions import SinkFunction
-from firesteel.datastream.operator_descriptors import CompactionOperator
+from firesteel.functions.connector_base import Committer, Sink, StreamTransformer, SupportsPreprocessing
+from firesteel.functions.operator_descriptors import CompactionOperator
+from firesteel.functions.user_functions import SinkFunction
 from firesteel.graph.partitioner import FORWARD, REBALANCE
 from firesteel.graph.transformations import PreCommitStep
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from firesteel.common.time import Duration
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
-from firesteel.datastream.connectors.base import Source
+from firesteel.functions.connector_base import Source
 
 T = TypeVar("T")
 T_out = TypeVar("T_out", covariant=True)

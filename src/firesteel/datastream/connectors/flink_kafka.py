@@ -11,7 +11,6 @@ from typing import Any, Self
 
 from firesteel.common.serialization import DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.connectors.base import DeliveryGuarantee
 from firesteel.datastream.connectors.kafka_records import KafkaRecordSerializationSchema
 from firesteel.datastream.connectors.kafka_sink import KafkaSink
 from firesteel.datastream.connectors.kafka_source import (
@@ -19,7 +18,8 @@ from firesteel.datastream.connectors.kafka_source import (
     KafkaOffsetsInitializer,
     KafkaSource,
 )
-from firesteel.datastream.functions import SinkFunction, SourceFunction
+from firesteel.functions.connector_base import DeliveryGuarantee
+from firesteel.functions.user_functions import SinkFunction, SourceFunction
 
 _logger = logging.getLogger(__name__)
 _GROUP, _RESET, _TRANSACTIONAL_ID = "group.id", "auto.offset.reset", "transactional.id"

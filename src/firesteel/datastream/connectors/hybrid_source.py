@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from firesteel.datastream.connectors.base import Source
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.connector_base import Source
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 

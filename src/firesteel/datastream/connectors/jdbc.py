@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from firesteel.common.typeinfo import RowTypeInfo
-from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.jdbc_address import database_of
 from firesteel.datastream.connectors.jdbc_database import count_parameters, row_converter
 from firesteel.datastream.connectors.jdbc_parameters import (
@@ -15,7 +14,8 @@ from firesteel.datastream.connectors.jdbc_parameters import (
 )
 from firesteel.datastream.connectors.jdbc_source import JdbcSource, JdbcSourceBuilder
 from firesteel.datastream.connectors.jdbc_writer import JdbcCommitter, JdbcWriter
-from firesteel.datastream.functions import SinkFunction
+from firesteel.functions.connector_base import Committer, Sink, SinkWriter, WriterInitContext
+from firesteel.functions.user_functions import SinkFunction
 
 __all__ = [
     "GenericParameterValuesProvider",

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation
-from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.connectors.jdbc_address import database_of
 from firesteel.datastream.connectors.jdbc_database import Database, count_parameters
 from firesteel.datastream.connectors.jdbc_parameters import JdbcParameterValuesProvider
+from firesteel.functions.connector_base import Source
 
 _MOST_UNITS = 1_000_000
 

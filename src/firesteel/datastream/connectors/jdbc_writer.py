@@ -16,9 +16,9 @@ from typing import Any
 
 from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import RowTypeInfo
-from firesteel.datastream.connectors.base import CommitRequest, Committer, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.jdbc_database import Database, native_statement, row_converter
 from firesteel.datastream.connectors.staging import PreparedRows, StagedRows
+from firesteel.functions.connector_base import CommitRequest, Committer, SinkWriter, WriterInitContext
 
 INLINE_ROWS = 1000
 """Maximum number of rows of one batch that are kept in memory; more are staged in a file."""

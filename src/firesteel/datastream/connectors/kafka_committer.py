@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.datastream.connectors.kafka_client import KafkaAdmin, KafkaError
 from firesteel.datastream.connectors.kafka_source import KafkaTopicPartition
 from firesteel.datastream.connectors.kafka_transactions import commit_in_transaction
+from firesteel.functions.connector_base import CommitRequest, Committer
 
 logger = logging.getLogger(__name__)
 

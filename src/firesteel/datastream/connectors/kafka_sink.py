@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
-from firesteel.datastream.connectors.base import (
+from firesteel.datastream.connectors.kafka_committer import KafkaCommitter
+from firesteel.datastream.connectors.kafka_properties import producer_settings, warn_of_unknown
+from firesteel.datastream.connectors.kafka_records import KafkaRecordSerializationSchema
+from firesteel.datastream.connectors.kafka_writer import KafkaWriter, StagingKafkaWriter
+from firesteel.errors import InvalidProgramError
+from firesteel.functions.connector_base import (
     Committer,
     DeliveryGuarantee,
     Sink,
@@ -15,11 +20,6 @@ from firesteel.datastream.connectors.base import (
     SupportsPreprocessing,
     WriterInitContext,
 )
-from firesteel.datastream.connectors.kafka_committer import KafkaCommitter
-from firesteel.datastream.connectors.kafka_properties import producer_settings, warn_of_unknown
-from firesteel.datastream.connectors.kafka_records import KafkaRecordSerializationSchema
-from firesteel.datastream.connectors.kafka_writer import KafkaWriter, StagingKafkaWriter
-from firesteel.errors import InvalidProgramError
 
 _LONGEST_ID = 64_000
 

@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.connectors.kafka_properties import consumer_settings, warn_of_unknown
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.connector_base import Source
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firesteel.datastream.connectors.base import CommitRequest
 from firesteel.datastream.connectors.kafka_client import QUIET, KafkaAdmin, KafkaError, kafka_library
 from firesteel.datastream.connectors.kafka_properties import timeout_s
 from firesteel.datastream.connectors.kafka_writer import RecordProducer
+from firesteel.functions.connector_base import CommitRequest
 
 _TRANSACTION_TIMEOUT_MS = "300000"
 """Must cover the time to produce the records of one checkpoint, while the transaction is open."""

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.datastream.connectors.base import SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.kafka_client import QUIET, KafkaError, LastError, kafka_library
 from firesteel.datastream.connectors.kafka_properties import producer_settings
 from firesteel.datastream.connectors.kafka_records import KafkaRecordSerializationSchema, Record
 from firesteel.datastream.connectors.staging import PreparedRows, StagedRows
+from firesteel.functions.connector_base import SinkWriter, WriterInitContext
 
 _INLINE_BYTES = 128 * 1024
 """Maximum number of bytes of one batch that are kept in memory; more are staged in a file."""

@@ -10,7 +10,6 @@ from typing import Any
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.watermark_strategy import AssignerWithPeriodicWatermarksWrapper
-from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.connectors.kinesis_properties import (
     DISCOVERY_INTERVAL,
     MOST_RECORDS,
@@ -18,7 +17,8 @@ from firesteel.datastream.connectors.kinesis_properties import (
     checked,
     initial_time_ms,
 )
-from firesteel.datastream.functions import SourceFunction
+from firesteel.functions.connector_base import Source
+from firesteel.functions.user_functions import SourceFunction
 
 logger = logging.getLogger(__name__)
 

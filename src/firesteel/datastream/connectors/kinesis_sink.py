@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 from firesteel.common.serialization import SerializationSchema
-from firesteel.datastream.connectors.base import Sink, WriterInitContext
 from firesteel.datastream.connectors.kinesis_client import stream_argument
 from firesteel.datastream.connectors.kinesis_properties import checked
 from firesteel.datastream.connectors.kinesis_writer import BatchSettings, BatchWriter
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.connector_base import Sink, WriterInitContext
 
 
 class PartitionKeyGenerator:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from firesteel.common.serialization import SerializationSchema
-from firesteel.datastream.connectors.base import SinkWriter
 from firesteel.datastream.connectors.kinesis_client import KinesisError, make_client
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.connector_base import SinkWriter
 
 _GIVE_UP_S = 120.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common.typeinfo import BasicTypeInfo, TypeInformation
-from firesteel.datastream.connectors.base import Source
+from firesteel.functions.connector_base import Source
 
 __all__ = ["NumberSequenceSource"]
 

@@ -17,7 +17,7 @@ from firesteel.common.file_systems import scheme_of
 from firesteel.common.frame_seal import RecordSeal, SealBrokenError, sealed_records
 from firesteel.common.local_path import local_path
 from firesteel.common.run_directory import run_directory
-from firesteel.datastream.connectors.base import WriterInitContext
+from firesteel.functions.connector_base import WriterInitContext
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 

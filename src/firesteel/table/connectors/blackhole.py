@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns.batch import Kind
-from firesteel.datastream.functions import SinkFunction
+from firesteel.functions.user_functions import SinkFunction
 from firesteel.table.connectors.base import ResolvedTable, SinkRequest
 from firesteel.table.connectors.options import Options
 from firesteel.table.connectors.registry import ConnectorContext

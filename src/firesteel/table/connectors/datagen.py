@@ -10,7 +10,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.connectors.base import Source, SourceSplit
+from firesteel.functions.connector_base import Source, SourceSplit
 from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequest
 from firesteel.table.connectors.datagen_fields import Field, field_of
 from firesteel.table.connectors.options import Options

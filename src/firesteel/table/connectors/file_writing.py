@@ -12,7 +12,6 @@ from firesteel.common.file_systems import Files
 from firesteel.common.local_path import local_path
 from firesteel.common.memory_size import parse_bytes
 from firesteel.common.serialization import BulkWriterFactory
-from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.datastream.connectors.file_committer import FileCommitter
 from firesteel.datastream.connectors.file_sink import (
     BucketAssigner,
@@ -23,6 +22,7 @@ from firesteel.datastream.connectors.file_sink import (
     OutputFileConfig,
     RollingPolicy,
 )
+from firesteel.functions.connector_base import CommitRequest, Committer
 from firesteel.table.connectors.base import SinkRequest
 from firesteel.table.connectors.formats.base import Format
 from firesteel.table.connectors.formats.text_values import writer_of

@@ -19,7 +19,7 @@ from pyiceberg.exceptions import ValidationException as ConflictException
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table import TableProperties
 
-from firesteel.datastream.connectors.base import CommitRequest, Committer
+from firesteel.functions.connector_base import CommitRequest, Committer
 from firesteel.table.connectors.iceberg_files import data_files_of, files_with_keys, range_of, read_keys, remove_keys
 from firesteel.table.connectors.iceberg_tables import IcebergTableAddress
 from firesteel.table.errors import TableException

@@ -14,7 +14,7 @@ from pyiceberg.transforms import IdentityTransform
 from firesteel.columns import types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type, to_python
-from firesteel.datastream.connectors.base import Source, SourceSplit
+from firesteel.functions.connector_base import Source, SourceSplit
 from firesteel.table.connectors.base import ScanRequest
 from firesteel.table.connectors.iceberg_tables import IcebergTableAddress
 from firesteel.table.connectors.iceberg_types import to_sql_array

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from firesteel.columns.batch import ColumnBatch, Kind, concat
-from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter, WriterInitContext
+from firesteel.functions.connector_base import Committer, Sink, SinkWriter, WriterInitContext
 from firesteel.table.connectors.iceberg_committer import IcebergCommitter, WriteMode, WrittenFiles
 from firesteel.table.connectors.iceberg_files import data_files_of, write_keys
 from firesteel.table.connectors.iceberg_tables import IcebergTableAddress

@@ -11,7 +11,7 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.datastream.connectors.jdbc_address import database_of
 from firesteel.datastream.connectors.jdbc_source import JdbcSource
-from firesteel.datastream.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
 from firesteel.table.connectors.base import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.table.connectors.jdbc_lookup import JdbcLookup, LookupQuery
 from firesteel.table.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS

@@ -8,10 +8,10 @@ from typing import Any
 from firesteel.columns.batch import Kind
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.connectors.base import DeliveryGuarantee
 from firesteel.datastream.connectors.kafka_sink import KafkaSink
 from firesteel.datastream.connectors.kafka_source import KafkaOffsetResetStrategy as Reset
 from firesteel.datastream.connectors.kafka_source import KafkaOffsetsInitializer, KafkaSource, KafkaTopicPartition
+from firesteel.functions.connector_base import DeliveryGuarantee
 from firesteel.table.connectors.base import UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.table.connectors.formats.base import Columns, Format, make_format
 from firesteel.table.connectors.kafka_columns import METADATA, ColumnsToKafka, KafkaColumns

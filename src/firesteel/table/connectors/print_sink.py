@@ -9,7 +9,7 @@ from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.types import DataType
 from firesteel.columns.value_text import print_formatter
 from firesteel.common.typeinfo import Types
-from firesteel.datastream.functions import FlatMapFunction
+from firesteel.functions.user_functions import FlatMapFunction
 from firesteel.table.connectors.base import ResolvedTable, SinkRequest
 from firesteel.table.connectors.options import Options
 from firesteel.table.connectors.registry import ConnectorContext

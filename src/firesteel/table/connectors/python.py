@@ -12,8 +12,8 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.type_information import type_info_of
 from firesteel.columns.types import RowField, RowType
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.connectors.base import Sink, Source
-from firesteel.datastream.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+from firesteel.functions.connector_base import Sink, Source
+from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
 from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.table.connectors.options import Options
 from firesteel.table.connectors.registry import ConnectorContext

@@ -12,7 +12,7 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.types import Row, RowKind
-from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.table.planner.changelog import kinds_of
 from firesteel.table.planner.explain import explain_text
 from firesteel.table.planner.resolve_expressions import ExpressionResolver

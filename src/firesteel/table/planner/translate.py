@@ -30,7 +30,7 @@ from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
 from firesteel.common.time import Duration
-from firesteel.datastream.operator_descriptors import ColumnOperator
+from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.connectors.base import ScanRequest
 from firesteel.table.errors import TableException

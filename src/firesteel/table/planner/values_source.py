@@ -7,7 +7,7 @@ from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import to_arrow
-from firesteel.datastream.operator_descriptors import CollectionSourceOperator
+from firesteel.functions.operator_descriptors import CollectionSourceOperator
 
 ROWS_PER_BATCH = 10_000
 

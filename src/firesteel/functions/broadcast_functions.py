@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from firesteel.datastream.function_base import Function
-from firesteel.datastream.output_tag import SideOutput
-from firesteel.datastream.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
-from firesteel.datastream.time_domain import TimeDomain
-from firesteel.datastream.timerservice import TimerService
+from firesteel.functions.function_base import Function
+from firesteel.functions.output_tag import SideOutput
+from firesteel.functions.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
+from firesteel.functions.time_domain import TimeDomain
+from firesteel.functions.timerservice import TimerService
 
 IN1 = TypeVar("IN1", contravariant=True)
 IN2 = TypeVar("IN2", contravariant=True)

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from firesteel.datastream.function_base import Function
-from firesteel.datastream.output_tag import SideOutput
+from firesteel.functions.function_base import Function
+from firesteel.functions.output_tag import SideOutput
 
 IN1 = TypeVar("IN1", contravariant=True)
 IN2 = TypeVar("IN2", contravariant=True)

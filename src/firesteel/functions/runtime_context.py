@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TypeVar
 
-from firesteel.datastream.state import (
+from firesteel.functions.state import (
     AggregatingState,
     AggregatingStateDescriptor,
     ListState,

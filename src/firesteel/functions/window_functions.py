@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from firesteel.datastream.function_base import Function
-from firesteel.datastream.runtime_context import KeyedStateStore
-from firesteel.datastream.windows import Window
+from firesteel.functions.function_base import Function
+from firesteel.functions.runtime_context import KeyedStateStore
+from firesteel.functions.windows import Window
 
 IN = TypeVar("IN", contravariant=True)
 OUT = TypeVar("OUT", covariant=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 
-from firesteel.datastream.runtime_context import RuntimeContext
+from firesteel.functions.runtime_context import RuntimeContext
 
 
 class Function(ABC):  # noqa: B024 - the kinds of functions have the abstract methods

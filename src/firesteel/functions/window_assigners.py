@@ -12,10 +12,10 @@ from firesteel.common.constants import MIN_LONG_VALUE
 from firesteel.common.serializer import TypeSerializer
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import Types
-from firesteel.datastream.runtime_context import RuntimeContext
-from firesteel.datastream.state import ValueStateDescriptor
-from firesteel.datastream.triggers import CountTrigger, EventTimeTrigger, NeverTrigger, ProcessingTimeTrigger, Trigger
-from firesteel.datastream.windows import (
+from firesteel.functions.runtime_context import RuntimeContext
+from firesteel.functions.state import ValueStateDescriptor
+from firesteel.functions.triggers import CountTrigger, EventTimeTrigger, NeverTrigger, ProcessingTimeTrigger, Trigger
+from firesteel.functions.windows import (
     CountWindow,
     CountWindowSerializer,
     GlobalWindow,

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import Types
-from firesteel.datastream.state import ReducingState, ReducingStateDescriptor, State, StateDescriptor
-from firesteel.datastream.windows import TimeWindow, Window
+from firesteel.functions.state import ReducingState, ReducingStateDescriptor, State, StateDescriptor
+from firesteel.functions.windows import TimeWindow, Window
 from firesteel.metrics import MetricGroup
 
 T = TypeVar("T")
