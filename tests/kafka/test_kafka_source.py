@@ -14,6 +14,7 @@ import pytest
 
 from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.serialization import DeserializationSchema, SimpleStringSchema
+from firesteel.connectors.kafka.client import KafkaError
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import ProcessFunction, StreamExecutionEnvironment
@@ -23,7 +24,6 @@ from firesteel.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from firesteel.datastream.connectors.kafka_client import KafkaError
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema
 from firesteel.errors import InvalidProgramError
 from firesteel.operators.sources import kind_of

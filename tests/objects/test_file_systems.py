@@ -63,7 +63,7 @@ def test_options_of_s3_have_flinks_keys():
 def test_local_files_import_no_fsspec(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     program = (
-        "import sys; from firesteel.operators.file_splits import FileReader\n"
+        "import sys; from firesteel.connectors.files.splits import FileReader\n"
         "from firesteel.common.file_systems import Files\n"
         f"Files({{}}).open({str(tmp_path / 'a.txt')!r}).read(); print('fsspec' in sys.modules)"
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from firesteel.connectors.files import splits as file_splits
 from firesteel.datastream.connectors.file_system import FileEnumeratorProvider, FileSource, StreamFormat
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators import file_splits
 from firesteel.operators.sources import kind_of
 from firesteel.operators.splits import Known, SplitRange
 

@@ -2,9 +2,10 @@ import json
 
 import pytest
 
+from firesteel.common.table_errors import PartitionNotExistException
 from firesteel.table import DataTypes, ResultKind, TableSchema
 from firesteel.table.catalog import CatalogBaseTable, CatalogPartitionSpec, ObjectPath
-from firesteel.table.errors import CatalogException, PartitionNotExistException, ValidationException
+from firesteel.table.errors import CatalogException, ValidationException
 from firesteel.table.memory_catalog import GenericInMemoryCatalog
 
 

@@ -13,7 +13,12 @@ __all__ = ["MOVED", "import_moved_modules"]
 
 MOVED = {
     "firesteel.datastream.connectors.base": "firesteel.functions.connector_base",
+    "firesteel.datastream.connectors.file_committer": "firesteel.connectors.files.committer",
+    "firesteel.datastream.connectors.kafka_writer": "firesteel.connectors.kafka.writer",
+    "firesteel.datastream.connectors.remote_committer": "firesteel.connectors.files.remote_committer",
+    "firesteel.datastream.connectors.staging": "firesteel.connectors.staging",
     "firesteel.datastream.windows": "firesteel.functions.windows",
+    "firesteel.table.connectors.iceberg_committer": "firesteel.connectors.iceberg.committer",
 }
 """Former name -> name of the modules whose classes state refers to."""
 

@@ -20,11 +20,11 @@ from firesteel.common.time import Duration
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.files.source import FileSource
+from firesteel.connectors.formats.avro.schemas import AvroFormat, AvroInputFormat
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
-from firesteel.datastream.connectors.file_source import FileSource
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.formats.avro import AvroFormat, AvroInputFormat
 from firesteel.datastream.pipeline_executor import pipeline_executor
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.spark_dataframes import elements_of

@@ -17,7 +17,7 @@ from firesteel.operators.subtask import described_operators
 
 __all__ = ["Committers", "SinkNotFoundError"]
 
-_WITH_PLAIN_COMMITTABLES = ("firesteel.datastream.connectors.", "firesteel.table.connectors.file_writing")
+_WITH_PLAIN_COMMITTABLES = tuple(f"firesteel.connectors.{name}." for name in ("files", "jdbc", "kafka"))
 """Modules of committers whose committables consist of the classes in the table of `task.state_types`. Others are those
 of users, and of Iceberg, whose committables contain objects of pyiceberg."""
 

@@ -10,7 +10,8 @@ from firesteel.common.java_text import java_formatter
 from firesteel.common.keys import key_of
 from firesteel.common.size_estimate import SizeEstimate
 from firesteel.common.types import Row
-from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
+from firesteel.connectors.files.sink import FileSink, StreamingFileSink
+from firesteel.connectors.files.writer import FileWriter
 from firesteel.functions.connector_base import CommitRequest, Sink, SinkWriter, WriterInitContext
 from firesteel.operators.clock import now_ms
 from firesteel.operators.committables import (
@@ -20,7 +21,6 @@ from firesteel.operators.committables import (
     PrintedLines,
     SinkCommittables,
 )
-from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.functions import method_of
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
@@ -265,7 +265,7 @@ def _kind_of(sink: Any) -> type:
 def _file_writer(sink: Any, context: WriterInitContext) -> SinkWriter[Any]:
     if sink.settings.columns is None:
         return FileWriter(sink.settings, context)
-    from firesteel.operators.column_parts import TableFileWriter  # needs pyarrow, which only tables do
+    from firesteel.connectors.files.column_parts import TableFileWriter  # needs pyarrow, which only tables do
 
     return TableFileWriter(sink.settings, context)
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.ownership import IMMUTABLE, own
+from firesteel.connectors.files.splits import FileEnumerator, FileReader, monitoring_ms
+from firesteel.connectors.jdbc.splits import JdbcReader, discover_queries
+from firesteel.connectors.kafka.splits import KafkaEnumerator, KafkaReader, offsets_committer, polling_ms
+from firesteel.connectors.kinesis.splits import KinesisEnumerator, KinesisReader, kinesis_polling_ms
 from firesteel.functions.connector_base import Committer, Source, SourceSplit
 from firesteel.functions.operator_descriptors import CollectionSourceOperator, SourceOperator
-from firesteel.operators.file_splits import FileEnumerator, FileReader, monitoring_ms
-from firesteel.operators.jdbc_splits import JdbcReader, discover_queries
-from firesteel.operators.kafka_splits import KafkaEnumerator, KafkaReader, offsets_committer, polling_ms
-from firesteel.operators.kinesis_splits import KinesisEnumerator, KinesisReader, kinesis_polling_ms
 from firesteel.operators.operator import TaskInfo
 from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, in_chunks
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from firesteel.common.keys import key_of
 from firesteel.common.ownership import own
-from firesteel.datastream.window import MergingWindowAssigner, TriggerResult
 from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.functions.triggers import TriggerResult
+from firesteel.functions.window_assigners import MergingWindowAssigner
 from firesteel.operators.functions import pairs
 from firesteel.operators.keyed import NO_KEY
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Output, TaskInfo, Timestamps

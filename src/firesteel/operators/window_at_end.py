@@ -13,9 +13,13 @@ from typing import Any
 
 from firesteel.common.keys import key_of
 from firesteel.common.ownership import are_immutable, own
-from firesteel.datastream.window import MergingWindowAssigner, SlidingEventTimeWindows, TumblingEventTimeWindows
 from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.functions.triggers import EventTimeTrigger, ProcessingTimeTrigger
+from firesteel.functions.window_assigners import (
+    MergingWindowAssigner,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from firesteel.operators.functions import pairs
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME

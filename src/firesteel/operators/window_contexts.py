@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from firesteel.datastream.window import MergingWindowAssigner, Trigger, WindowAssigner
+from firesteel.functions.triggers import Trigger
 from firesteel.functions.user_functions import (
     KeyedStateStore,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     RuntimeContext,
 )
+from firesteel.functions.window_assigners import MergingWindowAssigner, WindowAssigner
 from firesteel.metrics import MetricGroup
 from firesteel.operators.clock import now_ms
 from firesteel.operators.state_backend import KeyedStateBackend

@@ -6,8 +6,8 @@ from typing import Any
 
 from firesteel.common.serialization import Encoder
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.connectors.file_sink import BucketAssigner, FileSink
-from firesteel.datastream.connectors.file_source import FileSource, StreamFormat
+from firesteel.connectors.files.sink import BucketAssigner, FileSink
+from firesteel.connectors.files.source import FileSource, StreamFormat
 from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.stream_base import DataStreamSink
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment

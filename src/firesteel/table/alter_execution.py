@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import statements as s
 from firesteel.table.alter_schema import added, dropped, modified, renamed_column
 from firesteel.table.catalog_objects import (
@@ -15,7 +16,6 @@ from firesteel.table.catalog_objects import (
     CatalogPartitionSpec,
     ObjectPath,
 )
-from firesteel.table.errors import ValidationException
 from firesteel.table.schema import Schema
 from firesteel.table.statements import ColumnDefinition
 from firesteel.table.table_result import TableResult, ok

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.unresolved import Apply, Ref

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.catalog_objects import (
     CatalogBaseTable,
     CatalogDatabase,
@@ -15,7 +16,6 @@ from firesteel.table.catalog_objects import (
     Procedure,
 )
 from firesteel.table.catalog_statistics import CatalogColumnStatistics, CatalogTableStatistics
-from firesteel.table.errors import ValidationException
 
 
 class Catalog:

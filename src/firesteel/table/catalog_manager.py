@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.type_text import quoted
+from firesteel.common.table_errors import CatalogException, DatabaseNotExistException, ValidationException
+from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
+from firesteel.connectors.table_registry import create_sink, create_source
 from firesteel.table.catalog_base import Catalog
 from firesteel.table.catalog_objects import CatalogBaseTable, ObjectPath
-from firesteel.table.connectors.base import ResolvedTable, ScanSource, SinkRequest, TableSink
-from firesteel.table.connectors.registry import create_sink, create_source
-from firesteel.table.errors import CatalogException, DatabaseNotExistException, ValidationException
 from firesteel.table.function_catalog import FunctionCatalog
 from firesteel.table.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.model_catalog import ModelCatalog

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from firesteel.columns.type_text import quoted
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.schema import Schema
 
 if TYPE_CHECKING:

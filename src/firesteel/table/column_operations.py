@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import queries
 from firesteel.table.column_selection import select_items, selected_names
-from firesteel.table.errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.expression_base import node_of
 from firesteel.table.unresolved import Alias, Ref

@@ -7,7 +7,7 @@ from typing import Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.type_text import type_text
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression_base import node_of
 from firesteel.table.udf_wrappers import UserDefinedAggregateFunctionWrapper
 from firesteel.table.unresolved import Alias, Apply, Lit, Ref, Star

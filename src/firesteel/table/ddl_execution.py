@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.connectors.iceberg.package import iceberg_module
 from firesteel.table import statements as s
 from firesteel.table.catalog_base import Catalog
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, CatalogFunction
-from firesteel.table.connectors.iceberg_package import iceberg_module
-from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.function_catalog import load_function
 from firesteel.table.jdbc_catalog import JdbcCatalog
 from firesteel.table.memory_catalog import GenericInMemoryCatalog
@@ -233,7 +233,7 @@ def _in_memory(name: str, options: dict[str, str], configuration: dict[str, str]
 
 
 def _iceberg(name: str, options: dict[str, str], configuration: dict[str, str]) -> Catalog:
-    catalog: Catalog = iceberg_module("iceberg_catalog").IcebergCatalog.of_options(name, options)
+    catalog: Catalog = iceberg_module("table.iceberg_catalog").IcebergCatalog.of_options(name, options)
     return catalog
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
 from firesteel.table import statements as s
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogModel
-from firesteel.table.errors import ValidationException
 from firesteel.table.identifiers import parse_path
 from firesteel.table.module import Module, ModuleEntry
 from firesteel.table.schema import Schema

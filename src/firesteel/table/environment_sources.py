@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table import queries
 from firesteel.table.catalog_manager import CatalogManager
 from firesteel.table.catalog_objects import CatalogBaseTable
-from firesteel.table.connectors.base import ResolvedTable
-from firesteel.table.errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.identifiers import parse_path
 from firesteel.table.inference import infer_schema

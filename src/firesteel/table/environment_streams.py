@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.type_information import type_info_of
+from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.typeinfo import TypeInformation, Types
+from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 from firesteel.table import queries
 from firesteel.table.changelog_mode import ChangelogMode
-from firesteel.table.connectors.base import INSERT_ONLY
-from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.stream_scans import stream_table

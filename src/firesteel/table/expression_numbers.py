@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression_base import ExpressionBase, node_of, unary
 from firesteel.table.unresolved import Apply, Lit, OverCall, Ref
 

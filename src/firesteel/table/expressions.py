@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
 from firesteel.table.expression_base import node_of, operand_nodes
 from firesteel.table.expression_json import json_option

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.registry import find_function as find_scalar
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.catalog_objects import CatalogFunction, ObjectPath
-from firesteel.table.errors import ValidationException
 from firesteel.table.function_loading import as_function
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns.functions.aggregates import Aggregate
 from firesteel.columns.functions.function import Function
 from firesteel.columns.type_text import quoted, type_text
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.udf_wrappers import (
     UserDefinedAggregateFunctionWrapper,
     UserDefinedAsyncScalarFunctionWrapper,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import queries
 from firesteel.table.column_selection import select_items
-from firesteel.table.errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.expression_base import node_of
 from firesteel.table.expression_text import expression_text

@@ -13,13 +13,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 
-from firesteel.table.catalog_base import Catalog, check_catalog_options
-from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
-from firesteel.table.connectors.base import Column, ResolvedTable
-from firesteel.table.connectors.iceberg_package import CATALOG_OPTIONS, CATALOG_PREFIXES, TABLE_PREFIXES
-from firesteel.table.connectors.iceberg_tables import IcebergCatalogAddress, create_table
-from firesteel.table.connectors.iceberg_types import partition_keys_of, sql_type
-from firesteel.table.errors import (
+from firesteel.common.table_errors import (
     CatalogException,
     DatabaseAlreadyExistException,
     DatabaseNotEmptyException,
@@ -28,6 +22,12 @@ from firesteel.table.errors import (
     TableNotExistException,
     ValidationException,
 )
+from firesteel.connectors.iceberg.package import CATALOG_OPTIONS, CATALOG_PREFIXES, TABLE_PREFIXES
+from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, create_table
+from firesteel.connectors.iceberg.types import partition_keys_of, sql_type
+from firesteel.connectors.table_connector import Column, ResolvedTable
+from firesteel.table.catalog_base import Catalog, check_catalog_options
+from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.statements import ColumnDefinition
 

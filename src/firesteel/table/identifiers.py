@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from firesteel.table.errors import SqlParserException
+from firesteel.common.table_errors import SqlParserException
 
 _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(\.|$)")
 

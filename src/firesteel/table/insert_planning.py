@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.cast_rules import can_cast_implicitly
 from firesteel.columns.type_text import quoted, type_text
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import Column, ResolvedTable, SinkRequest
 from firesteel.table import queries as q
 from firesteel.table.catalog_manager import ViewEntry
-from firesteel.table.connectors.base import Column, ResolvedTable, SinkRequest
-from firesteel.table.errors import ValidationException
 from firesteel.table.planner.time_attributes import without_time_attribute
 from firesteel.table.unresolved import Alias, Apply, Lit, Ref, TypeName
 

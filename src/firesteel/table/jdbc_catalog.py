@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from firesteel.columns.type_text import parse_type
+from firesteel.common.table_errors import DatabaseNotExistException, TableNotExistException, ValidationException
 from firesteel.table.catalog_base import Catalog
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
-from firesteel.table.errors import DatabaseNotExistException, TableNotExistException, ValidationException
 from firesteel.table.jdbc_metadata import Address, metadata_of
 from firesteel.table.schema import Schema
 from firesteel.table.types import DataType

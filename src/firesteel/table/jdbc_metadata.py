@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from firesteel.datastream.connectors.jdbc_address import database_of
-from firesteel.table.errors import CatalogException
+from firesteel.common.table_errors import CatalogException
+from firesteel.connectors.jdbc.address import database_of
 
 _MAX_DECIMAL = 38
 _SQLITE_HEADER = b"SQLite format 3\0"

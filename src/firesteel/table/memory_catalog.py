@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from firesteel.table.catalog_base import Catalog
-from firesteel.table.catalog_objects import (
-    CatalogBaseTable,
-    CatalogDatabase,
-    CatalogFunction,
-    CatalogModel,
-    CatalogPartition,
-    CatalogPartitionSpec,
-    ObjectPath,
-)
-from firesteel.table.errors import (
+from firesteel.common.table_errors import (
     CatalogException,
     DatabaseAlreadyExistException,
     DatabaseNotEmptyException,
@@ -26,6 +16,16 @@ from firesteel.table.errors import (
     PartitionNotExistException,
     TableAlreadyExistException,
     TableNotExistException,
+)
+from firesteel.table.catalog_base import Catalog
+from firesteel.table.catalog_objects import (
+    CatalogBaseTable,
+    CatalogDatabase,
+    CatalogFunction,
+    CatalogModel,
+    CatalogPartition,
+    CatalogPartitionSpec,
+    ObjectPath,
 )
 
 

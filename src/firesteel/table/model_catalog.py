@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firesteel.columns.type_text import quoted
+from firesteel.common.table_errors import CatalogException, ValidationException
 from firesteel.table.catalog_objects import CatalogModel, ObjectPath
-from firesteel.table.errors import CatalogException, ValidationException
 
 if TYPE_CHECKING:
     from firesteel.table.catalog_manager import CatalogManager

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.columns.type_text import quoted, type_text
+from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
 from firesteel.table import statements as s
 from firesteel.table.catalog_objects import CatalogModel
-from firesteel.table.errors import ValidationException
 from firesteel.table.print_style import PrintStyle
 from firesteel.table.schema import Schema
 from firesteel.table.show_create import create_model_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 
 CORE = "core"
 

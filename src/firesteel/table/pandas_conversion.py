@@ -13,7 +13,7 @@ from firesteel.columns import types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.types import Row, RowKind
-from firesteel.table.connectors.base import INSERT_ONLY
+from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.table.planner.rel import StreamScan
 
 _BATCH_ROWS = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.type_text import type_text
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.expression_text import expression_sql, expression_text
 from firesteel.table.function_types import as_data_type

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.type_text import type_text
 from firesteel.columns.types import TimestampKind
-from firesteel.table.connectors.base import Column, ResolvedTable, Watermark
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import Column, ResolvedTable, Watermark
 from firesteel.table.expression_text import expression_sql
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.scope import Scope

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.columns.functions.registry import function_names
 from firesteel.columns.type_text import type_text
+from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
+from firesteel.connectors.table_connector import Column, ResolvedTable
 from firesteel.table import statements as s
 from firesteel.table.catalog_manager import ViewEntry
 from firesteel.table.catalog_objects import CatalogPartitionSpec, ObjectPath
-from firesteel.table.connectors.base import Column, ResolvedTable
-from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.expression_text import expression_sql
 from firesteel.table.function_description import described_function
 from firesteel.table.model_execution import describe_model, show_create_model

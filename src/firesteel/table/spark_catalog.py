@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from firesteel.client.spark_tables import SparkTableError, SparkTables, quoted_name
-from firesteel.table.catalog_base import Catalog, check_catalog_options
-from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
-from firesteel.table.errors import (
+from firesteel.common.table_errors import (
     CatalogException,
     DatabaseNotExistException,
     TableNotExistException,
     ValidationException,
 )
+from firesteel.connectors.spark.types import sql_type
+from firesteel.table.catalog_base import Catalog, check_catalog_options
+from firesteel.table.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
 from firesteel.table.schema import Schema
-from firesteel.table.spark_types import sql_type
 from firesteel.table.statements import ColumnDefinition
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ import pyarrow as pa
 from firesteel.columns import types as t
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.columns.values import to_arrow
+from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
-from firesteel.table.errors import TableException
 from firesteel.table.pandas_conversion import arrow_scan, materialized
 from firesteel.table.planner.rel import StreamScan
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
 from firesteel.table import queries as q
 from firesteel.table import statements as s
 from firesteel.table.alter_execution import AlterExecutor
 from firesteel.table.catalog_objects import ObjectPath
 from firesteel.table.ddl_execution import DdlExecutor
-from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.insert_planning import InsertPlanner, PlannedInsert
 from firesteel.table.model_execution import ModelExecutor
 from firesteel.table.planner.scope import where

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import statements as s
-from firesteel.table.errors import ValidationException
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.planner.parser import parse
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns import types as t
 from firesteel.columns.batch import Kind
+from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.functions.operator_descriptors import RowsToColumnsOperator
-from firesteel.table.errors import ValidationException
 from firesteel.table.expression_base import node_of
 from firesteel.table.planner import rel
 from firesteel.table.planner.resolve_expressions import ExpressionResolver

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import queries
 from firesteel.table.column_operations import ColumnOperations
-from firesteel.table.errors import ValidationException
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.expression import Expression
 from firesteel.table.expression_base import ExpressionBase, node_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.table import statements as s
@@ -13,7 +14,6 @@ from firesteel.table.environment_catalogs import CatalogMethods
 from firesteel.table.environment_settings import EnvironmentSettings
 from firesteel.table.environment_sources import SourceMethods
 from firesteel.table.environment_streams import StreamMethods
-from firesteel.table.errors import ValidationException
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.modules import Modules
 from firesteel.table.planner.parser import parse, parse_all

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.catalog_objects import CatalogBaseTable
-from firesteel.table.errors import ValidationException
 from firesteel.table.schema import Schema
 from firesteel.table.statements import ColumnDefinition
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns import types as t
+from firesteel.common.table_errors import ValidationException
 from firesteel.common.typeinfo import (
     BasicArrayTypeInfo,
     BasicType,
@@ -24,7 +25,6 @@ from firesteel.common.typeinfo import (
     TypeInformation,
     Types,
 )
-from firesteel.table.errors import ValidationException
 
 _BASIC: dict[BasicType, t.DataType] = {
     BasicType.STRING: t.VarCharType(t.MAX_LENGTH),

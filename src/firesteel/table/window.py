@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.expression_base import node_of
 from firesteel.table.unresolved import CURRENT, Alias, Apply, Lit, Ordering, WindowSpec

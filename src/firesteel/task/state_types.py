@@ -36,15 +36,15 @@ _COMMITTABLES = {
     **VALUES,
     "firesteel.common.multipart": ("UploadPart",),
     "firesteel.functions.connector_base": ("CommitRequest",),
-    "firesteel.datastream.connectors.file_committer": ("FinishedPart", "LeftoverParts"),
-    "firesteel.datastream.connectors.kafka_writer": ("PreparedRecords",),
-    "firesteel.datastream.connectors.remote_committer": (
+    "firesteel.connectors.files.committer": ("FinishedPart", "LeftoverParts"),
+    "firesteel.connectors.kafka.writer": ("PreparedRecords",),
+    "firesteel.connectors.files.remote_committer": (
         "ForgottenObjects",
         "RemoteLeftovers",
         "StagedPart",
         "UploadedPart",
     ),
-    "firesteel.datastream.connectors.staging": ("PreparedRows",),
+    "firesteel.connectors.staging": ("PreparedRows",),
     "firesteel.operators.committables": ("SinkCommittables",),
 }
 _SHOWN = {

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.remote_path import remove_tree
+from firesteel.connectors.files.writer import FileWriter
 from firesteel.coordinator import job_checkpoints, version_files
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
-from firesteel.operators.file_sink import FileWriter
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.task.checkpoint_metadata import (
     CheckpointExistsError,

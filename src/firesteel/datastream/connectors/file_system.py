@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.connectors.file_sink import (
+from firesteel.connectors.files.sink import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileCompactor,
@@ -14,7 +14,7 @@ from firesteel.datastream.connectors.file_sink import (
     RollingPolicy,
     StreamingFileSink,
 )
-from firesteel.datastream.connectors.file_source import (
+from firesteel.connectors.files.source import (
     BulkFormat,
     FileEnumeratorProvider,
     FileSource,

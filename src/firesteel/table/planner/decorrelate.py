@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Rex
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.rex_tools import OuterRef, conjunction, conjuncts, input_refs, row_type, transform, walk
 

@@ -18,8 +18,8 @@ from firesteel.columns.types import (
     TimestampKind,
     TimestampType,
 )
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import queries as q
-from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import is_proctime, is_time
 from firesteel.table.planner.over_calls import OverCalls

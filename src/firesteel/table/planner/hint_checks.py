@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
-from firesteel.table.errors import ValidationException
 from firesteel.table.planner.scope import where
 from firesteel.table.queries import Hint
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.columns.types import RowType
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, is_proctime, is_rowtime, is_time, kinds_of, upsert_key
 from firesteel.table.planner.projections import extended, first_columns

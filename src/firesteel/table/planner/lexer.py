@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from firesteel.table.errors import SqlParserError
+from firesteel.common.table_errors import SqlParserError
 from firesteel.table.unresolved import Position
 
 _TOKEN = re.compile(

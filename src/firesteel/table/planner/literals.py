@@ -13,7 +13,7 @@ from firesteel.columns.types import (
     TimeType,
     YearMonthIntervalType,
 )
-from firesteel.table.errors import SqlParserError
+from firesteel.common.table_errors import SqlParserError
 from firesteel.table.planner.token_reader import TokenReader
 from firesteel.table.unresolved import Lit
 

@@ -12,7 +12,7 @@ from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.types import BigIntType, DataType, DoubleType
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.projections import extended
 from firesteel.table.planner.rex_tools import Deferred, refs, row_type, transform, unique_names

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.table.connectors.base import INSERT_ONLY
-from firesteel.table.connectors.options import parallelism_option
-from firesteel.table.errors import TableException
+from firesteel.common.table_errors import TableException
+from firesteel.connectors.table_connector import INSERT_ONLY
+from firesteel.connectors.table_options import parallelism_option
 
 
 def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:

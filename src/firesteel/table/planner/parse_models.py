@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from firesteel.common.table_errors import SqlParserError, ValidationException
 from firesteel.table import statements as s
-from firesteel.table.errors import SqlParserError, ValidationException
 from firesteel.table.planner.parse_alter import AlterParser
 from firesteel.table.planner.scope import where
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.parse_hints import HintParser
 from firesteel.table.planner.scope import where
 from firesteel.table.queries import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from firesteel.columns.rex import Call, InputRef
 from firesteel.columns.types import RowField, RowType
-from firesteel.table.connectors.base import INSERT_ONLY
+from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.table.planner import rel
 from firesteel.table.planner.field_uses import Uses, add_use, path_of, uses_of
 from firesteel.table.planner.projections import with_inputs

@@ -37,7 +37,7 @@ from firesteel.columns.types import (
     VarCharType,
     YearMonthIntervalType,
 )
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rex_tools import Deferred
 from firesteel.table.planner.scope import Scope, where
 from firesteel.table.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Subquery, TypeName

@@ -9,8 +9,8 @@ from typing import Any
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_text import quoted
 from firesteel.columns.types import ArrayType, BooleanType, IntType, MapType, MultisetType, RowType, TimestampKind
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import queries as q
-from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.joins import make_join
 from firesteel.table.planner.projections import one_row

@@ -10,8 +10,8 @@ from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.kernels.match_pattern import steps_of
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.columns.types import BooleanType, TimestampType
+from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table import queries as q
-from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import is_time
 from firesteel.table.planner.resolve_expressions import ExpressionResolver

@@ -11,8 +11,8 @@ from firesteel.columns.rex import InputRef, Literal
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.types import DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import queries as q
-from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import is_proctime, is_time
 from firesteel.table.planner.projections import distinct, extended, first_columns, one_row

@@ -7,8 +7,8 @@ from typing import Any
 
 from firesteel.columns.rex import Rex
 from firesteel.columns.types import RowType
+from firesteel.common.table_errors import ValidationException
 from firesteel.table import queries as q
-from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.grouping import GroupedSelect
 from firesteel.table.planner.over_calls import OverCalls

@@ -8,7 +8,7 @@ from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal, UserCall
 from firesteel.columns.types import DataType, RowType
-from firesteel.table.connectors.base import ResolvedTable
+from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner import rel
 from firesteel.table.planner.projections import with_inputs
 from firesteel.table.planner.rex_tools import is_deterministic

@@ -9,7 +9,7 @@ from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.columns.types import CharType, DataType, RowType
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rex_tools import OuterRef
 from firesteel.table.unresolved import Position, Ref
 

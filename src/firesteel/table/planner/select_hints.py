@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.hint_checks import LOOKUP, OPTIONS, STATE_TTL
 from firesteel.table.planner.scope import where
 from firesteel.table.queries import Hint, Named, TableRef

@@ -6,7 +6,7 @@ from typing import Any
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.kernels.sink_guard import SinkGuardFactory
-from firesteel.table.errors import TableException
+from firesteel.common.table_errors import TableException
 from firesteel.table.planner.description import describe
 from firesteel.table.planner.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate import Translator

@@ -7,7 +7,7 @@ from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.columns.types import BigIntType, BooleanType, IntType
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner import subquery_conditions as conditions
 from firesteel.table.planner.decorrelate import bound, decorrelate

@@ -6,7 +6,7 @@ import datetime
 from typing import Any
 
 from firesteel.columns.types import DataType, RowType, TimestampKind
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.changelog import is_time
 from firesteel.table.planner.rex_tools import row_type
 from firesteel.table.unresolved import Apply, Lit

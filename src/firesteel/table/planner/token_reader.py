@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from firesteel.columns.type_text import parse_type
-from firesteel.table.errors import SqlParserError
+from firesteel.common.table_errors import SqlParserError
 from firesteel.table.planner.lexer import Token, position_of, tokenize
 from firesteel.table.unresolved import Position
 

@@ -29,11 +29,11 @@ from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
+from firesteel.common.table_errors import TableException
 from firesteel.common.time import Duration
+from firesteel.connectors.table_connector import ScanRequest
 from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
-from firesteel.table.connectors.base import ScanRequest
-from firesteel.table.errors import TableException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, deduplicates, is_rowtime, kinds_of, sorts_all
 from firesteel.table.planner.description import describe
