@@ -63,7 +63,7 @@ NEEDS_SPARK = {
     "firesteel.common.job_client.JobClient",
     "firesteel.functions.closeable_iterator.CloseableIterator",
     "firesteel.datastream.stream_execution_environment.StreamExecutionEnvironment",
-    "firesteel.datastream.stream_sinks.StreamSinks.execute_and_collect",
+    "firesteel.datastream.streams.stream_sinks.StreamSinks.execute_and_collect",
     "firesteel.table.environment_sources.SourceMethods.from_spark",
 }
 """Examples that start a JVM. Any other example that starts a process fails."""

@@ -25,11 +25,11 @@ from firesteel.connectors.formats.avro.schemas import AvroFormat, AvroInputForma
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.pipeline_executor import pipeline_executor
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
-from firesteel.datastream.spark_dataframes import elements_of
-from firesteel.datastream.stream_base import require, type_or_pickled
-from firesteel.datastream.user_location import user_location
+from firesteel.datastream.streams.pipeline_executor import pipeline_executor
+from firesteel.datastream.streams.spark_dataframes import elements_of
+from firesteel.datastream.streams.stream_base import require, type_or_pickled
+from firesteel.datastream.streams.user_location import user_location
 from firesteel.errors import TypeMismatchError
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Source

@@ -9,8 +9,8 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.files.sink import BucketAssigner, FileSink
 from firesteel.connectors.files.source import FileSource, StreamFormat
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.stream_base import DataStreamSink
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+from firesteel.datastream.streams.stream_base import DataStreamSink
 from firesteel.pyflink1.removed import Removed, note
 
 _SOURCE = "from_source() with FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build()"

@@ -8,7 +8,7 @@ from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
-from firesteel.datastream.user_location import user_location
+from firesteel.datastream.streams.user_location import user_location
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.transformations import (
     OperatorTransformation,

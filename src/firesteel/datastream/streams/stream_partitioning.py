@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
-from firesteel.datastream.stream_base import StreamBase, check_function
+from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.user_functions import KeySelector, Partitioner
 from firesteel.graph.partitioner import FORWARD, REBALANCE, RESCALE, SHUFFLE

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from firesteel.common.time import Duration, Time
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.stream_base import require
+from firesteel.datastream.streams.stream_base import require
 from firesteel.errors import InvalidProgramError
 from firesteel.functions.operator_descriptors import IntervalJoinOperator
 from firesteel.functions.output_tag import OutputTag

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from firesteel.datastream.accumulators import accumulator
-from firesteel.datastream.stream_base import StreamBase, check_function
+from firesteel.datastream.streams.accumulators import accumulator
+from firesteel.datastream.streams.stream_base import StreamBase, check_function
+from firesteel.datastream.streams.windowed_streams import WindowedStream
 from firesteel.datastream.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -14,7 +15,6 @@ from firesteel.datastream.window import (
     Window,
     WindowAssigner,
 )
-from firesteel.datastream.windowed_streams import WindowedStream
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.user_functions import ReduceFunction
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.stream_base import check_function, type_or_pickled
+from firesteel.datastream.streams.stream_base import check_function, type_or_pickled
+from firesteel.datastream.streams.windowed_streams import WindowedStream
 from firesteel.datastream.window import Trigger, WindowAssigner
-from firesteel.datastream.windowed_streams import WindowedStream
 from firesteel.functions.operator_descriptors import TagAndKeyByOperator
 from firesteel.functions.user_functions import (
     CoGroupFunction,

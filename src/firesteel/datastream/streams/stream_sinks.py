@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from firesteel.common.java_text import to_java_string
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
-from firesteel.datastream.collected_values import collected
-from firesteel.datastream.spark_dataframes import spark_value
-from firesteel.datastream.stream_base import DataStreamSink, StreamBase, check_function, require
-from firesteel.datastream.user_location import user_location
+from firesteel.datastream.streams.collected_values import collected
+from firesteel.datastream.streams.spark_dataframes import spark_value
+from firesteel.datastream.streams.stream_base import DataStreamSink, StreamBase, check_function, require
+from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Sink, SupportsPreprocessing

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.stream_base import require
+from firesteel.datastream.streams.stream_base import require
 from firesteel.errors import InvalidProgramError
 from firesteel.functions.operator_descriptors import (
     BroadcastProcessOperator,

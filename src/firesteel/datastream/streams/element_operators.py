@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.stream_base import StreamBase, check_function, require
-from firesteel.datastream.user_location import user_location
+from firesteel.datastream.streams.stream_base import StreamBase, check_function, require
+from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import FilterFunction, FlatMapFunction, MapFunction
