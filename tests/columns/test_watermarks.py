@@ -18,7 +18,7 @@ from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_arrow
 from firesteel.operators.state_backend import KeyedStateBackend
-from firesteel.table.planner.split_watermarks import BatchTimestamps
+from firesteel.table.planner.rules.split_watermarks import BatchTimestamps
 from tests.columns.rexes import column
 
 TIMESTAMP = "TIMESTAMP(3)"

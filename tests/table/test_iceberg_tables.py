@@ -88,7 +88,7 @@ def test_a_missing_package_is_named(monkeypatch, t_env):
     monkeypatch.setitem(sys.modules, "pyiceberg", None)
     for name in [name for name in sys.modules if name.startswith(("pyiceberg.", "firesteel.connectors.iceberg.table"))]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "firesteel.table.iceberg_catalog", raising=False)
+    monkeypatch.delitem(sys.modules, "firesteel.table.catalogs.iceberg_catalog", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'firesteel\[iceberg\]'"):
         t_env.execute_sql("CREATE CATALOG lake WITH ('type' = 'iceberg', 'catalog-type' = 'jdbc', 'uri' = 'x')")
 

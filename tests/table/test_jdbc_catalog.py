@@ -11,8 +11,8 @@ from firesteel.common.table_errors import DatabaseNotExistException, TableNotExi
 from firesteel.connectors.jdbc.address import database_of
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.catalog import JdbcCatalog, ObjectPath
+from firesteel.table.catalogs.jdbc_metadata import Address
 from firesteel.table.errors import CatalogException, ValidationException
-from firesteel.table.jdbc_metadata import Address
 from tests.datastream.connectors import database_servers
 
 

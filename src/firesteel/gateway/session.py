@@ -20,8 +20,8 @@ from firesteel.gateway.operation import Operation
 from firesteel.gateway.result_fetcher import ResultFetcher, fetcher_of, job_fetcher
 from firesteel.gateway.result_rows import RowFormat, results_text
 from firesteel.gateway.session_context import SessionContext
-from firesteel.table import statements as s
-from firesteel.table.planner.parser import parse
+from firesteel.table.planner.parse.parser import parse
+from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult, ok
 
 logger = logging.getLogger(__name__)

@@ -19,8 +19,8 @@ from firesteel.common.sensitive_values import masked
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
-from firesteel.table import statements as s
-from firesteel.table.print_style import PrintStyle
+from firesteel.table.environment.print_style import PrintStyle
+from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 

@@ -30,13 +30,13 @@ def iceberg_module(name: str) -> Any:
     """Import a module of firesteel that uses pyiceberg.
 
     Args:
-        name: Its name below `firesteel`, such as `connectors.iceberg.tables`.
+        name: Its name, such as `firesteel.connectors.iceberg.tables`.
 
     Raises:
         ModuleNotFoundError: pyiceberg is not installed; the message says how to install it.
     """
     try:
-        return importlib.import_module(f"firesteel.{name}")
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "pyiceberg":
             raise

@@ -63,11 +63,11 @@ class _Iceberg:
         refuse_metadata(table, "iceberg")
         self._address = self._address_of_options()
         self._stored = self._address.ensure(table)
-        check_columns = iceberg_module("connectors.iceberg.types").check_columns
+        check_columns = iceberg_module("firesteel.connectors.iceberg.types").check_columns
         check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
 
     def _address_of_options(self) -> Any:
-        tables, options = iceberg_module("connectors.iceberg.tables"), self._options
+        tables, options = iceberg_module("firesteel.connectors.iceberg.tables"), self._options
         catalog = tables.IcebergCatalogAddress.of_options(options.text("catalog-name"), options.values)
         database = options.text("catalog-database", self._table.path[-2])
         return tables.IcebergTableAddress(catalog, database, options.text("catalog-table", self._table.path[-1]))
@@ -93,12 +93,12 @@ class IcebergTable(_Iceberg):
         """Return the stream of column batches."""
         with self._address.opened() as table:
             self._stored = table  # there may be newer snapshots than when the query was planned
-        make = iceberg_module("connectors.iceberg.source").IcebergSource
+        make = iceberg_module("firesteel.connectors.iceberg.source").IcebergSource
         source = make(self._address, self._files(), request, self._monitor_ms())
         return environment.from_source(source, WatermarkStrategy.no_watermarks(), name)
 
     def _files(self) -> Any:
-        return iceberg_module("connectors.iceberg.source").files_of(self._options, self._stored, self.is_bounded)
+        return iceberg_module("firesteel.connectors.iceberg.source").files_of(self._options, self._stored, self.is_bounded)
 
     def _monitor_ms(self) -> int | None:
         every = self._options.duration_ms("monitor-interval", 60_000) or 0
@@ -146,7 +146,7 @@ class IcebergTableSink(_Iceberg):
         if keys:
             # One subtask gets all changes of a key, in their order.
             stream = stream._new_stream(stream._partition(Partitioner("HASH", keys)))
-        writer, committer = (iceberg_module(f"connectors.iceberg.{part}") for part in ("writer", "committer"))
+        writer, committer = (iceberg_module(f"firesteel.connectors.iceberg.{part}") for part in ("writer", "committer"))
         mode = "UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"
         sink = writer.IcebergSink(self._address, names, keys, committer.WriteMode[mode])
         return stream.sink_to(sink).name(name)
