@@ -16,7 +16,7 @@ DATES = {
     "coordinator/checkpoints.py": "the date of a restore, for the REST API",
     "coordinator/job_checkpoints.py": "the date of a checkpoint, for its metadata and the REST API",
     "gateway/session_context.py": "the date at which a job was started, for SHOW JOBS",
-    "operators/clock.py": "the date at which processing time begins",
+    "operators/chain/clock.py": "the date at which processing time begins",
     "connectors/kinesis/splits.py": "the date from which a stream is read, an option of the user's",
     "rest/cluster.py": "dates in answers of the REST API",
     "rest/proofs.py": "the date of a signed request: those of other dates are refused",

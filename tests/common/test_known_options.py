@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.common import known_options
-from firesteel.common.known_options import OWN_OPTIONS, doubt_about
+from firesteel.common.options import known_options
+from firesteel.common.options.known_options import OWN_OPTIONS, doubt_about
 
 SOURCE = Path(known_options.__file__).parents[1]
 NAMESPACES = {option.split(".")[0] for option in known_options.known_options()}

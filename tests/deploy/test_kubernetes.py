@@ -18,7 +18,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from firesteel.common.known_options import doubt_about
+from firesteel.common.options.known_options import doubt_about
 from firesteel.rest.access import Access
 from firesteel.runtime.options import InvalidOptionError
 from firesteel.runtime.rpc import rpc_secret

@@ -22,7 +22,7 @@ from firesteel.datastream.connectors.elasticsearch import (
     FlushBackoffType,
 )
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import Fault, run_local
 from tests.elasticsearch.bulk_server import Cluster, running
 

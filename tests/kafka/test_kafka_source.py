@@ -26,8 +26,8 @@ from firesteel.datastream.connectors.kafka import (
 )
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.sources import kind_of
-from firesteel.operators.splits import Split, SplitRange
+from firesteel.operators.sources.source_kinds import kind_of
+from firesteel.operators.sources.splits import Split, SplitRange
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 

@@ -26,7 +26,7 @@ from firesteel.datastream.connectors.kinesis import (
     WatermarkTracker,
 )
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.splits import Split, Stop
+from firesteel.operators.sources.splits import Split, Stop
 from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon
 

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from firesteel.common import Configuration, Encoder, Row, Types, WatermarkStrategy
-from firesteel.common.remote_files import RemoteFileError
+from firesteel.common.files.remote_files import RemoteFileError
 from firesteel.connectors.files.committer import FileCommitter
 from firesteel.connectors.files.writer import FileWriter
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment

@@ -17,7 +17,7 @@ import pytest
 
 from firesteel.client.errors import JobFailedError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.datastream import KeyedProcessFunction, RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import (
     BucketAssigner,

@@ -15,7 +15,7 @@ from firesteel.datastream.async_retry_strategies import (
 )
 from firesteel.datastream.functions import AsyncFunction
 from firesteel.functions.operator_descriptors import AsyncWaitOperator
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import OperatorHarness
 
 EMPTY = async_retry_predicates.empty_result_predicate

@@ -24,8 +24,8 @@ from firesteel.datastream.functions import (
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import CountTrigger, EventTimeTrigger, GlobalWindows, TumblingEventTimeWindows
 from firesteel.functions import operator_descriptors as op
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.operator import MAX_WATERMARK
+from firesteel.operators.chain.operator import MAX_WATERMARK
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.runtime.failure import TaskFailure
 from firesteel.testing import OperatorHarness, run_local
 

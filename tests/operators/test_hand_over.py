@@ -38,11 +38,12 @@ from firesteel.functions.operator_descriptors import (
     ProcessOperator,
     WindowOperator,
 )
-from firesteel.operators import functions, fusion, subtask
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.factory import make_operator
-from firesteel.operators.operator import OperatorInput, Output, TaskInfo
-from firesteel.operators.retention import is_ours
+from firesteel.operators.chain import function_calls as functions
+from firesteel.operators.chain import fusion, subtask
+from firesteel.operators.chain.factory import make_operator
+from firesteel.operators.chain.operator import OperatorInput, Output, TaskInfo
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.chain.retention import is_ours
 from firesteel.testing import OperatorHarness, run_local
 
 TAG = OutputTag("aside")

@@ -13,7 +13,7 @@ from firesteel.common import Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import ProcessJoinFunction
 from firesteel.functions.operator_descriptors import IntervalJoinOperator
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import OperatorHarness
 
 LEFT_LATE = OutputTag("left late")

@@ -27,7 +27,7 @@ from firesteel.functions.operator_descriptors import (
     ReduceOperator,
     WindowOperator,
 )
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 
 

@@ -24,8 +24,8 @@ from firesteel.functions.operator_descriptors import (
     ProjectOperator,
     SinkFunctionOperator,
 )
-from firesteel.operators.committables import CollectedElements, PrintedLines
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.sinks.committables import CollectedElements, PrintedLines
 from firesteel.testing import OperatorHarness
 
 SIDE = OutputTag("side", Types.INT())

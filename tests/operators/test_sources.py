@@ -13,8 +13,8 @@ import pytest
 from firesteel.connectors.files import splits as file_splits
 from firesteel.datastream.connectors.file_system import FileEnumeratorProvider, FileSource, StreamFormat
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.sources import kind_of
-from firesteel.operators.splits import Known, SplitRange
+from firesteel.operators.sources.source_kinds import kind_of
+from firesteel.operators.sources.splits import Known, SplitRange
 
 
 def read(source: Any, parallelism: int, step: int) -> dict[int, list[Any]]:

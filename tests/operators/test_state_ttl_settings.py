@@ -12,7 +12,7 @@ from firesteel.datastream.functions import ProcessWindowFunction
 from firesteel.datastream.state import StateTtlConfig
 from firesteel.datastream.window import EventTimeSessionWindows, EventTimeTrigger, TumblingEventTimeWindows
 from firesteel.functions.operator_descriptors import WindowOperator
-from firesteel.operators.states import KeyedValueState
+from firesteel.operators.state.states import KeyedValueState
 from firesteel.testing import ManualClock, OperatorHarness
 from tests.operators.ttl_states import TTL, States, builder, reducing, value
 

@@ -23,8 +23,8 @@ from firesteel.functions.operator_descriptors import (
     CoMapOperator,
     CoProcessOperator,
 )
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.state_table import DELETED
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.state.state_table import DELETED
 from firesteel.testing import ManualClock, OperatorHarness
 
 SIDE = OutputTag("side", Types.STRING())

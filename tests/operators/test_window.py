@@ -20,7 +20,7 @@ from firesteel.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from firesteel.functions.operator_descriptors import WindowOperator
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 
 LATE = OutputTag("late", Types.INT())

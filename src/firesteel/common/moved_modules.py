@@ -12,12 +12,18 @@ from types import ModuleType
 __all__ = ["MOVED", "import_moved_modules"]
 
 MOVED = {
+    "firesteel.common.multipart": "firesteel.common.files.multipart",
     "firesteel.datastream.connectors.base": "firesteel.functions.connector_base",
     "firesteel.datastream.connectors.file_committer": "firesteel.connectors.files.committer",
     "firesteel.datastream.connectors.kafka_writer": "firesteel.connectors.kafka.writer",
     "firesteel.datastream.connectors.remote_committer": "firesteel.connectors.files.remote_committer",
     "firesteel.datastream.connectors.staging": "firesteel.connectors.staging",
     "firesteel.datastream.windows": "firesteel.functions.windows",
+    "firesteel.operators.committables": "firesteel.operators.sinks.committables",
+    "firesteel.operators.input_gate": "firesteel.operators.exchange.input_gate",
+    "firesteel.operators.splits": "firesteel.operators.sources.splits",
+    "firesteel.operators.state_table": "firesteel.operators.state.state_table",
+    "firesteel.operators.watermarks": "firesteel.operators.sources.watermarks",
     "firesteel.table.connectors.iceberg_committer": "firesteel.connectors.iceberg.committer",
 }
 """Former name -> name of the modules whose classes state refers to."""

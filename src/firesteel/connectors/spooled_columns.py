@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.common.durability import make_directory
-from firesteel.common.frame_seal import RecordSeal, sealed_records
+from firesteel.common.files.durability import make_directory
+from firesteel.common.trust.frame_seal import RecordSeal, sealed_records
 
 Place = tuple[str, int, bytes]
 """The path of a file, its length in bytes, and the key that proves that the job has written it."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
-from firesteel.common.file_systems import scheme_of
-from firesteel.common.frame_seal import RecordSeal, SealBrokenError, sealed_records
-from firesteel.common.local_path import local_path
-from firesteel.common.run_directory import run_directory
+from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
+from firesteel.common.files.file_systems import scheme_of
+from firesteel.common.files.local_path import local_path
+from firesteel.common.files.run_directory import run_directory
+from firesteel.common.trust.frame_seal import RecordSeal, SealBrokenError, sealed_records
 from firesteel.functions.connector_base import WriterInitContext
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"

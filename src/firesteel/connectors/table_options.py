@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from firesteel.common.sensitive_values import masked_value
+from firesteel.common.options.sensitive_values import masked_value
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from firesteel.common.sensitive_values import masked
+from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from firesteel.common.remote_path import AnyPath
+from firesteel.common.files.remote_path import AnyPath
 from firesteel.errors import FiresteelError
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint

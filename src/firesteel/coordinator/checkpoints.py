@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from firesteel.common.durability import make_directory
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.durability import make_directory
+from firesteel.common.files.remote_path import RemotePath
 from firesteel.coordinator.checkpoint_parts import Member, Part, Request, RestorePoint
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
@@ -20,9 +20,9 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles
 from firesteel.errors import FiresteelError
-from firesteel.operators.buffers import pickled
-from firesteel.operators.committables import Committable, check, remove_files
-from firesteel.operators.committers import Committers
+from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.sinks.committables import Committable, check, remove_files
+from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import RestoredCheckpoint
 from firesteel.task.checkpoint_metadata import RegionState
 from firesteel.task.slot_tasks import StageReport

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from firesteel.common.restricted_pickle import load_plain
-from firesteel.operators.sources import SourceKind, kind_of, parts_of
-from firesteel.operators.splits import WITHOUT_SPLITS, Known, Split, SplitRange
+from firesteel.common.trust.restricted_pickle import load_plain
+from firesteel.operators.sources.source_kinds import SourceKind, kind_of, parts_of
+from firesteel.operators.sources.splits import WITHOUT_SPLITS, Known, Split, SplitRange
 
 
 class KnownKeys:

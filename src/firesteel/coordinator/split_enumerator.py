@@ -17,8 +17,8 @@ from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.regions import regions_of
-from firesteel.operators.sources import source_of
-from firesteel.operators.splits import Idleness, SplitRange
+from firesteel.operators.sources.source_kinds import source_of
+from firesteel.operators.sources.splits import Idleness, SplitRange
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 from firesteel.task.state_types import load_sources
 

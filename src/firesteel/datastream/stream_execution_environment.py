@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar, overload
 
-from firesteel.common import python_dependencies
-from firesteel.common.collection_input import collection_coercer
 from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.io import InputFormat
@@ -16,9 +14,11 @@ from firesteel.common.jars import jar_advice
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.common.options import python_dependencies
 from firesteel.common.time import Duration
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
+from firesteel.common.values.collection_input import collection_coercer
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.files.source import FileSource
 from firesteel.connectors.formats.avro.schemas import AvroFormat, AvroInputFormat

@@ -12,7 +12,7 @@ import re
 import secrets
 from collections.abc import Mapping
 
-from firesteel.common.loopback import is_loopback
+from firesteel.common.trust.loopback import is_loopback
 from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND

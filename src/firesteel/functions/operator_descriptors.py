@@ -1,8 +1,8 @@
 """Descriptions of operators, which `firesteel.operators` turns into running operators.
 
 A descriptor is plain data: the user's function and the settings of one API call. The graph transports it without
-interpreting it, and the slot process looks its class up in `firesteel.operators.factory`. One `StreamNode` holds one
-descriptor, or a `MergedOperator` where PyFlink merges adjacent Python operators into one node.
+interpreting it, and the slot process looks its class up in `firesteel.operators.chain.factory`. One `StreamNode` holds
+one descriptor, or a `MergedOperator` where PyFlink merges adjacent Python operators into one node.
 
 Elements between the internal operators of a keyed stream are tuples `(key, value)`; in PyFlink they are `Row(key,
 value)`.

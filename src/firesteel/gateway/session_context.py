@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
-from firesteel.common.sensitive_values import masked
+from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from firesteel.common.loopback import is_address, is_loopback
+from firesteel.common.trust.loopback import is_address, is_loopback
 from firesteel.rest.errors import RestError
 from firesteel.rest.proofs import Proofs, proven_token
 from firesteel.rest.routes import Route

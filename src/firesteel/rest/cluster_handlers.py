@@ -10,7 +10,7 @@ import time
 import traceback
 from typing import Any
 
-from firesteel.common.sensitive_values import masked, masked_argument
+from firesteel.common.options.sensitive_values import masked, masked_argument
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.errors import RestError

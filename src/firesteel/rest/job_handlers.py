@@ -6,7 +6,7 @@ import base64
 import pickle
 from typing import Any
 
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.rest import checkpoint_messages, job_messages

@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from firesteel.common.message_proof import content_digest, form_digest
+from firesteel.common.trust.message_proof import content_digest, form_digest
 from firesteel.rest.errors import RestError
 from firesteel.rest.proofs import check_content
 from firesteel.runtime.options import InvalidOptionError, memory_bytes, number

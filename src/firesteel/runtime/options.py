@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firesteel.common.memory_size import parse_bytes
+from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.time import Duration
 from firesteel.errors import FiresteelError
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
-from firesteel.operators.buffers import decode
+from firesteel.operators.exchange.buffers import decode
 from firesteel.spark.errors import SparkLostError
 from firesteel.spark.exchange import Exchange
 from firesteel.spark.idle_slots import IdleSlots

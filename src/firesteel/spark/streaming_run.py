@@ -9,14 +9,14 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_parts import Answer, Member, Request
 from firesteel.coordinator.checkpoint_schedule import CheckpointSchedule
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
-from firesteel.operators.clock import SteadyClock
+from firesteel.operators.chain.clock import SteadyClock
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint

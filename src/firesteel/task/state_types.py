@@ -18,7 +18,7 @@ import pickle
 import reprlib
 from typing import Any
 
-from firesteel.common.restricted_pickle import VALUES, load_listed
+from firesteel.common.trust.restricted_pickle import VALUES, load_listed
 
 __all__ = ["load_committables", "load_frame", "load_inert", "load_metadata", "load_sources"]
 
@@ -27,14 +27,14 @@ _METADATA = {
     "firesteel.task.restore": ("RestorePlan",),
     "firesteel.task.versions": ("VersionFile",),
 }
-_FRAME = {"collections": ("Counter",), "firesteel.operators.input_gate": ("_Valve",)}
+_FRAME = {"collections": ("Counter",), "firesteel.operators.exchange.input_gate": ("_Valve",)}
 _SOURCES = {
     "firesteel.coordinator.source_splits": ("SourceState", "_unpack_keys"),
-    "firesteel.operators.splits": ("Split", "Stop"),
+    "firesteel.operators.sources.splits": ("Split", "Stop"),
 }
 _COMMITTABLES = {
     **VALUES,
-    "firesteel.common.multipart": ("UploadPart",),
+    "firesteel.common.files.multipart": ("UploadPart",),
     "firesteel.functions.connector_base": ("CommitRequest",),
     "firesteel.connectors.files.committer": ("FinishedPart", "LeftoverParts"),
     "firesteel.connectors.kafka.writer": ("PreparedRecords",),
@@ -45,12 +45,12 @@ _COMMITTABLES = {
         "UploadedPart",
     ),
     "firesteel.connectors.staging": ("PreparedRows",),
-    "firesteel.operators.committables": ("SinkCommittables",),
+    "firesteel.operators.sinks.committables": ("SinkCommittables",),
 }
 _SHOWN = {
     **VALUES,
     "firesteel.common.types": ("Row", "RowKind", "_make_row"),
-    "firesteel.operators.state_table": ("DELETED",),
+    "firesteel.operators.state.state_table": ("DELETED",),
 }
 
 

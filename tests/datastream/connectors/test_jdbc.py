@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Instant, Row, Types, WatermarkStrategy
-from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError
+from firesteel.common.files.run_directory import RUN_DIRECTORY, UnsafeDirectoryError
 from firesteel.connectors.jdbc import writer as jdbc_writer
 from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.database import count_parameters, native_statement
@@ -25,8 +25,8 @@ from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironmen
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.committables import SinkCommitError
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.sinks.committables import SinkCommitError
 from firesteel.testing import Fault, run_local
 from tests.datastream.connectors.conftest import Target
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.common.run_directory import UnsafeDirectoryError
+from firesteel.common.files.run_directory import UnsafeDirectoryError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.ha_services import ha_services

@@ -13,7 +13,7 @@ import pytest
 from kazoo.client import KazooState
 from kazoo.exceptions import ConnectionLoss
 
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner

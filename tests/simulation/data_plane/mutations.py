@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.remote_path import remove_tree
+from firesteel.common.files.remote_path import remove_tree
 from firesteel.connectors.files.writer import FileWriter
 from firesteel.coordinator import job_checkpoints, version_files
 from firesteel.coordinator.checkpoints import Checkpoints

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.connectors.files.text_files import is_compressed, open_decompressed
-from firesteel.operators.splits import SplitRange
+from firesteel.operators.sources.splits import SplitRange
 
 _BLOCK_BYTES = 4 << 20
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.durability import sync_directory
+from firesteel.common.files.durability import sync_directory
 from firesteel.connectors.files.pending_files import PENDING, Began
 from firesteel.functions.connector_base import CommitRequest, Committer
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from firesteel.common.durability import make_directory, sync_directory
+from firesteel.common.files.durability import make_directory, sync_directory
 from firesteel.connectors.files.committer import FinishedPart, LeftoverParts
 from firesteel.connectors.files.writer_settings import PartFormat, PartStream, WriterId
 

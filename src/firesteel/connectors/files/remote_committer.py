@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from firesteel.common.file_systems import Files
-from firesteel.common.multipart import MultipartUploads, UploadPart
-from firesteel.common.remote_files import RemoteFileNotFoundError, RemoteFileSystem
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.multipart import MultipartUploads, UploadPart
+from firesteel.common.files.remote_files import RemoteFileNotFoundError, RemoteFileSystem
 from firesteel.connectors.files.pending_files import Began, began_of
 
 _AT_ONCE = 8

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from firesteel.common.multipart import MAX_NUMBER, MultipartUploads, UploadPart
+from firesteel.common.files.multipart import MAX_NUMBER, MultipartUploads, UploadPart
 from firesteel.connectors.files.remote_committer import StagedPart, UploadedPart
 from firesteel.connectors.files.writer_settings import PartFormat, PartStream
 

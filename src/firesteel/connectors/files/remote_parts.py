@@ -20,10 +20,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from firesteel.common.durability import make_directory
-from firesteel.common.file_systems import Files, join
-from firesteel.common.memory_size import parse_bytes
-from firesteel.common.multipart import MIN_PART_BYTES, MultipartUploads, UploadPart
+from firesteel.common.files.durability import make_directory
+from firesteel.common.files.file_systems import Files, join
+from firesteel.common.files.multipart import MIN_PART_BYTES, MultipartUploads, UploadPart
+from firesteel.common.options.memory_size import parse_bytes
 from firesteel.connectors.files.local_parts import copy_prefix
 from firesteel.connectors.files.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart
 from firesteel.connectors.files.remote_part import NUMBER_GAP, Progress, RemotePart

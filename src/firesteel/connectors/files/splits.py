@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.file_systems import Files
-from firesteel.common.local_path import local_path
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.local_path import local_path
 from firesteel.connectors.files.text_files import is_compressed, is_line_splittable, open_text, read_lines
 from firesteel.connectors.formats.avro.files import read_avro
 from firesteel.connectors.formats.csv.file_schema import CsvReaderFormat
 from firesteel.connectors.formats.csv.files import read_csv
 from firesteel.connectors.formats.parquet.files import read_parquet, read_parquet_records
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, deal_evenly
+from firesteel.operators.sources.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, deal_evenly
 
 _FILE_SPLIT_BYTES = 64 * 1024 * 1024
 _HIDDEN = re.compile("/[._]")

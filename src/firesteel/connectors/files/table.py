@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from firesteel.columns.batch import Kind
-from firesteel.common.file_systems import scheme_of
+from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy

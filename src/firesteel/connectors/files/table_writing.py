@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from firesteel.columns.types import DataType
-from firesteel.common.file_systems import Files
-from firesteel.common.local_path import local_path
-from firesteel.common.memory_size import parse_bytes
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.local_path import local_path
+from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.connectors.files.committer import FileCommitter
 from firesteel.connectors.files.sink import (

@@ -20,8 +20,8 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import IO, Any, TextIO
 
-from firesteel.common.file_systems import LOCAL_FILES, Files
-from firesteel.common.java_charset import AS_JAVA, BYTE_ORDER_MARKS
+from firesteel.common.files.file_systems import LOCAL_FILES, Files
+from firesteel.common.values.java_charset import AS_JAVA, BYTE_ORDER_MARKS
 
 _BLOCK_BYTES = 256 * 1024
 _PIECE_BYTES = 16 * 1024

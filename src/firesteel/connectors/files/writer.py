@@ -13,8 +13,8 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from firesteel.common.file_systems import Files, join
-from firesteel.common.local_path import local_path
+from firesteel.common.files.file_systems import Files, join
+from firesteel.common.files.local_path import local_path
 from firesteel.connectors.files.committer import FinishedPart
 from firesteel.connectors.files.compaction import Compactor
 from firesteel.connectors.files.local_parts import LocalParts

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import IO, Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
-from firesteel.common.jackson_csv import jackson_quoter
-from firesteel.common.java_charset import java_encoder
-from firesteel.common.java_text import java_formatter
 from firesteel.common.serialization import BulkWriterFactory
+from firesteel.common.values.jackson_csv import jackson_quoter
+from firesteel.common.values.java_charset import java_encoder
+from firesteel.common.values.java_text import java_formatter
 from firesteel.connectors.files.pending_files import Began, pending_name
 from firesteel.connectors.files.sink import BucketAssigner, DefaultRollingPolicy, FileSinkSettings, RollingPolicy
 from firesteel.connectors.formats.avro.files import AvroStream

@@ -12,7 +12,7 @@ from typing import Any
 
 from firesteel.columns import types as t
 from firesteel.columns.value_text import double_text, float_text
-from firesteel.common.decimals import fitted
+from firesteel.common.values.decimals import fitted
 
 Read = Callable[[str], Any]
 Write = Callable[[Any], str]

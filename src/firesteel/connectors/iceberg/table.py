@@ -98,7 +98,9 @@ class IcebergTable(_Iceberg):
         return environment.from_source(source, WatermarkStrategy.no_watermarks(), name)
 
     def _files(self) -> Any:
-        return iceberg_module("firesteel.connectors.iceberg.source").files_of(self._options, self._stored, self.is_bounded)
+        return iceberg_module("firesteel.connectors.iceberg.source").files_of(
+            self._options, self._stored, self.is_bounded
+        )
 
     def _monitor_ms(self) -> int | None:
         every = self._options.duration_ms("monitor-interval", 60_000) or 0

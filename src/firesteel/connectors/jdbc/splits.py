@@ -13,8 +13,8 @@ from firesteel.connectors.jdbc.database import native_statement
 from firesteel.connectors.jdbc.source import JdbcSource, JdbcSourceSettings
 from firesteel.connectors.jdbc.values import rows_of
 from firesteel.errors import FiresteelError
-from firesteel.operators.operator import TaskInfo
-from firesteel.operators.splits import Discovered, Known, Split, SplitRange
+from firesteel.operators.chain.operator import TaskInfo
+from firesteel.operators.sources.splits import Discovered, Known, Split, SplitRange
 
 
 def discover_queries(source: JdbcSource, parallelism: int, known: Known) -> Discovered:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from firesteel.common.coercion import coercer, fits
 from firesteel.common.compiled_source import run_source
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
@@ -22,6 +21,7 @@ from firesteel.common.typeinfo import (
     TypeInformation,
 )
 from firesteel.common.types import Row, RowKind
+from firesteel.common.values.coercion import coercer, fits
 
 _MIDNIGHT = datetime.datetime(1970, 1, 1)
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import RowTypeInfo
+from firesteel.common.values.coercion import coercer
 from firesteel.connectors.jdbc.database import Database, native_statement, row_converter
 from firesteel.connectors.staging import PreparedRows, StagedRows
 from firesteel.functions.connector_base import CommitRequest, Committer, SinkWriter, WriterInitContext

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from firesteel.common.batch_decoding import decode_each
+from firesteel.common.values.batch_decoding import decode_each
 from firesteel.connectors.kafka.client import QUIET, KafkaError, LastError, kafka_library
 from firesteel.connectors.kafka.properties import consumer_settings, timeout_s
 from firesteel.connectors.kafka.source import KafkaOffsetResetStrategy, KafkaSourceSettings, KafkaTopicPartition

@@ -27,8 +27,8 @@ from firesteel.connectors.kafka.source import (
     OffsetKind,
 )
 from firesteel.functions.connector_base import Committer
-from firesteel.operators.operator import TaskInfo
-from firesteel.operators.splits import Discovered, Known, Split, SplitRange, StampedElements
+from firesteel.operators.chain.operator import TaskInfo
+from firesteel.operators.sources.splits import Discovered, Known, Split, SplitRange, StampedElements
 
 _POLLING_MS = 20
 """Interval in ms at which brokers are queried for end offsets while there is nothing to read."""

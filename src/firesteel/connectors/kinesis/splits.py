@@ -11,13 +11,13 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from firesteel.common.batch_decoding import decode_each
+from firesteel.common.values.batch_decoding import decode_each
 from firesteel.connectors.kinesis.aggregation import deaggregated
 from firesteel.connectors.kinesis.client import KinesisError, KinesisStream, Page, Record, Shard, time_position
 from firesteel.connectors.kinesis.properties import initial_time_ms
 from firesteel.connectors.kinesis.source import KinesisSource, KinesisSourceSettings
-from firesteel.operators.operator import TaskInfo
-from firesteel.operators.splits import Discovered, Known, Split, SplitRange, StampedElements, Stop
+from firesteel.operators.chain.operator import TaskInfo
+from firesteel.operators.sources.splits import Discovered, Known, Split, SplitRange, StampedElements, Stop
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ from firesteel.client.spark_tables import SparkTableError, SparkTables, partitio
 from firesteel.columns import types as t
 from firesteel.columns.batch import Kind
 from firesteel.columns.type_text import type_text
-from firesteel.common.file_systems import Files, join
-from firesteel.common.remote_path import remove_tree
+from firesteel.common.files.file_systems import Files, join
+from firesteel.common.files.remote_path import remove_tree
+from firesteel.common.files.temporary_directories import private_directory
 from firesteel.common.table_errors import ValidationException
-from firesteel.common.temporary_directories import private_directory
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.files.source import FileSource, FileSourceSettings
 from firesteel.connectors.files.table_paths import ColumnsFileFormat, TableFiles

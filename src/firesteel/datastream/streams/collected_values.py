@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.common.java_text import to_java_string
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -24,6 +23,7 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
+from firesteel.common.values.java_text import to_java_string
 
 Conversion = Callable[[Any], Any]
 

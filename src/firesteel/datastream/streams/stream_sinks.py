@@ -8,8 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from firesteel.common.java_text import to_java_string
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
+from firesteel.common.values.java_text import to_java_string
 from firesteel.datastream.streams.collected_values import collected
 from firesteel.datastream.streams.spark_dataframes import spark_value
 from firesteel.datastream.streams.stream_base import DataStreamSink, StreamBase, check_function, require

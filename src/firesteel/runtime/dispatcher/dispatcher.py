@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from firesteel.common.durability import is_disk_full
+from firesteel.common.files.durability import is_disk_full
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (

@@ -8,7 +8,7 @@ import json
 import pickle
 from typing import Any
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
 from firesteel.runtime.highavailability.errors import CorruptEntryError, UntrustedEntryError
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS, REMOVED_JOBS
 

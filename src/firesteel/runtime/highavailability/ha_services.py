@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import AnyPath
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import AnyPath
 from firesteel.errors import InvalidProgramError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.entry_codec import EntryCodec

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Protocol
 
-from firesteel.common.durability import is_disk_full
+from firesteel.common.files.durability import is_disk_full
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import Clock, sleep

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from firesteel.common.cluster_options import recorded_options
+from firesteel.common.options.cluster_options import recorded_options
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
 from firesteel.runtime.clock import Clock, SystemClock
 from firesteel.runtime.rpc.deadlines import Deadlines
 from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcTimeoutError

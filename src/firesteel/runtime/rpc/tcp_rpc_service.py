@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
 from firesteel.runtime.clock import Clock, with_timeout
 from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, connection_limit
 from firesteel.runtime.internal_tls import InternalTls

@@ -233,7 +233,9 @@ def _in_memory(name: str, options: dict[str, str], configuration: dict[str, str]
 
 
 def _iceberg(name: str, options: dict[str, str], configuration: dict[str, str]) -> Catalog:
-    catalog: Catalog = iceberg_module("firesteel.table.catalogs.iceberg_catalog").IcebergCatalog.of_options(name, options)
+    catalog: Catalog = iceberg_module("firesteel.table.catalogs.iceberg_catalog").IcebergCatalog.of_options(
+        name, options
+    )
     return catalog
 
 

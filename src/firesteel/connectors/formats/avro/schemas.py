@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.batch_decoding import decode_all
 from firesteel.common.io import InputFormat
 from firesteel.common.serialization import BulkWriterFactory, DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.common.types import Row
+from firesteel.common.values.batch_decoding import decode_all
 from firesteel.connectors.files.source import StreamFormat
 from firesteel.connectors.formats.avro.values import avro_reader, avro_type, avro_writer, fastavro
 

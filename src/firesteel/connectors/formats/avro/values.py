@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import (
     ElementTypeInfo,
     MapTypeInfo,
@@ -16,6 +15,7 @@ from firesteel.common.typeinfo import (
     TypeInformation,
     Types,
 )
+from firesteel.common.values.coercion import coercer
 from firesteel.connectors.formats.row_fields import first_fields
 
 _SIMPLE: dict[str, Callable[[], TypeInformation[Any]]] = {

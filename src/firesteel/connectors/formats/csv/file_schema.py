@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
-from firesteel.common.decimals import fitted
-from firesteel.common.jackson_csv import check_characters
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
+from firesteel.common.values.decimals import fitted
+from firesteel.common.values.jackson_csv import check_characters
 from firesteel.connectors.files.source import StreamFormat
 
 

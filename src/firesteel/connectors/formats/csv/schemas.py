@@ -10,10 +10,6 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, Self
 
-from firesteel.common.batch_decoding import decode_all
-from firesteel.common.coercion import coercer
-from firesteel.common.jackson_csv import check_characters, jackson_quoter
-from firesteel.common.java_text import java_formatter
 from firesteel.common.serialization import DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import (
     BasicType,
@@ -26,7 +22,11 @@ from firesteel.common.typeinfo import (
     TypeInformation,
 )
 from firesteel.common.types import Row
-from firesteel.common.whole_numbers import parse_whole
+from firesteel.common.values.batch_decoding import decode_all
+from firesteel.common.values.coercion import coercer
+from firesteel.common.values.jackson_csv import check_characters, jackson_quoter
+from firesteel.common.values.java_text import java_formatter
+from firesteel.common.values.whole_numbers import parse_whole
 from firesteel.connectors.formats.row_fields import all_fields
 
 

@@ -13,7 +13,7 @@ import pyarrow.csv
 from firesteel.columns import types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type, to_arrow
-from firesteel.common.jackson_csv import jackson_quoter
+from firesteel.common.values.jackson_csv import jackson_quoter
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.formats.text_values import reader_of, writer_of
 from firesteel.connectors.table_options import Options

@@ -9,11 +9,11 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from firesteel.common.coercion import fits
 from firesteel.common.compiled_source import run_source
-from firesteel.common.ownership import IMMUTABLE
 from firesteel.common.typeinfo import BasicTypeInfo, ElementTypeInfo, MapTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row, RowKind
+from firesteel.common.values.coercion import fits
+from firesteel.common.values.ownership import IMMUTABLE
 from firesteel.connectors.formats.json.values import json_reader
 
 BatchDecoder = Callable[[list[bytes]], list[Row]]

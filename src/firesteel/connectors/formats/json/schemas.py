@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from firesteel.common.batch_decoding import decode_all
 from firesteel.common.serialization import DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import RowTypeInfo, TypeInformation
 from firesteel.common.types import Row
+from firesteel.common.values.batch_decoding import decode_all
 from firesteel.connectors.formats.json.batch import json_batch_decoder, parse_json
 from firesteel.connectors.formats.json.json_schema import type_of_json_schema
 from firesteel.connectors.formats.json.values import json_reader, json_value

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from firesteel.common.coercion import coercer
-from firesteel.common.java_text import to_java_string
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -27,7 +25,9 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
-from firesteel.common.whole_numbers import in_range, parse_whole
+from firesteel.common.values.coercion import coercer
+from firesteel.common.values.java_text import to_java_string
+from firesteel.common.values.whole_numbers import in_range, parse_whole
 from firesteel.connectors.formats.row_fields import first_fields
 
 Reader = Callable[[Any], Any]

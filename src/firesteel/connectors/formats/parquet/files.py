@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Iterator
 from typing import IO, Any, ClassVar
 
-from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -21,6 +20,7 @@ from firesteel.common.typeinfo import (
     TypeInformation,
 )
 from firesteel.common.types import Row
+from firesteel.common.values.coercion import coercer
 from firesteel.connectors.files.gathered_file import GatheredStream
 from firesteel.connectors.formats.parquet.orc import OrcSettings
 from firesteel.connectors.formats.parquet.schemas import ParquetColumnarRowInputFormat
