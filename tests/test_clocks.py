@@ -12,7 +12,7 @@ WALL = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime",
 
 DATES = {
     "client/rest_client.py": "the date of a signed request, which the server compares with its own clock",
-    "columns/context.py": "CURRENT_TIMESTAMP and its like",
+    "columns/evaluation_context.py": "CURRENT_TIMESTAMP and its like",
     "coordinator/checkpoints.py": "the date of a restore, for the REST API",
     "coordinator/job_checkpoints.py": "the date of a checkpoint, for its metadata and the REST API",
     "gateway/session_context.py": "the date at which a job was started, for SHOW JOBS",

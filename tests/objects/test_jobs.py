@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.client.errors import JobFailedError
+from firesteel.client.client_errors import JobFailedError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
 from firesteel.common.files.file_systems import Files
 from firesteel.datastream import KeyedProcessFunction, RuntimeExecutionMode, StreamExecutionEnvironment

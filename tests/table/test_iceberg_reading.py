@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type, type_text
 from firesteel.connectors.table_connector import Column

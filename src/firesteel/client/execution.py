@@ -18,9 +18,9 @@ from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.runtime.logs import leave_log_to_the_program
-from firesteel.runtime.options import InvalidOptionError
 
 TARGET = "execution.target"
 ATTACHED = "execution.attached"

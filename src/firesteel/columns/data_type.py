@@ -68,7 +68,7 @@ class DataType:
 
     def to_type_info(self) -> TypeInformation[Any]:
         """Return the type information of DataStream elements that are values of this type."""
-        from firesteel.columns.type_information import type_info_of  # imported late: it needs all types
+        from firesteel.columns.column_type_information import type_info_of  # imported late: it needs all types
 
         return type_info_of(self)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.common.typeinfo import Types
 from firesteel.common.values.java_text import java_formatter
 

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping
 
 from firesteel.common.trust.loopback import is_loopback
-from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes
+from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, memory_bytes
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment

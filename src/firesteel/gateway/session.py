@@ -15,7 +15,7 @@ from typing import Any
 from firesteel.common.table_errors import TableException
 from firesteel.errors import FiresteelError
 from firesteel.gateway.completion import completions, word_before
-from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.gateway.operation import Operation
 from firesteel.gateway.result_fetcher import ResultFetcher, fetcher_of, job_fetcher
 from firesteel.gateway.result_rows import RowFormat, results_text

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.types import DataType, TimestampKind
+from firesteel.columns.column_types import DataType, TimestampKind
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.types import Row, RowKind
 from firesteel.operators.chain.clock import now_ms

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from firesteel.columns.types import DataType
+from firesteel.columns.column_types import DataType
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.local_path import local_path
 from firesteel.common.options.memory_size import parse_bytes

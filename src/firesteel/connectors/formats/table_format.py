@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Literal
 
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.types import DataType
+from firesteel.columns.column_types import DataType
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.connectors.table_options import Options

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.value_text import double_text, float_text
 from firesteel.common.values.decimals import fitted
 

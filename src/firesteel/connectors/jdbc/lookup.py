@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.columns.types import DataType
+from firesteel.columns.column_types import DataType
 from firesteel.columns.values import to_arrow
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.connectors.jdbc.database import Database, native_statement

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.type_information import type_info_of
-from firesteel.columns.types import RowField, RowType
+from firesteel.columns.column_type_information import type_info_of
+from firesteel.columns.column_types import RowField, RowType
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.lookup import JdbcLookup, LookupQuery

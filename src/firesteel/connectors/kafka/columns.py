@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.types import DataType
+from firesteel.columns.column_types import DataType
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.connectors.formats.table_format import Format

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.types import DataType
+from firesteel.columns.column_types import DataType
 from firesteel.columns.value_text import print_formatter
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.typeinfo import Types

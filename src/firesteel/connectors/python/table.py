@@ -9,8 +9,8 @@ import importlib
 from typing import Any
 
 from firesteel.columns.batch import Kind
-from firesteel.columns.type_information import type_info_of
-from firesteel.columns.types import RowField, RowType
+from firesteel.columns.column_type_information import type_info_of
+from firesteel.columns.column_types import RowField, RowType
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from firesteel.client.spark_tables import SparkTableError, SparkTables, partition_texts
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import Kind
 from firesteel.columns.type_text import type_text
 from firesteel.common.files.file_systems import Files, join

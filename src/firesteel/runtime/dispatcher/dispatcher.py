@@ -23,8 +23,12 @@ from firesteel.runtime.dispatcher.job_submission import check_job_graph
 from firesteel.runtime.dispatcher.turns import Turns
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability_errors import (
+    CorruptEntryError,
+    HighAvailabilityError,
+    StaleLeaderError,
+)
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster, restored, with_cluster_defaults

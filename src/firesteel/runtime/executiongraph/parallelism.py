@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firesteel.common.keys.key_groups import default_max_parallelism
 from firesteel.graph.job_graph import JobGraph, JobVertex
-from firesteel.runtime.executiongraph.errors import ExecutionGraphError
+from firesteel.runtime.executiongraph.execution_errors import ExecutionGraphError
 
 __all__ = ["resolve_parallelism"]
 

@@ -17,8 +17,8 @@ from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
-from firesteel.runtime.highavailability.errors import HighAvailabilityError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability_errors import HighAvailabilityError
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
 from firesteel.runtime.jobmaster.job_master import JobMaster

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
-from firesteel.columns.type_information import type_info_of
+from firesteel.columns.column_type_information import type_info_of
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.connectors.table_connector import INSERT_ONLY

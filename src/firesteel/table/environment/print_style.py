@@ -8,7 +8,7 @@ from enum import Enum
 from itertools import chain
 from typing import Any, TextIO
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import TableException

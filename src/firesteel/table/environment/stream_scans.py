@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream

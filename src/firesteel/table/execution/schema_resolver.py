@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from firesteel.columns.column_types import TimestampKind
 from firesteel.columns.type_text import type_text
-from firesteel.columns.types import TimestampKind
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, Watermark
 from firesteel.table.expression_functions.expression_text import expression_sql

@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.columns.column_types import DataType, DayTimeIntervalType, YearMonthIntervalType
 from firesteel.columns.type_text import quoted, type_text
-from firesteel.columns.types import DataType, DayTimeIntervalType, YearMonthIntervalType
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
 
 _INFIX = frozenset(("+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "SIMILAR TO"))

@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.value_text import map_types
 from firesteel.connectors.formats.avro.derived_schema import is_millis, without_null
 

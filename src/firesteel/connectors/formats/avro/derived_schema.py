@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import map_types
 from firesteel.common.table_errors import ValidationException

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.value_text import map_types
 from firesteel.connectors.formats.text_values import decimal_of, reader_of, writer_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.values import to_arrow
 from firesteel.connectors.formats.json.column_values import Number, json_reader

@@ -6,13 +6,7 @@ import datetime
 import re
 from typing import Any
 
-from firesteel.columns.types import (
-    DateType,
-    DayTimeIntervalType,
-    TimestampType,
-    TimeType,
-    YearMonthIntervalType,
-)
+from firesteel.columns.column_types import DateType, DayTimeIntervalType, TimestampType, TimeType, YearMonthIntervalType
 from firesteel.common.table_errors import SqlParserError
 from firesteel.table.planner.parse.token_reader import TokenReader
 from firesteel.table.syntax.unresolved import Lit

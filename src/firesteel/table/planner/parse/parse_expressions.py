@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from firesteel.columns.types import DecimalType
+from firesteel.columns.column_types import DecimalType
 from firesteel.table.planner.parse.literals import interval_literal, time_literal
 from firesteel.table.planner.parse.parse_calls import SpecialCalls
 from firesteel.table.syntax.unresolved import (

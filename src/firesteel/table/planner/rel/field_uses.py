@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Call, InputRef, Literal
-from firesteel.columns.types import RowType
 from firesteel.table.planner.rel.rex_tools import children
 
 Fields = Any

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from firesteel.columns.types import RowType
+from firesteel.columns.column_types import RowType
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Rex
-from firesteel.columns.types import RowType
 
 
 class OneInput:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from firesteel.columns.column_types import BooleanType, DataType, RowField, RowType
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
-from firesteel.columns.types import BooleanType, DataType, RowField, RowType
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from firesteel.columns.functions.aggregates import find_aggregate
-from firesteel.columns.functions.errors import FunctionError
-from firesteel.columns.rex import InputRef, Literal, Rex
-from firesteel.columns.types import (
+from firesteel.columns.column_types import (
     BigIntType,
     BooleanType,
     DataType,
@@ -18,6 +15,9 @@ from firesteel.columns.types import (
     TimestampKind,
     TimestampType,
 )
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time

@@ -6,8 +6,8 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
-from firesteel.columns.types import RowType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import INSERT_ONLY, is_proctime, is_rowtime, is_time, kinds_of, upsert_key

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from firesteel.columns.column_types import BigIntType, DataType, DoubleType
 from firesteel.columns.functions.aggregates import find_aggregate
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_rules import common_type
-from firesteel.columns.types import BigIntType, DataType, DoubleType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended

@@ -9,16 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from firesteel.columns.cast_rules import can_cast
-from firesteel.columns.functions.aggregates import find_aggregate
-from firesteel.columns.functions.comparison import comparable_types
-from firesteel.columns.functions.errors import FunctionError
-from firesteel.columns.functions.registry import find_function
-from firesteel.columns.functions.table_api_types import table_api_type
-from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
-from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
-from firesteel.columns.type_rules import common_type
-from firesteel.columns.type_text import type_text
-from firesteel.columns.types import (
+from firesteel.columns.column_types import (
     MAX_LENGTH,
     BigIntType,
     BinaryType,
@@ -37,6 +28,15 @@ from firesteel.columns.types import (
     VarCharType,
     YearMonthIntervalType,
 )
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.comparison import comparable_types
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.functions.registry import find_function
+from firesteel.columns.functions.table_api_types import table_api_type
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
+from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
+from firesteel.columns.type_rules import common_type
+from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel.rex_tools import Deferred
 from firesteel.table.planner.resolve.scope import Scope, where

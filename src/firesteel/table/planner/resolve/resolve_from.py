@@ -6,9 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from firesteel.columns.column_types import (
+    ArrayType,
+    BooleanType,
+    IntType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampKind,
+)
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_text import quoted
-from firesteel.columns.types import ArrayType, BooleanType, IntType, MapType, MultisetType, RowType, TimestampKind
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import one_row

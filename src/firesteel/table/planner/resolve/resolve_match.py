@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from firesteel.columns.column_types import BooleanType, TimestampType
 from firesteel.columns.functions.aggregates import find_aggregate
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.kernels.match_pattern import steps_of
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
-from firesteel.columns.types import BooleanType, TimestampType
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from firesteel.columns.column_types import DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
 from firesteel.columns.rex import InputRef, Literal
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import common_type
-from firesteel.columns.types import DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time

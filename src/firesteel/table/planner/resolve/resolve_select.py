@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Rex
-from firesteel.columns.types import RowType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import distinct, one_row

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from firesteel.columns.column_types import CharType, DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
-from firesteel.columns.types import CharType, DataType, RowType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel.rex_tools import OuterRef
 from firesteel.table.syntax.unresolved import Position, Ref

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.columns.column_types import BigIntType, BooleanType, IntType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
-from firesteel.columns.types import BigIntType, BooleanType, IntType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import first_columns

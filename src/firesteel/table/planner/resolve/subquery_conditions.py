@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.columns.column_types import BigIntType, BooleanType
 from firesteel.columns.rex import Literal, Rex
-from firesteel.columns.types import BigIntType, BooleanType
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rex_tools import row_type
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver

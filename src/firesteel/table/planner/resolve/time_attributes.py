@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from firesteel.columns.types import DataType, RowType, TimestampKind
+from firesteel.columns.column_types import DataType, RowType, TimestampKind
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel.changelog import is_time
 from firesteel.table.planner.rel.rex_tools import row_type

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.context import EvaluationContext
 from firesteel.columns.evaluate import CompiledRex
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.rex import Call, Literal
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, walk

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.context import EvaluationContext
+from firesteel.columns.column_types import CharType, DataType, VarCharType
 from firesteel.columns.evaluate import compile_filter
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.rex import Call, InputRef, Literal
-from firesteel.columns.types import CharType, DataType, VarCharType
 from firesteel.columns.values import to_arrow
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, input_refs, remap, walk

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from firesteel.columns.column_types import RowField, RowType
 from firesteel.columns.rex import Call, InputRef
-from firesteel.columns.types import RowField, RowType
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.field_uses import Uses, add_use, path_of, uses_of

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from firesteel.columns.column_types import DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, UserCall
-from firesteel.columns.types import DataType, RowType
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import with_inputs

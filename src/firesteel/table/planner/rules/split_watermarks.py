@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.context import EvaluationContext
 from firesteel.columns.evaluate import compile_rex
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.kernel import MIN_WATERMARK
 from firesteel.columns.rex import Rex, UserCall
 from firesteel.columns.settings import QuerySettings

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 # isort: off
 # Re-exported: the logical types of the other modules.
-from firesteel.columns.composite_types import (
+from firesteel.columns.composite_column_types import (
     ArrayType as ArrayType,
     ListViewType as ListViewType,
     MapType as MapType,

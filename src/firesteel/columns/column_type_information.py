@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.common.typeinfo import TypeInformation, Types
 
 __all__ = ["type_info_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from firesteel.runtime.options import boolean
+from firesteel.runtime.cluster_settings import boolean
 
 __all__ = ["SchedulerOptions"]
 
