@@ -209,7 +209,7 @@ import cloudpickle, enum, sys
 from dataclasses import dataclass
 from typing import NamedTuple
 from firesteel.common.keys.key_groups import key_group_assigner
-from firesteel.common.keys import canonical_key, key_of
+from firesteel.common.keys.canonical_keys import canonical_key, key_of
 from firesteel.operators.exchange.buffers import pickled
 class Color(enum.Enum):
     RED = 1

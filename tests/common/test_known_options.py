@@ -8,7 +8,7 @@ import pytest
 from firesteel.common.options import known_options
 from firesteel.common.options.known_options import OWN_OPTIONS, doubt_about
 
-SOURCE = Path(known_options.__file__).parents[1]
+SOURCE = Path(known_options.__file__).parents[2]
 NAMESPACES = {option.split(".")[0] for option in known_options.known_options()}
 NO_OPTIONS = {
     "jobmanager.log",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+from firesteel.common.our_code import OUR_CODE
 
 
 def user_location() -> str | None:
     """Return `file.py:12` of the first stack frame outside of firesteel, or None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+        if not frame.f_code.co_filename.startswith(OUR_CODE):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         if frame.f_back is None:
             return None

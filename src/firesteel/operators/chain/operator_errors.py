@@ -11,13 +11,12 @@ import reprlib
 import sysconfig
 import traceback
 from operator import length_hint
-from pathlib import Path
 from types import CodeType
 from typing import Any, Protocol
 
+from firesteel.common.our_code import OUR_CODE
 from firesteel.errors import FiresteelError
 
-_OUR_CODE = str(Path(__file__).resolve().parents[1])
 _LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), sysconfig.get_path("stdlib"))
 _SHOWN_CHARACTERS = 200
 
@@ -102,7 +101,7 @@ def _one_line(error: BaseException) -> str:
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
     frames = traceback.extract_tb(error.__traceback__)
-    return [frame for frame in frames if not frame.filename.startswith((_OUR_CODE, "<frozen"))]
+    return [frame for frame in frames if not frame.filename.startswith((OUR_CODE, "<frozen"))]
 
 
 def user_location(error: BaseException) -> str | None:
@@ -123,7 +122,7 @@ def in_hand(error: BaseException) -> str | None:
     """
     found = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename.startswith(_OUR_CODE):
+        if frame.f_code.co_filename.startswith(OUR_CODE):
             found = _described(frame.f_code, frame.f_locals) or found
         elif found is not None:
             break
