@@ -3,7 +3,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -28,7 +30,7 @@ ALLOWED = {
         "pyflink1",
         "compat",
     },
-    "graph": {"common", "compat"},
+    "graph": {"common"},
     "functions": {"common", "metrics", "graph"},
     "datastream": {"common", "metrics", "graph", "functions", "connectors"},
     "operators": {"common", "columns", "metrics", "graph", "functions", "connectors"},
@@ -55,7 +57,7 @@ ALLOWED = {
         "datastream",
         "gateway",
     },
-    "compat": set(),
+    "compat": {"graph", "pyflink1"},
     "migration": {"common", "compat", "datastream", "functions", "pyflink1"},
     "pyflink1": {"common", "datastream", "functions", "connectors"},
     "state_processor": {"common", "graph", "functions", "operators", "task", "runtime"},
@@ -86,29 +88,29 @@ FORBIDDEN_LIBRARIES = {
     "gateway": {"pyspark", "pyarrow"},
     "plan": {"pyspark", "pyarrow"},
 }
-LATE_IMPORTS = {("datastream", "client")}
+NAMES_IN_PICKLES = {"task/moved_modules.py", "task/state_types.py"}
+"""Tables of classes that state may refer to; who reads state has loaded them, or loads them by their names."""
 
 
-def _imports(path: Path) -> list[tuple[str, bool]]:
-    """Return the imported modules, each with whether a function imports it; TYPE_CHECKING blocks do not count."""
-    found: list[tuple[str, bool]] = []
+def _imports(path: Path) -> list[str]:
+    """Return the imported modules, also those that a function imports; TYPE_CHECKING blocks do not count."""
+    found: list[str] = []
 
-    def visit(node: ast.AST, late: bool) -> None:
+    def visit(node: ast.AST) -> None:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
         if isinstance(node, ast.Import):
-            found.extend((alias.name, late) for alias in node.names)
+            found.extend(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             is_package = (
                 SOURCE.parent / node.module.replace(".", "/")
             ).is_dir()  # then modules may be imported from it
             names = [f"{node.module}.{alias.name}" for alias in node.names] if is_package else [node.module]
-            found.extend((name, late) for name in names)
-        late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            found.extend(names)
         for child in ast.iter_child_nodes(node):
-            visit(child, late)
+            visit(child)
 
-    visit(ast.parse(path.read_text()), False)
+    visit(ast.parse(path.read_text()))
     return found
 
 
@@ -116,11 +118,11 @@ def _imports(path: Path) -> list[tuple[str, bool]]:
 def test_packages_import_only_what_the_design_allows(package: str) -> None:
     wrong = []
     for path in sorted((SOURCE / package).rglob("*.py")):
-        for module, late in _imports(path):
+        for module in _imports(path):
             if not module.startswith("firesteel."):
                 continue
             part = module.split(".")[1]
-            fine = part in (package, "errors") or part in ALLOWED[package] or (late and (package, part) in LATE_IMPORTS)
+            fine = part in (package, "errors") or part in ALLOWED[package]
             if not fine:
                 wrong.append(f"{path.relative_to(SOURCE)} imports {module}")
     assert wrong == []
@@ -131,31 +133,41 @@ def test_packages_do_not_import_heavy_libraries(package: str) -> None:
     wrong = [
         f"{path.relative_to(SOURCE)} imports {module}"
         for path in sorted((SOURCE / package).rglob("*.py"))
-        for module, _ in _imports(path)
+        for module in _imports(path)
         if module.split(".")[0] in FORBIDDEN_LIBRARIES[package]
     ]
     assert wrong == []
 
 
+def _is_module(node: ast.AST) -> TypeGuard[ast.Constant]:
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or " " in node.value:
+        return False
+    return node.value.startswith("firesteel.") and Path(f"{SOURCE.parent / node.value.replace('.', '/')}.py").exists()
+
+
+def _may_load(path: Path) -> set[str]:
+    """Return the modules that a module may load: those that it imports, also late, or names as text to import or run.
+
+    An import of a module also loads the packages around it.
+    """
+    found = set(_imports(path))
+    if path.relative_to(SOURCE).as_posix() not in NAMES_IN_PICKLES:
+        found |= {node.value for node in ast.walk(ast.parse(path.read_text())) if _is_module(node)}
+    return {".".join(parts[:i]) for module in found for parts in [module.split(".")] for i in range(1, len(parts) + 1)}
+
+
 @pytest.mark.slow
 def test_modules_form_no_cycle() -> None:
-    arrows: dict[str, set[str]] = {}
-    for path in SOURCE.rglob("*.py"):
-        name = ".".join(("firesteel", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
-        if path.name != "__init__.py":
-            arrows[name] = {module for module, late in _imports(path) if not late}
-    done: set[str] = set()
-
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        assert name not in path, " -> ".join((*path, name))
-        if name in done:
-            return
-        for target in arrows[name] & arrows.keys():
-            visit(target, (*path, name))
-        done.add(name)
-
-    for name in arrows:
-        visit(name, ())
+    names = {path: ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in SOURCE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for path, name in names.items()}
+    arrows = {
+        name: {other for other in _may_load(path) & modules.keys() if not f"{name}.".startswith(f"{other}.")}
+        for name, path in modules.items()
+    }
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
 
 
 def test_importing_the_api_loads_nothing_heavy() -> None:

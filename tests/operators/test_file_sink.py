@@ -443,7 +443,7 @@ def test_parquet_files_are_not_concatenated(tmp_path: Path) -> None:
 
 def test_bulk_format_without_writer_is_named(tmp_path: Path) -> None:
     sink = FileSink.for_bulk_format(str(tmp_path), BulkWriterFactory("xml")).build()
-    with pytest.raises(Exception, match="no writer for bulk format 'xml'; there are avro, columns, csv, orc, parquet"):
+    with pytest.raises(Exception, match="no writer for bulk format 'xml'; there are avro, csv, orc, parquet"):
         run_people(sink)
 
 

@@ -20,9 +20,9 @@ from typing import IO
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
 from firesteel.common.files.regular_file import open_regular
 from firesteel.common.files.remote_path import AnyPath, RemotePath
-from firesteel.common.moved_modules import import_moved_modules
 from firesteel.common.trust.frame_seal import TAG_BYTES, FrameSeal, read_unproven
 from firesteel.errors import FiresteelError
+from firesteel.task.moved_modules import import_moved_modules
 from firesteel.task.state_seal import (
     ALLOW_UNVERIFIED,
     KEY_ID_BYTES,

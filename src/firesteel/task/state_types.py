@@ -19,6 +19,7 @@ import reprlib
 from typing import Any
 
 from firesteel.common.trust.restricted_pickle import VALUES, load_listed
+from firesteel.task.moved_modules import MOVED
 
 __all__ = ["load_committables", "load_frame", "load_inert", "load_metadata", "load_sources"]
 
@@ -60,17 +61,17 @@ def load_metadata(data: bytes) -> Any:
     Raises:
         pickle.UnpicklingError: (all readers) the data contains a class that is not in the table.
     """
-    return load_listed(data, "a checkpoint's metadata", _METADATA)
+    return load_listed(data, "a checkpoint's metadata", _METADATA, MOVED)
 
 
 def load_frame(data: bytes) -> Any:
     """Return a frame of a version file."""
-    return load_listed(data, "a frame of a version file", _FRAME)
+    return load_listed(data, "a frame of a version file", _FRAME, MOVED)
 
 
 def load_sources(data: bytes) -> Any:
     """Return the states of sources by operator id."""
-    return load_listed(data, "the position of a source", _SOURCES)
+    return load_listed(data, "the position of a source", _SOURCES, MOVED)
 
 
 def load_committables(data: bytes, has_own: bool) -> Any:
@@ -81,7 +82,7 @@ def load_committables(data: bytes, has_own: bool) -> Any:
         has_own: Whether a sink of the job has committables of its own classes, so that this process, which runs its
             committer, reads all classes.
     """
-    return pickle.loads(data) if has_own else load_listed(data, "what a sink commits", _COMMITTABLES)
+    return pickle.loads(data) if has_own else load_listed(data, "what a sink commits", _COMMITTABLES, MOVED)
 
 
 class _Inert:
@@ -128,6 +129,7 @@ class _InertUnpickler(pickle.Unpickler):
         self._inert: dict[tuple[str, str], type[_Inert]] = {}
 
     def find_class(self, module: str, name: str) -> Any:
+        module = MOVED.get(module, module)
         if name in _SHOWN.get(module, ()):
             return super().find_class(module, name)
         return self._inert.setdefault((module, name), _inert_class(module, name))

@@ -7,8 +7,6 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
-from firesteel.common.moved_modules import MOVED
-
 __all__ = ["VALUES", "load_listed", "load_plain", "load_values"]
 
 Table = Mapping[str, tuple[str, ...]]
@@ -27,13 +25,14 @@ VALUES: Table = {
 class _TableUnpickler(pickle.Unpickler):
     """Creates the classes of a table, and refuses others."""
 
-    def __init__(self, data: bytes, what: str, table: Table) -> None:
+    def __init__(self, data: bytes, what: str, table: Table, moved: Mapping[str, str]) -> None:
         super().__init__(io.BytesIO(data))
         self._what = what
         self._table = table
+        self._moved = moved
 
     def find_class(self, module: str, name: str) -> Any:
-        module = MOVED.get(module, module)
+        module = self._moved.get(module, module)
         if name in self._table.get(module, ()):
             return super().find_class(module, name)
         allowed = sorted(f"{known}.{member}" for known, members in self._table.items() for member in members)
@@ -42,18 +41,19 @@ class _TableUnpickler(pickle.Unpickler):
         )
 
 
-def load_listed(data: bytes, what: str, table: Table) -> Any:
+def load_listed(data: bytes, what: str, table: Table, moved: Mapping[str, str] | None = None) -> Any:
     """Return pickled data that consists of plain data and listed classes.
 
     Args:
         data: The pickle.
         what: What it is, for the message.
         table: The classes.
+        moved: Former and present names of modules, for data of earlier releases.
 
     Raises:
         pickle.UnpicklingError: (all readers) it refers to another class or function.
     """
-    return _TableUnpickler(data, what, table).load()
+    return _TableUnpickler(data, what, table, moved or {}).load()
 
 
 def load_plain(data: bytes, what: str = "plain data") -> Any:

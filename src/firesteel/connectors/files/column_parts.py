@@ -10,7 +10,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.connectors.files.gathered_file import GatheredStream
-from firesteel.connectors.files.sink import FileSinkSettings
+from firesteel.connectors.files.sink_settings import FileSinkSettings
 from firesteel.connectors.files.writer import FileWriter
 from firesteel.connectors.files.writer_settings import EncodedStream, PartFormat
 from firesteel.functions.connector_base import WriterInitContext
@@ -22,10 +22,11 @@ class TableFileWriter(FileWriter):
     Args:
         settings: The settings of the sink; `columns` defines how rows are partitioned.
         context: The context of the writer.
+        record_format: A `firesteel.connectors.formats.table_format.Format`.
     """
 
-    def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:
-        super().__init__(settings, context)
+    def __init__(self, settings: FileSinkSettings, context: WriterInitContext, record_format: Any) -> None:
+        super().__init__(settings, context, part_format(record_format))
         self._names = settings.columns.names
         self._stored = settings.columns.stored
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from firesteel.connectors.files.committer import FinishedPart
-from firesteel.connectors.files.sink import FileCompaction
+from firesteel.connectors.files.sink_settings import FileCompaction
 from firesteel.connectors.files.writer_settings import PartFormat
 
 COMPACTED_PREFIX = "compacted-"

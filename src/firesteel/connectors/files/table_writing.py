@@ -13,10 +13,10 @@ from firesteel.common.files.local_path import local_path
 from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.connectors.files.committer import FileCommitter
-from firesteel.connectors.files.sink import (
+from firesteel.connectors.files.sink import FileSink
+from firesteel.connectors.files.sink_settings import (
     BucketAssigner,
     DefaultRollingPolicy,
-    FileSink,
     FileSinkSettings,
     OnCheckpointRollingPolicy,
     OutputFileConfig,
@@ -26,7 +26,7 @@ from firesteel.connectors.formats.table_format import Format
 from firesteel.connectors.formats.text_values import writer_of
 from firesteel.connectors.table_connector import SinkRequest
 from firesteel.connectors.table_options import Options
-from firesteel.functions.connector_base import CommitRequest, Committer
+from firesteel.functions.connector_base import CommitRequest, Committer, SinkWriter, WriterInitContext
 
 _SAFE = " !#$&'()+,-.;<>@[]^_`{|}~"
 """Characters that Flink leaves as they are in names of partitions (`PartitionPathUtils.escapePathName`)."""
@@ -97,8 +97,15 @@ class TableFileSink(FileSink):
             columns=TableFileSettings(PartitionNames(keys, types, default_name), stored),
         )
         super().__init__(settings)
+        self._format = record_format
         self._overwrites = request.overwrite
         self._success_file = success_file
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[Any]:
+        """Return the writer of a subtask."""
+        from firesteel.connectors.files.column_parts import TableFileWriter  # late: it needs pyarrow
+
+        return TableFileWriter(self.settings, context, self._format)
 
     def create_committer(self) -> Committer:
         """Return the committer of part files; INSERT OVERWRITE removes other files first."""

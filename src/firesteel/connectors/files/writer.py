@@ -18,7 +18,7 @@ from firesteel.common.files.local_path import local_path
 from firesteel.connectors.files.committer import FinishedPart
 from firesteel.connectors.files.compaction import Compactor
 from firesteel.connectors.files.local_parts import LocalParts
-from firesteel.connectors.files.sink import FileSinkSettings
+from firesteel.connectors.files.sink_settings import FileSinkSettings
 from firesteel.connectors.files.writer_settings import (
     Finished,
     PartFile,
@@ -35,12 +35,20 @@ _CLAIM_MODE = "execution.state-recovery.claim-mode"
 
 
 class FileWriter(SinkWriter[Any]):
-    """A writer of the elements of one subtask to part files."""
+    """A writer of the elements of one subtask to part files.
 
-    def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:
+    Args:
+        settings: The settings of the sink.
+        context: The context of the writer.
+        part_format: The format of the files; None: that of the settings.
+    """
+
+    def __init__(
+        self, settings: FileSinkSettings, context: WriterInitContext, part_format: PartFormat | None = None
+    ) -> None:
         self._prefix = settings.output_file_config.part_prefix
         self._suffix = settings.output_file_config.part_suffix
-        self._format = format_of(settings, context.input_type)
+        self._format = part_format or format_of(settings, context.input_type)
         self._bucket_at = bucket_at(settings.bucket_assigner)
         self._rolling = rolling_of(settings.rolling_policy)
         self._now = context.processing_time

@@ -15,7 +15,12 @@ from firesteel.common.values.jackson_csv import jackson_quoter
 from firesteel.common.values.java_charset import java_encoder
 from firesteel.common.values.java_text import java_formatter
 from firesteel.connectors.files.pending_files import Began, pending_name
-from firesteel.connectors.files.sink import BucketAssigner, DefaultRollingPolicy, FileSinkSettings, RollingPolicy
+from firesteel.connectors.files.sink_settings import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    FileSinkSettings,
+    RollingPolicy,
+)
 from firesteel.connectors.formats.avro.files import AvroStream
 from firesteel.connectors.formats.csv.file_schema import CsvSchema
 from firesteel.connectors.formats.csv.schemas import CsvDialect, CsvRowSerializationSchema
@@ -230,15 +235,8 @@ def _avro(factory: BulkWriterFactory) -> PartFormat:
     return PartFormat("Avro", lambda file: AvroStream(file, schema), is_appendable=False)
 
 
-def _columns(factory: BulkWriterFactory) -> PartFormat:
-    from firesteel.connectors.files.column_parts import part_format  # needs pyarrow, which only tables do
-
-    return part_format(factory.settings)
-
-
 _BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {
     "avro": _avro,
-    "columns": _columns,
     "csv": _csv,
     "orc": _orc,
     "parquet": _parquet,

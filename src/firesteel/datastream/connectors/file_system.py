@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from firesteel.connectors.files.sink import (
+from firesteel.connectors.files.sink import FileSink, StreamingFileSink
+from firesteel.connectors.files.sink_settings import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileCompactor,
     FileCompactStrategy,
-    FileSink,
     FileSinkSettings,
     OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
-    StreamingFileSink,
 )
 from firesteel.connectors.files.source import (
     BulkFormat,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import distribution
 from typing import Any, Protocol
 
 from firesteel.common.configuration import Configuration
@@ -44,8 +45,8 @@ def set_pipeline_executor(executor: PipelineExecutor | None) -> None:
 
 def pipeline_executor() -> PipelineExecutor:
     """Return the executor of programs of this process."""
-    if _executors:
-        return _executors[0]
-    from firesteel import client  # late import: the API does not depend on the client
-
-    return client
+    if not _executors:
+        # The API does not know the client: it is found as Flink finds its executors, by what the package declares.
+        [entry_point] = distribution("firesteel").entry_points.select(group="firesteel.executors")
+        _executors.append(entry_point.load())
+    return _executors[0]

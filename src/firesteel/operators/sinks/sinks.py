@@ -10,8 +10,6 @@ from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.types import Row
 from firesteel.common.values.java_text import java_formatter
 from firesteel.common.values.size_estimate import SizeEstimate
-from firesteel.connectors.files.sink import FileSink, StreamingFileSink
-from firesteel.connectors.files.writer import FileWriter
 from firesteel.functions.connector_base import CommitRequest, Sink, SinkWriter, WriterInitContext
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.function_calls import method_of
@@ -182,10 +180,7 @@ class SinkWriterRunner(Operator):
             spool_directory=task.spool_directory,
         )
         self._sink_id = context.sink_id
-        make_writer = _WRITERS.get(_kind_of(self._sink))
-        self.writer: SinkWriter[Any] = (
-            self._sink.create_writer(context) if make_writer is None else make_writer(self._sink, context)
-        )
+        self.writer: SinkWriter[Any] = self._sink.create_writer(context)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Write the elements."""
@@ -254,27 +249,6 @@ class SinkWriterRunner(Operator):
         for _, state in snapshots[self.task.subtask_index :: self.task.parallelism]:
             if state is not None:
                 self.writer.restore_state(state)
-
-
-def _kind_of(sink: Any) -> type:
-    """Return the class that selects the writer of a sink; sinks of table files count as `FileSink`."""
-    is_of_table = isinstance(sink, FileSink) and sink.settings.columns is not None
-    return FileSink if is_of_table else type(sink)
-
-
-def _file_writer(sink: Any, context: WriterInitContext) -> SinkWriter[Any]:
-    if sink.settings.columns is None:
-        return FileWriter(sink.settings, context)
-    from firesteel.connectors.files.column_parts import TableFileWriter  # needs pyarrow, which only tables do
-
-    return TableFileWriter(sink.settings, context)
-
-
-_WRITERS: dict[type[Sink[Any]], Callable[[Any, WriterInitContext], SinkWriter[Any]]] = {
-    FileSink: _file_writer,
-    StreamingFileSink: lambda sink, context: FileWriter(sink.settings, context),
-}
-"""Writers that need libraries that the API must not import."""
 
 
 class CommitterRunner(Operator):

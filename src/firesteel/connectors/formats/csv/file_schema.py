@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
+from firesteel.columns.column_type_information import type_info_of
+from firesteel.columns.data_type import DataType
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.values.decimals import fitted
@@ -328,8 +330,8 @@ class CsvSchemaBuilder:
 
 
 def _checked(type_info: Any, column: str) -> TypeInformation[Any] | None:
-    if hasattr(type_info, "to_type_info"):  # PyFlink's CSV columns take the DataTypes of tables
-        type_info = type_info.to_type_info()
+    if isinstance(type_info, DataType):  # PyFlink's CSV columns take the DataTypes of tables
+        type_info = type_info_of(type_info)
     if type_info is not None and not isinstance(type_info, TypeInformation):
         expected = "one of firesteel.common.Types or firesteel.table.DataTypes"
         raise TypeError(f"Column {column!r}: the type must be {expected}, found {type_info!r}")

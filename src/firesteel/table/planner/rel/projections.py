@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.column_types import RowType
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
 
@@ -46,3 +47,20 @@ def with_inputs(node: Any, inputs: Sequence[Any]) -> Any:
     if isinstance(node, rel.Union):
         return replace(node, inputs=tuple(inputs))
     return replace(node, input=inputs[0]) if inputs else node
+
+
+def renamed(node: Any, columns: tuple[str, ...], name: str) -> Any:
+    """Return a node under other column names, none: those that it has.
+
+    Raises:
+        ValidationException: it has more or fewer columns.
+    """
+    if not columns:
+        return node
+    if len(columns) != len(node.row_type):
+        raise ValidationException(
+            f"SQL validation failed. List of column aliases must have same degree as table; table '{name}' has "
+            f"{len(node.row_type)} columns {node.row_type.names}, whereas alias list has {len(columns)} columns"
+        )
+    kind = row_type(list(columns), node.row_type.field_types())
+    return rel.Project(node, refs(node.row_type), kind)

@@ -124,3 +124,11 @@ def conjunction(parts: list[Any]) -> Any:
 def refs(row: RowType) -> tuple[InputRef, ...]:
     """Return references to all columns."""
     return tuple(InputRef(index, field.data_type) for index, field in enumerate(row.fields))
+
+
+def result_row_type(function: Any) -> RowType:
+    """Return the columns of a user's table function."""
+    kind = function.result_type
+    if isinstance(kind, RowType):
+        return kind
+    return row_type(["f0"], [kind])

@@ -21,7 +21,7 @@ from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
-from firesteel.table.planner.rel.rex_tools import Deferred, row_type, transform, unique_names
+from firesteel.table.planner.rel.rex_tools import Deferred, result_row_type, row_type, transform, unique_names
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
@@ -287,8 +287,6 @@ class GroupedSelect:
         made = self._made(call)
         self._calls = [made]
         node, _ = self._aggregate()
-        from firesteel.table.planner.resolve.resolve_from import result_row_type
-
         result = result_row_type(made.function)
         names = list(alias.names) if alias is not None else result.names
         kind = row_type(

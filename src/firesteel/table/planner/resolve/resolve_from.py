@@ -19,8 +19,8 @@ from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.projections import one_row
-from firesteel.table.planner.rel.rex_tools import row_type, shift, unique_names
+from firesteel.table.planner.rel.projections import one_row, renamed
+from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, shift, unique_names
 from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
@@ -91,17 +91,13 @@ class FromResolver:
             )
         node = found.query
         if not hasattr(node, "row_type"):
-            from firesteel.table.planner.resolve.resolve_queries import QueryResolver
-
-            node = QueryResolver(self.context).resolve(node)
+            node = self.queries.without_tables().resolve(node)
         return self._rename(node, tuple(found.columns or ()), item.path[-1])
 
     def _quoted(self, path: tuple[str, ...]) -> str:
         return ".".join(map(quoted, self.context.catalogs.qualify(path)))
 
     def _rename(self, node: Any, columns: tuple[str, ...], name: str) -> Any:
-        from firesteel.table.planner.resolve.resolve_queries import renamed
-
         return node if tuple(node.row_type.names) == columns else renamed(node, columns, name)
 
     def _named(self, item: q.Named) -> tuple[Any, Scope]:
@@ -258,14 +254,6 @@ class FromResolver:
                 )
         rex: Any = resolver.resolve(replace(call, function=function))
         return function, rex.operands
-
-
-def result_row_type(function: Any) -> RowType:
-    """Return the columns of a user's table function."""
-    kind = function.result_type
-    if isinstance(kind, RowType):
-        return kind
-    return row_type(["f0"], [kind])
 
 
 def _unnested(kind: Any) -> RowType:

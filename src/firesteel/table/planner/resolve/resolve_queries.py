@@ -14,7 +14,7 @@ from firesteel.columns.type_rules import common_type
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
-from firesteel.table.planner.rel.projections import distinct, extended, first_columns, one_row
+from firesteel.table.planner.rel.projections import distinct, extended, first_columns, one_row, renamed
 from firesteel.table.planner.rel.rex_tools import refs, row_type
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver, cast
 from firesteel.table.planner.resolve.resolve_from import FromResolver
@@ -64,6 +64,10 @@ class QueryResolver:
         if rule is None:
             return self.from_clause(query, outer)[0]
         return rule(self, query, outer)
+
+    def without_tables(self) -> QueryResolver:
+        """Return a resolver of the queries of views, which do not see the common table expressions around them."""
+        return QueryResolver(self.context)
 
     def from_clause(
         self, query: Any, outer: Scope | None, conditions: list[Any] | None = None, hints: SelectHints | None = None
@@ -268,20 +272,3 @@ def cast_columns(node: Any, kind: RowType) -> Any:
     if expressions == refs(node.row_type):
         return node
     return rel.Project(node, expressions, kind)
-
-
-def renamed(node: Any, columns: tuple[str, ...], name: str) -> Any:
-    """Return a node under other column names, none: those that it has.
-
-    Raises:
-        ValidationException: it has more or fewer columns.
-    """
-    if not columns:
-        return node
-    if len(columns) != len(node.row_type):
-        raise ValidationException(
-            f"SQL validation failed. List of column aliases must have same degree as table; table '{name}' has "
-            f"{len(node.row_type)} columns {node.row_type.names}, whereas alias list has {len(columns)} columns"
-        )
-    kind = row_type(list(columns), node.row_type.field_types())
-    return rel.Project(node, refs(node.row_type), kind)
