@@ -26,7 +26,7 @@ from firesteel.datastream.connectors.kinesis import (
     WatermarkTracker,
 )
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.sources.splits import Split, Stop
+from firesteel.functions.splits import Split, Stop
 from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon
 
@@ -45,7 +45,7 @@ class Reading:
         self.splits = SourceSplits(source, parallelism)
         if after is not None:
             self.splits.restore(after.splits.state)
-        self.readers = [KinesisReader(source, None) for _ in range(parallelism)]  # type: ignore[arg-type]
+        self.readers = [KinesisReader(source.settings) for _ in range(parallelism)]
         self._now = 0 if after is None else after._now
 
     def batch(self, budget: int = 100_000) -> list[str]:

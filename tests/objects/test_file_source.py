@@ -16,7 +16,7 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
 from firesteel.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.sources.splits import Known, SplitRange
+from firesteel.functions.splits import Known, SplitRange
 from firesteel.testing import run_local
 from tests.objects.server import Bucket
 

@@ -20,9 +20,9 @@ from firesteel.connectors.kafka.writer import PreparedRecords
 from firesteel.connectors.staging import PreparedRows
 from firesteel.coordinator.source_splits import KnownKeys, SourceState
 from firesteel.datastream.connectors.base import CommitRequest
+from firesteel.functions.splits import Split, Stop
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.operators.sinks.committers import _WITH_PLAIN_COMMITTABLES
-from firesteel.operators.sources.splits import Split, Stop
 from firesteel.task.state_types import load_committables, load_frame, load_inert, load_metadata, load_sources
 
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"

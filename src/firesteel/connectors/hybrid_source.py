@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from firesteel.errors import InvalidProgramError
 from firesteel.functions.connector_base import Source
@@ -47,6 +47,10 @@ class HybridSource(Source[T]):
     def is_bounded(self) -> bool:
         """Return whether the last source is bounded."""
         return self.sources[-1].is_bounded()
+
+    def in_sequence(self) -> tuple[Source[Any], ...]:
+        """Return the sources in reading order; those of a HybridSource among them count one by one."""
+        return tuple(part for source in self.sources for part in source.in_sequence())
 
 
 class HybridSourceBuilder(Generic[T]):

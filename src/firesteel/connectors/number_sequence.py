@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from firesteel.common.typeinfo import BasicTypeInfo, TypeInformation
 from firesteel.functions.connector_base import Source
+from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, SourceReader, SourceReaderContext
+from firesteel.functions.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange
 
 __all__ = ["NumberSequenceSource"]
 
@@ -25,6 +28,8 @@ class NumberSequenceSource(Source[int]):
         [1, 2, 3, 4, 5]
     """
 
+    reading_hints = ReadingHints()
+
     def __init__(self, start: int, end: int) -> None:
         super().__init__()
         self.start = start
@@ -34,3 +39,36 @@ class NumberSequenceSource(Source[int]):
     def produced_type(self) -> TypeInformation[Any]:
         """The type of the numbers: `Types.LONG()`."""
         return BasicTypeInfo.LONG_TYPE_INFO()
+
+    def create_enumerator(self, configuration: Mapping[str, str]) -> SourceEnumerator:
+        """Return the enumerator of nearly equal parts."""
+        return _Parts(self.start, self.end)
+
+    def create_reader(self, context: SourceReaderContext) -> SourceReader:
+        """Return the reader of a subtask."""
+        return _Numbers()
+
+
+class _Parts(SourceEnumerator):
+    """Divides the sequence into nearly equal parts, longer ones last (Flink: `NumberSequenceIterator.split`)."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self._start, self._end = start, end
+
+    def discover(self, parallelism: int, known: Known) -> Discovered:
+        base, longer = divmod(self._end - self._start + 1, parallelism)
+        splits, start = [], self._start
+        for subtask in range(parallelism):
+            length = base + (1 if subtask >= parallelism - longer else 0)
+            if length > 0:
+                splits.append(Split(str(subtask + 1), subtask, start, start + length))
+            start += length
+        return splits, set()
+
+
+class _Numbers(SourceReader):
+    """Reads ranges of numbers."""
+
+    def read(self, part: SplitRange) -> Iterator[list[int]]:
+        for start in range(part.start, part.end, CHUNK_ELEMENTS):
+            yield list(range(start, min(start + CHUNK_ELEMENTS, part.end)))

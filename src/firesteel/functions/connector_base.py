@@ -10,6 +10,14 @@ from typing import Any, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from firesteel.functions.source_reading import (
+    ListedSplits,
+    ListedSplitsReader,
+    ReadingHints,
+    SourceEnumerator,
+    SourceReader,
+    SourceReaderContext,
+)
 from firesteel.graph.transformations import PreCommitStep
 
 __all__ = [
@@ -97,6 +105,9 @@ class Source(WithoutJava, Generic[T_out]):
     Their ends are then discovered at the interval until all are reached. In BATCH mode they are read at once.
     """
 
+    reading_hints = ReadingHints(first_elements=64)
+    """What the planner of batches should know; few first elements, as one may also have megabytes."""
+
     staging: Any = None
     """Of a table of Spark: the data to write before the job starts, see `firesteel.client.staged_data`."""
 
@@ -134,6 +145,45 @@ class Source(WithoutJava, Generic[T_out]):
             end: Last position, exclusive.
         """
         raise NotImplementedError(f"{type(self).__name__} has no read_split(split_id, start, end)")
+
+    def create_enumerator(self, configuration: Mapping[str, str]) -> SourceEnumerator:
+        """Return the enumerator, which discovers splits in the JobManager's process.
+
+        Override it, and `create_reader`, if `discover_splits` and `read_split` are not enough: for connections, splits
+        whose positions are no numbers of elements, or elements with timestamps.
+
+        Args:
+            configuration: Options of the job.
+
+        Raises:
+            NotImplementedError: the source can't be read.
+        """
+        if type(self).read_split is Source.read_split:
+            raise NotImplementedError(
+                f"no reader for source {type(self).__name__}: a class derived from Source has discover_splits() and "
+                "read_split(), or create_enumerator() and create_reader()"
+            )
+        return ListedSplits(self)
+
+    def create_reader(self, context: SourceReaderContext) -> SourceReader:
+        """Return the reader of a subtask.
+
+        Args:
+            context: The context of the subtask.
+        """
+        return ListedSplitsReader(self)
+
+    def create_position_committer(self, configuration: Mapping[str, str]) -> Committer | None:
+        """Return the committer of the positions that a checkpoint contains, or None.
+
+        Args:
+            configuration: Options of the job.
+        """
+        return None
+
+    def in_sequence(self) -> tuple[Source[Any], ...]:
+        """Return the sources to read one after the other: the source itself, unless it consists of several."""
+        return (self,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from firesteel.common.serialization import Encoder
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.files.sink import FileSink
 from firesteel.connectors.files.sink_settings import BucketAssigner
-from firesteel.connectors.files.source import FileSource, StreamFormat
+from firesteel.connectors.files.source import FileSource
+from firesteel.connectors.formats.stream_format import StreamFormat
 from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.datastream.streams.stream_base import DataStreamSink

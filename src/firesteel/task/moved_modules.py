@@ -21,7 +21,7 @@ MOVED = {
     "firesteel.datastream.windows": "firesteel.functions.windows",
     "firesteel.operators.committables": "firesteel.operators.sinks.committables",
     "firesteel.operators.input_gate": "firesteel.operators.exchange.input_gate",
-    "firesteel.operators.splits": "firesteel.operators.sources.splits",
+    "firesteel.operators.splits": "firesteel.functions.splits",
     "firesteel.operators.state_table": "firesteel.operators.state.state_table",
     "firesteel.operators.watermarks": "firesteel.operators.sources.watermarks",
     "firesteel.table.connectors.iceberg_committer": "firesteel.connectors.iceberg.committer",

@@ -12,6 +12,7 @@ from typing import Any
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.keys.key_groups import default_max_parallelism
 from firesteel.common.values.bounded_results import DiskReserveError, OutputReserveError
+from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import JobVertex
 from firesteel.operators.chain import clock
 from firesteel.operators.chain.operator import TaskInfo, Timestamps
@@ -20,7 +21,6 @@ from firesteel.operators.chain.subtask import Edge, RestoredState, Subtask, Vers
 from firesteel.operators.exchange import edge_writer
 from firesteel.operators.exchange.buffers import Item, decode, encode
 from firesteel.operators.exchange.spill import SpilledList
-from firesteel.operators.sources.splits import Idleness, SplitRange
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.state_transfer import NOTHING_STORED, Stored

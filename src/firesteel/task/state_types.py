@@ -31,7 +31,7 @@ _METADATA = {
 _FRAME = {"collections": ("Counter",), "firesteel.operators.exchange.input_gate": ("_Valve",)}
 _SOURCES = {
     "firesteel.coordinator.source_splits": ("SourceState", "_unpack_keys"),
-    "firesteel.operators.sources.splits": ("Split", "Stop"),
+    "firesteel.functions.splits": ("Split", "Stop"),
 }
 _COMMITTABLES = {
     **VALUES,

@@ -13,10 +13,10 @@ from typing import Any
 from firesteel.coordinator.idle_splits import IdleSplits
 from firesteel.coordinator.input_clock import InputClock
 from firesteel.coordinator.source_splits import SourceSplits, SourceState
+from firesteel.functions.splits import Idleness
 from firesteel.operators.chain.clock import SteadyClock
 from firesteel.operators.chain.operator import MAX_WATERMARK
 from firesteel.operators.exchange.input_gate import _Valve
-from firesteel.operators.sources.splits import Idleness
 from firesteel.operators.state.map_table import MapTable
 from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.state.timers import _TimerQueue

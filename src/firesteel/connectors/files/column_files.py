@@ -9,7 +9,7 @@ from typing import IO, Any
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.files.file_systems import Files
 from firesteel.connectors.files.text_files import is_compressed, open_decompressed
-from firesteel.operators.sources.splits import SplitRange
+from firesteel.functions.splits import SplitRange
 
 _BLOCK_BYTES = 4 << 20
 

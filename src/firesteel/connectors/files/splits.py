@@ -15,13 +15,14 @@ from firesteel.connectors.formats.csv.file_schema import CsvReaderFormat
 from firesteel.connectors.formats.csv.files import read_csv
 from firesteel.connectors.formats.parquet.files import read_parquet, read_parquet_records
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.sources.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, deal_evenly
+from firesteel.functions.source_reading import SourceEnumerator, SourceReader
+from firesteel.functions.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, deal_evenly
 
 _FILE_SPLIT_BYTES = 64 * 1024 * 1024
 _HIDDEN = re.compile("/[._]")
 
 
-class FileEnumerator:
+class FileEnumerator(SourceEnumerator):
     """The enumerator that discovers the files of a source (Flink: `FileEnumerator`).
 
     Args:
@@ -32,6 +33,8 @@ class FileEnumerator:
     def __init__(self, source: Any, configuration: Mapping[str, str]) -> None:
         self._settings = source.settings
         self._files = Files(configuration)
+        interval = self._settings.discovery_interval
+        self.rediscover_ms = None if interval is None else max(1, interval.to_millis())
 
     def discover(self, parallelism: int, known: Known) -> Discovered:
         """Return splits of the files not yet known by path, and the known files that still exist.
@@ -113,7 +116,7 @@ def _splits_of(path: str, size: int | None, is_whole: bool, most_bytes: int | No
         yield Split(f"{path}:{start}", 0, start, min(start + step, size), path, is_whole=is_whole)
 
 
-class FileReader:
+class FileReader(SourceReader):
     """The reader of the files of a source.
 
     Args:
@@ -170,9 +173,3 @@ _FILE_READERS: dict[str, Callable[[Any, SplitRange, Files], Iterator[list[Any]]]
     "parquet_records": _read_parquet_records,
     "columns": _read_columns,
 }
-
-
-def monitoring_ms(source: Any) -> int | None:
-    """Return the interval in ms at which a `FileSource` looks for new files, or None if it never does."""
-    interval = source.settings.discovery_interval
-    return None if interval is None else max(1, interval.to_millis())

@@ -16,7 +16,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import to_arrow
 from firesteel.common.files.file_systems import scheme_of
-from firesteel.connectors.files.source import BulkFormat
+from firesteel.connectors.formats.stream_format import BulkFormat
 from firesteel.connectors.formats.table_format import Format
 from firesteel.connectors.formats.text_values import reader_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.database import Database, count_parameters
 from firesteel.connectors.jdbc.parameters import JdbcParameterValuesProvider
 from firesteel.functions.connector_base import Source
+from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, SourceReader, SourceReaderContext
 
 _MOST_UNITS = 1_000_000
 
@@ -74,6 +75,20 @@ class JdbcSource(Source[Any]):
     def produced_type(self) -> TypeInformation[Any]:
         """Type of the elements."""
         return self.settings.type_info
+
+    reading_hints = ReadingHints(open_at_once=1)
+
+    def create_enumerator(self, configuration: Mapping[str, str]) -> SourceEnumerator:
+        """Return the enumerator of queries."""
+        from firesteel.connectors.jdbc.splits import JdbcEnumerator
+
+        return JdbcEnumerator(self.settings, self.units)
+
+    def create_reader(self, context: SourceReaderContext) -> SourceReader:
+        """Return the reader of a subtask."""
+        from firesteel.connectors.jdbc.splits import JdbcReader
+
+        return JdbcReader(self.settings)
 
     @staticmethod
     def units(parameters: tuple[Any, ...]) -> int:

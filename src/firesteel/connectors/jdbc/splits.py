@@ -6,30 +6,43 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.connectors.jdbc.database import native_statement
-from firesteel.connectors.jdbc.source import JdbcSource, JdbcSourceSettings
 from firesteel.connectors.jdbc.values import rows_of
 from firesteel.errors import FiresteelError
-from firesteel.operators.chain.operator import TaskInfo
-from firesteel.operators.sources.splits import Discovered, Known, Split, SplitRange
+from firesteel.functions.source_reading import SourceEnumerator, SourceReader
+from firesteel.functions.splits import Discovered, Known, Split, SplitRange
+
+if TYPE_CHECKING:
+    from firesteel.connectors.jdbc.source import JdbcSourceSettings
 
 
-def discover_queries(source: JdbcSource, parallelism: int, known: Known) -> Discovered:
-    """Return one split per list of parameters, assigned to the subtasks round-robin."""
-    return [
-        Split(split_id, number % parallelism, 0, source.units(parameters), is_whole=True)
-        for number, (split_id, parameters) in enumerate(source.settings.splits.items())
-    ], set()
+class JdbcEnumerator(SourceEnumerator):
+    """The enumerator of one split per list of parameters.
+
+    Args:
+        settings: The settings of the source.
+        units: (parameters) -> the estimated number of rows.
+    """
+
+    def __init__(self, settings: JdbcSourceSettings, units: Callable[[tuple[Any, ...]], int]) -> None:
+        self._splits, self._units = settings.splits, units
+
+    def discover(self, parallelism: int, known: Known) -> Discovered:
+        """Return all splits, dealt round-robin."""
+        return [
+            Split(split_id, number % parallelism, 0, self._units(parameters), is_whole=True)
+            for number, (split_id, parameters) in enumerate(self._splits.items())
+        ], set()
 
 
-class JdbcReader:
+class JdbcReader(SourceReader):
     """A reader that runs the queries of splits over a reused connection (Flink: `JdbcSourceSplitReader`)."""
 
-    def __init__(self, source: JdbcSource, task: TaskInfo) -> None:
-        settings = self._settings = source.settings
+    def __init__(self, settings: JdbcSourceSettings) -> None:
+        self._settings = settings
         self._sql = native_statement(settings.sql, settings.database)
         self._elements = _elements_of(settings)
         self._idle: Any = None

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from firesteel.connectors.kafka.properties import admin_settings, timeout_s
-from firesteel.connectors.kafka.source import KafkaTopicPartition
+from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
 from firesteel.errors import FiresteelError
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from firesteel.connectors.kafka.client import KafkaAdmin, KafkaError
-from firesteel.connectors.kafka.source import KafkaTopicPartition
+from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
 from firesteel.connectors.kafka.transactions import commit_in_transaction
 from firesteel.functions.connector_base import CommitRequest, Committer
 

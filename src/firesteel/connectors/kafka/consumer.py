@@ -12,7 +12,11 @@ from typing import Any
 from firesteel.common.values.batch_decoding import decode_each
 from firesteel.connectors.kafka.client import QUIET, KafkaError, LastError, kafka_library
 from firesteel.connectors.kafka.properties import consumer_settings, timeout_s
-from firesteel.connectors.kafka.source import KafkaOffsetResetStrategy, KafkaSourceSettings, KafkaTopicPartition
+from firesteel.connectors.kafka.source_settings import (
+    KafkaOffsetResetStrategy,
+    KafkaSourceSettings,
+    KafkaTopicPartition,
+)
 
 _MOST_RECORDS = 1024
 """Maximum number of records read at once; more would not stay in the processor's cache until they are decoded."""

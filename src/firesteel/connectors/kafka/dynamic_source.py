@@ -7,12 +7,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.connectors.kafka.source import (
-    DISCOVERY_INTERVAL,
-    KafkaOffsetsInitializer,
-    KafkaSource,
-    KafkaSourceBuilder,
-)
+from firesteel.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
+from firesteel.connectors.kafka.source_settings import DISCOVERY_INTERVAL, KafkaOffsetsInitializer
 from firesteel.errors import InvalidProgramError
 
 T = TypeVar("T")

@@ -13,7 +13,8 @@ from firesteel.common.serialization import DeserializationSchema, SerializationS
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema
 from firesteel.connectors.kafka.sink import KafkaSink
-from firesteel.connectors.kafka.source import KafkaOffsetResetStrategy, KafkaOffsetsInitializer, KafkaSource
+from firesteel.connectors.kafka.source import KafkaSource
+from firesteel.connectors.kafka.source_settings import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from firesteel.functions.connector_base import DeliveryGuarantee
 from firesteel.functions.user_functions import SinkFunction, SourceFunction
 

@@ -9,61 +9,42 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from firesteel.connectors.kafka.client import KafkaAdmin, KafkaError, Offsets, kafka_library
-from firesteel.connectors.kafka.committer import KafkaOffsetsCommitter
 from firesteel.connectors.kafka.consumer import PartitionConsumer
-from firesteel.connectors.kafka.source import (
-    AUTO_COMMIT,
+from firesteel.connectors.kafka.source_settings import (
     CLIENT_ID_PREFIX,
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
-    KafkaSource,
     KafkaSourceSettings,
     KafkaTopicPartition,
     OffsetKind,
 )
-from firesteel.functions.connector_base import Committer
-from firesteel.operators.chain.operator import TaskInfo
-from firesteel.operators.sources.splits import Discovered, Known, Split, SplitRange, StampedElements
+from firesteel.functions.source_reading import SourceEnumerator, SourceReader
+from firesteel.functions.splits import Discovered, Known, Split, SplitRange, StampedElements
 
 _POLLING_MS = 20
 """Interval in ms at which brokers are queried for end offsets while there is nothing to read."""
 
 _NO_END = 2**63 - 1
-_CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 
 
-def polling_ms(source: KafkaSource[Any]) -> int | None:
-    """Return the polling interval for end offsets in ms, or None if they are queried once and bound the source."""
-    stopping = source.settings.stopping_offsets
-    may_wait = stopping is None or stopping.kind is OffsetKind.OFFSETS or not source.is_bounded()
-    return _POLLING_MS if may_wait else None
-
-
-def offsets_committer(source: KafkaSource[Any], configuration: Mapping[str, str]) -> Committer | None:
-    """Return the committer of consumer group offsets, or None.
-
-    It runs on checkpoints or, without them, on auto-commit.
-    """
-    settings = source.settings
-    takes_checkpoints = _CHECKPOINT_INTERVAL in configuration
-    commits = settings.commits_offsets if takes_checkpoints else settings.properties[AUTO_COMMIT].lower() == "true"
-    return KafkaOffsetsCommitter(settings.properties) if commits and "group.id" in settings.properties else None
-
-
-class KafkaEnumerator:
+class KafkaEnumerator(SourceEnumerator):
     """The enumerator of partitions and their end offsets (Flink: `KafkaSourceEnumerator`).
 
     Args:
-        source: The source. Brokers are first contacted by `discover`.
+        settings: The settings of the source. Brokers are first contacted by `discover`.
+        is_bounded: Whether the source is bounded: its end offsets are queried once, unless they may be ahead.
     """
 
-    def __init__(self, source: KafkaSource[Any]) -> None:
-        self._settings: KafkaSourceSettings = source.settings
+    def __init__(self, settings: KafkaSourceSettings, is_bounded: bool) -> None:
+        self._settings = settings
+        stopping = settings.stopping_offsets
+        may_wait = stopping is None or stopping.kind is OffsetKind.OFFSETS or not is_bounded
+        self.rediscover_ms = _POLLING_MS if may_wait else None
         self._connected: KafkaAdmin | None = None
         self._is_committed = self._settings.properties.get("isolation.level") == "read_committed"
         self._listed_s = float("-inf")
@@ -195,12 +176,12 @@ _FINDERS = {
 }
 
 
-class KafkaReader:
+class KafkaReader(SourceReader):
     """A reader of partition ranges with one long-lived consumer per partition (Flink: `KafkaPartitionSplitReader`)."""
 
-    def __init__(self, source: KafkaSource[Any], task: TaskInfo) -> None:
-        self._settings: KafkaSourceSettings = source.settings
-        self._client_id = f"{source.settings.properties[CLIENT_ID_PREFIX]}-{task.subtask_index}"
+    def __init__(self, settings: KafkaSourceSettings, subtask_index: int) -> None:
+        self._settings = settings
+        self._client_id = f"{settings.properties[CLIENT_ID_PREFIX]}-{subtask_index}"
         self._consumers: dict[str, PartitionConsumer] = {}
 
     def read(self, part: SplitRange) -> Iterator[StampedElements]:

@@ -12,8 +12,9 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
 from firesteel.connectors.kafka.columns import METADATA, ColumnsToKafka, KafkaColumns
 from firesteel.connectors.kafka.sink import KafkaSink
-from firesteel.connectors.kafka.source import KafkaOffsetResetStrategy as Reset
-from firesteel.connectors.kafka.source import KafkaOffsetsInitializer, KafkaSource, KafkaTopicPartition
+from firesteel.connectors.kafka.source import KafkaSource
+from firesteel.connectors.kafka.source_settings import KafkaOffsetResetStrategy as Reset
+from firesteel.connectors.kafka.source_settings import KafkaOffsetsInitializer, KafkaTopicPartition
 from firesteel.connectors.table_connector import UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext

@@ -18,6 +18,7 @@ from firesteel.connectors.kinesis.properties import (
     initial_time_ms,
 )
 from firesteel.functions.connector_base import Source
+from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, SourceReader, SourceReaderContext
 from firesteel.functions.user_functions import SourceFunction
 
 logger = logging.getLogger(__name__)
@@ -68,6 +69,20 @@ class KinesisSource(Source[Any]):
     def __init__(self, settings: KinesisSourceSettings) -> None:
         super().__init__()
         self.settings = settings
+
+    reading_hints = ReadingHints()
+
+    def create_enumerator(self, configuration: Mapping[str, str]) -> SourceEnumerator:
+        """Return the enumerator of shards."""
+        from firesteel.connectors.kinesis.splits import KinesisEnumerator  # late: it needs boto3
+
+        return KinesisEnumerator(self.settings)
+
+    def create_reader(self, context: SourceReaderContext) -> SourceReader:
+        """Return the reader of a subtask."""
+        from firesteel.connectors.kinesis.splits import KinesisReader  # late: it needs boto3
+
+        return KinesisReader(self.settings)
 
     def is_bounded(self) -> bool:
         """Return False: streams are unbounded."""

@@ -10,14 +10,17 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from firesteel.common.values.batch_decoding import decode_each
 from firesteel.connectors.kinesis.aggregation import deaggregated
 from firesteel.connectors.kinesis.client import KinesisError, KinesisStream, Page, Record, Shard, time_position
 from firesteel.connectors.kinesis.properties import initial_time_ms
-from firesteel.connectors.kinesis.source import KinesisSource, KinesisSourceSettings
-from firesteel.operators.chain.operator import TaskInfo
-from firesteel.operators.sources.splits import Discovered, Known, Split, SplitRange, StampedElements, Stop
+from firesteel.functions.source_reading import SourceEnumerator, SourceReader
+from firesteel.functions.splits import Discovered, Known, Split, SplitRange, StampedElements, Stop
+
+if TYPE_CHECKING:
+    from firesteel.connectors.kinesis.source import KinesisSourceSettings
 
 logger = logging.getLogger(__name__)
 
@@ -34,15 +37,16 @@ _TIMEOUT_S = 20.0
 _WAIT_S = 0.2
 
 
-class KinesisEnumerator:
+class KinesisEnumerator(SourceEnumerator):
     """The enumerator of shards and of the positions up to which they can be read.
 
     Args:
-        source: The source. Kinesis is first contacted by `discover`.
+        settings: The settings of the source. Kinesis is first contacted by `discover`.
     """
 
-    def __init__(self, source: KinesisSource) -> None:
-        self._settings: KinesisSourceSettings = source.settings
+    def __init__(self, settings: KinesisSourceSettings) -> None:
+        self._settings = settings
+        self.rediscover_ms = settings.polling_ms
         self._streams: dict[str, KinesisStream] = {}
         self._iterators: dict[str, str] = {}
         self._listed: dict[str, tuple[KinesisStream, Shard]] = {}
@@ -151,11 +155,11 @@ def _with_stops(split: Split, stops: tuple[Stop, ...], is_closed: bool) -> Split
     return split.grown_to(end, (*split.stops, *stops), grows=not is_closed)
 
 
-class KinesisReader:
+class KinesisReader(SourceReader):
     """A reader of shard ranges that resumes where the previous range ended (Flink: `ShardConsumer`)."""
 
-    def __init__(self, source: KinesisSource, task: TaskInfo) -> None:
-        self._settings: KinesisSourceSettings = source.settings
+    def __init__(self, settings: KinesisSourceSettings) -> None:
+        self._settings = settings
         self._streams: dict[str, KinesisStream] = {}
         self._next: dict[str, tuple[int, str | None, list[Record]]] = {}
 
@@ -224,11 +228,6 @@ class KinesisReader:
         streams, self._streams = self._streams, {}
         for stream in streams.values():
             stream.close()
-
-
-def kinesis_polling_ms(source: KinesisSource) -> int:
-    """Return the interval in ms at which the ends of shards are looked for."""
-    return source.settings.polling_ms
 
 
 def _split_id(stream: str, shard_id: str) -> str:

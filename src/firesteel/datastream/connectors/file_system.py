@@ -14,14 +14,13 @@ from firesteel.connectors.files.sink_settings import (
     RollingPolicy,
 )
 from firesteel.connectors.files.source import (
-    BulkFormat,
     FileEnumeratorProvider,
     FileSource,
     FileSourceBuilder,
     FileSourceSettings,
     FileSplitAssignerProvider,
-    StreamFormat,
 )
+from firesteel.connectors.formats.stream_format import BulkFormat, StreamFormat
 
 __all__ = [
     "BucketAssigner",

@@ -13,11 +13,10 @@ from firesteel.connectors.kafka.records import (
     KafkaTopicSelector,
 )
 from firesteel.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
-from firesteel.connectors.kafka.source import (
+from firesteel.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
+from firesteel.connectors.kafka.source_settings import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
-    KafkaSource,
-    KafkaSourceBuilder,
     KafkaTopicPartition,
 )
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from firesteel.common.keys.key_groups import key_group_range
 from firesteel.common.values.coercion import is_immutable_type
 from firesteel.functions import operator_descriptors as descriptors
+from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.factory import make_operator
@@ -19,7 +20,6 @@ from firesteel.operators.chain.user_metrics import measured
 from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.exchange.input_gate import Channel, InputGate
 from firesteel.operators.sources.source_runner import SourceRunner
-from firesteel.operators.sources.splits import Idleness, SplitRange
 from firesteel.operators.state.keyed_state_backend import Delta
 
 FITTING_OUTPUT = (

@@ -13,7 +13,7 @@ from firesteel.functions.connector_base import Committer, Sink
 from firesteel.graph.job_graph import JobGraph, JobVertex
 from firesteel.operators.chain.subtask import described_operators
 from firesteel.operators.sinks.committables import Committable, SinkCommittables
-from firesteel.operators.sources.source_kinds import is_of_source, kind_of, parts_of, source_committer_id, source_of
+from firesteel.operators.sources.described_source import is_of_source, source_committer_id, source_of
 
 __all__ = ["Committers", "SinkNotFoundError"]
 
@@ -99,8 +99,8 @@ def _of_source(vertex: JobVertex, configuration: Mapping[str, str]) -> dict[str,
     return {
         source_committer_id(operator_id, index): partial(_given, committer)
         for operator_id, _, descriptor in described_operators(vertex)[:1]
-        for index, part in enumerate(parts_of(source_of(descriptor)))
-        if (committer := kind_of(part).committer(part, configuration)) is not None
+        for index, part in enumerate(source_of(descriptor).in_sequence())
+        if (committer := part.create_position_committer(configuration)) is not None
     }
 
 

@@ -11,12 +11,13 @@ from firesteel.common.values.size_estimate import SizeEstimate
 from firesteel.common.values.whole_numbers import check_timestamps
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.functions.connector_base import CommitRequest
+from firesteel.functions.source_reading import SourceReaderContext
+from firesteel.functions.splits import CHUNK_BYTES, Chunk, Idleness, SplitRange, StampedElements
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.sinks.committables import SinkCommittables
-from firesteel.operators.sources.source_kinds import kind_of, parts_of, source_committer_id, source_of
+from firesteel.operators.sources.described_source import source_committer_id, source_of
 from firesteel.operators.sources.split_watermarks import SplitWatermarks
-from firesteel.operators.sources.splits import CHUNK_BYTES, Chunk, Idleness, SplitRange, StampedElements
 
 _FIRST_ELEMENTS = 64
 _MOST_ELEMENTS = 1 << 20
@@ -38,12 +39,11 @@ class SourceRunner(Operator):
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: Any) -> None:
         super().__init__(name, task, output)
-        self._parts = parts_of(source_of(descriptor))
-        self._kinds = [kind_of(part) for part in self._parts]
-        self._readers = [kind.reader(part, task) for kind, part in zip(self._kinds, self._parts, strict=True)]
+        self._parts = source_of(descriptor).in_sequence()
+        context = SourceReaderContext(task.subtask_index, task.configuration)
+        self._readers = [part.create_reader(context) for part in self._parts]
         self._commits = [
-            not task.is_batch and kind.committer(part, task.configuration) is not None
-            for kind, part in zip(self._kinds, self._parts, strict=True)
+            not task.is_batch and part.create_position_committer(task.configuration) is not None for part in self._parts
         ]
         self._read_to: list[dict[str, int]] = [{} for _ in self._parts]
         strategy = getattr(descriptor, "watermark_strategy", None) or WatermarkStrategy.no_watermarks()
@@ -77,7 +77,7 @@ class SourceRunner(Operator):
             self._watermarks.set_idle(idleness)
         waiting = iter(ranges)
         # Without watermarks there is no benefit in reading several files at once.
-        at_once = min(kind.open_at_once for kind in self._kinds) if self._watermarks.is_active else 1
+        at_once = min(part.reading_hints.open_at_once for part in self._parts) if self._watermarks.is_active else 1
         reading: deque[tuple[SplitRange, Iterator[Chunk]]] = deque()
         while True:
             reading.extend((part, self._chunks_of(part)) for part in islice(waiting, at_once - len(reading)))
@@ -100,8 +100,7 @@ class SourceRunner(Operator):
     def _chunks_of(self, part: SplitRange) -> Iterator[Chunk]:
         if part.start == part.end:
             return iter(())
-        index = part.split.source_index
-        return self._kinds[index].read(self._readers[index], part)
+        return self._readers[part.split.source_index].read(part)
 
     def _pieces_of(self, values: list[Any]) -> Iterator[tuple[int, list[Any]]]:
         """Split a chunk if the chain's results for its elements are large; the first pieces are small, to measure."""
@@ -143,8 +142,8 @@ class SourceRunner(Operator):
 
     def close(self) -> None:
         """Close the readers' open resources."""
-        for kind, reader in zip(self._kinds, self._readers, strict=True):
-            kind.close(reader)
+        for reader in self._readers:
+            reader.close()
 
     def end(self) -> None:
         """Emit the final watermark and the end of input, after all splits were read."""

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.functions.splits import WITHOUT_SPLITS, Idleness
 from firesteel.operators.chain.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
-from firesteel.operators.sources.splits import WITHOUT_SPLITS, Idleness
 from firesteel.operators.sources.watermarks import WatermarkEmitter
 
 

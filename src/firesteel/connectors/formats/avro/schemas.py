@@ -12,8 +12,8 @@ from firesteel.common.serialization import BulkWriterFactory, DeserializationSch
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.common.types import Row
 from firesteel.common.values.batch_decoding import decode_all
-from firesteel.connectors.files.source import StreamFormat
 from firesteel.connectors.formats.avro.values import avro_reader, avro_type, avro_writer, fastavro
+from firesteel.connectors.formats.stream_format import StreamFormat
 
 __all__ = [
     "AvroBulkWriters",

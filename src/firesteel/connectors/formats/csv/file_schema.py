@@ -12,7 +12,7 @@ from firesteel.common.serialization import BulkWriterFactory
 from firesteel.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.values.decimals import fitted
 from firesteel.common.values.jackson_csv import check_characters
-from firesteel.connectors.files.source import StreamFormat
+from firesteel.connectors.formats.stream_format import StreamFormat
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from firesteel.common.typeinfo import (
     TypeInformation,
 )
 from firesteel.common.types import Row
-from firesteel.connectors.files.source import BulkFormat, StreamFormat
 from firesteel.connectors.formats.avro.schemas import AvroSchema, GenericRecordAvroTypeInfo
 from firesteel.connectors.formats.avro.values import avro_type
+from firesteel.connectors.formats.stream_format import BulkFormat, StreamFormat
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
