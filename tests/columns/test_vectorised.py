@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections import Counter
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firesteel.columns.batch import ColumnBatch
@@ -62,6 +63,13 @@ FLOATS = st.none() | st.sampled_from([0.0, -0.0, float("nan"), float("inf"), 1e3
 PLAIN_FLOATS = st.none() | st.sampled_from([0.0, 1e300, -1e300, 0.1, 0.7, -3.3])
 
 
+def as_float(value):
+    """The value of a FLOAT; exact ones stay exact."""
+    if value is None or not math.isfinite(value):
+        return value
+    return float(np.float32(max(-1e30, min(value, 1e30))))
+
+
 def rows(texts, floats):
     return st.tuples(
         texts,
@@ -69,11 +77,16 @@ def rows(texts, floats):
         integers(8),
         integers(32),
         integers(64),
-        floats.map(lambda value: None if value is None else float(np.float32(max(-1e30, min(value, 1e30))))),
+        floats.map(as_float),
         floats,
         st.sampled_from([None, True, False]),
         st.sampled_from([0, 999, 1000, 3500, 5000, 9999, 12000]).map(lambda ms: ms * 1000),
     )
+
+
+def row(column=None, value=None):
+    """A row with one value; all others are NULL."""
+    return tuple(0 if place == TIME else value if place == column else None for place in range(len(TYPES)))
 
 
 TEXTS = st.sampled_from([None, "a", "b", "c", ""])
@@ -135,6 +148,7 @@ def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
 
 
 @settings(max_examples=60, deadline=None)
+@example([[row(DOUBLE, -0.0)], [row(DOUBLE, 0.0)]], (), [call("COUNT"), call("MIN", DOUBLE)], [False] * 4)
 @given(BATCHES, KEYS, CHOSEN, st.lists(st.booleans(), min_size=4, max_size=4))
 def test_row_and_column_operators_restore_each_others_state(batches, keys, calls, ways):
     factory = grouping(keys, calls)
@@ -196,6 +210,7 @@ def left_by(changes):
 
 
 @settings(max_examples=150, deadline=None)
+@example([[(row(), INSERT), (row(), INSERT), (row(BIG, -(1 << 63)), UPDATE_BEFORE)]], (), [call("AVG", BIG)], 100)
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
     KEYS,
@@ -222,6 +237,7 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
 
 
 @settings(max_examples=200, deadline=None)
+@example([[(row(), INSERT), (row(INT, 0), INSERT), (row(INT, 1), UPDATE_BEFORE)]], (), [call("SUM0", INT)])
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
     KEYS,
@@ -339,13 +355,15 @@ WINDOWS_AND_BATCHES = st.sampled_from(SLICED).flatmap(
 )
 def test_windows_of_slices_fire_as_row_by_row(window_and_batches, keys, calls, marks, is_streaming, restores):
     window, batches = window_and_batches
+    has_nan = any(value != value for part in batches for one in part for value in one)
     fast = SlicedRun(sliced(keys, calls, window), is_streaming)
     slow = Run(windowing(keys, calls, window), is_streaming, by_rows=True)
     for part, mark, restored in zip(batches, marks, restores, strict=False):
         batch = batch_of(part, ARROW)
         fast.process(batch)
         slow.kernel.process(0, batch)
-        if restored and is_streaming:
+        # A version merges rows; NaN as the first of them then hides the others from MIN and MAX, as in Flink.
+        if restored and is_streaming and not has_nan:
             fast.restore()
         if is_streaming:
             fast.last.kernel.watermark(mark)

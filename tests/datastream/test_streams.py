@@ -6,6 +6,7 @@ import pytest
 
 from firesteel.common import Configuration, Duration, Encoder, Row, RowKind, Time, Types, WatermarkStrategy
 from firesteel.common.configuration import set_default_options
+from firesteel.common.serialization import BulkWriterFactory
 from firesteel.datastream import (
     ExternalizedCheckpointRetention,
     MapFunction,
@@ -222,7 +223,7 @@ def test_rolling_aggregate_refuses_unsupported_elements():
 
 
 def test_bulk_files_roll_at_checkpoints_only():
-    builder = FileSink.for_bulk_format("/out", object())
+    builder = FileSink.for_bulk_format("/out", BulkWriterFactory("parquet"))
     with pytest.raises(TypeError, match="at checkpoints only"):
         builder.with_rolling_policy(RollingPolicy.default_rolling_policy())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.errors import InvalidProgramError
 from firesteel.functions.connector_base import Source
 
@@ -71,6 +72,7 @@ class HybridSourceBuilder(Generic[T]):
     """
 
     def __init__(self, first_source: Source[T]) -> None:
+        require(first_source, Source, "HybridSource.builder()")
         self._sources = [first_source]
 
     def add_source(self, source: Source[T]) -> HybridSourceBuilder[T]:
@@ -82,6 +84,7 @@ class HybridSourceBuilder(Generic[T]):
         Raises:
             InvalidProgramError: the previous source is unbounded.
         """
+        require(source, Source, "add_source()")
         if not self._sources[-1].is_bounded():
             raise InvalidProgramError(
                 f"HybridSource: source {len(self._sources)} ({type(self._sources[-1]).__name__}) is unbounded, "

@@ -11,6 +11,7 @@ from pathlib import Path
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
+from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.task.checkpoint_metadata import (
@@ -98,7 +99,7 @@ def restore_job(
     found = seal.allowing(job_graph.configuration)
     metadata = _intact(source, found)
     allow = job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
-    plan = plan_restore(metadata, source, job_graph, allow, found)
+    plan = plan_restore(metadata, source, job_graph, allow, found, temporary_directory(options))
     write_restore_plan(place, plan, seal)
 
 

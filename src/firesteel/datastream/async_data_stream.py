@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.streams.stream_base import require
 from firesteel.functions.operator_descriptors import AsyncWaitOperator
 from firesteel.functions.user_functions import AsyncFunction, AsyncRetryStrategy
 

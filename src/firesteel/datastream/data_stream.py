@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Generic, Self, TypeVar, overload
 
+from firesteel.common.checks import require
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.datastream.streams.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
@@ -15,7 +16,7 @@ from firesteel.datastream.streams.interval_join import IntervalJoin
 from firesteel.datastream.streams.joined_streams import CoGroupedStreams, JoinedStreams
 from firesteel.datastream.streams.keyed_operators import KeyedOperators
 from firesteel.datastream.streams.refused_methods import refuse
-from firesteel.datastream.streams.stream_base import DataStreamSink, check_function, require, type_or_pickled
+from firesteel.datastream.streams.stream_base import DataStreamSink, check_function, type_or_pickled
 from firesteel.datastream.streams.stream_partitioning import StreamPartitioning
 from firesteel.datastream.streams.stream_sinks import StreamSinks
 from firesteel.datastream.streams.user_location import user_location

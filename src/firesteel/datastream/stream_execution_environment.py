@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar, overload
 
+from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.io import InputFormat
@@ -28,7 +29,7 @@ from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.streams.pipeline_executor import pipeline_executor
 from firesteel.datastream.streams.spark_dataframes import elements_of
-from firesteel.datastream.streams.stream_base import require, type_or_pickled
+from firesteel.datastream.streams.stream_base import type_or_pickled
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.errors import TypeMismatchError
 from firesteel.functions.closeable_iterator import CloseableIterator
@@ -591,9 +592,9 @@ class StreamExecutionEnvironment(WithoutJava):
         """Return the operators of the program as JSON text."""
         return self.get_stream_graph().get_execution_plan()
 
-    def _check(self) -> None:
+    def _check(self, job_name: str | None = None) -> None:
         """Raise the error with which a submission of the program so far would be rejected."""
-        pipeline_executor().check(self.get_stream_graph(), self._configuration)
+        pipeline_executor().check(self.get_stream_graph(job_name), self._configuration)
 
     def get_stream_graph(self, job_name: str | None = None) -> StreamGraph:
         """Return the graph of the program so far; the program is left unchanged.

@@ -6,6 +6,7 @@ import atexit
 import threading
 from collections.abc import Mapping
 
+from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.entrypoint.class_archive_training import start_making_archive
 from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
 from firesteel.spark.gateway import SparkGateway
@@ -24,7 +25,10 @@ def shared_gateway(configuration: Mapping[str, str]) -> SparkGateway:
     """
     with _lock:
         if not _gateways:
-            _gateways.append(SparkGateway(spark_master(configuration), spark_settings(configuration)))
+            temporary = temporary_directory(configuration)
+            _gateways.append(
+                SparkGateway(spark_master(configuration), spark_settings(configuration), temporary=temporary)
+            )
             atexit.register(_close, makes_archive=not has_executors(configuration))
         return _gateways[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.trust import pickling
 from firesteel.coordinator.batch_leftovers import remove_earlier_runs, remove_failed_run
 from firesteel.coordinator.batch_output import BatchOutput
@@ -58,6 +59,7 @@ class BatchRun(Run):
         slots = LocalSlots(job, self._query.attempt, dict(self._options))
         plan = replace(SplitEnumerator(self._query.job_graph, self._options).plan_all(), now_ms=SteadyClock().now_ms())
         lanes = Lanes.one_per_slot(self._query.slots)
-        pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory))
+        temporary = temporary_directory(self._options)
+        pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory), temporary)
         no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())
         return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from firesteel.common.files.file_systems import DEFAULT_SCHEME, scheme_of
+from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.cluster_options import options_of_job
 from firesteel.common.trust import pickling
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
@@ -59,7 +60,7 @@ class SparkDataPlane:
         self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
-        self._temporary = TemporaryDirectory("checkpoints")
+        self._temporary = TemporaryDirectory("checkpoints", temporary_directory(cluster))
         self._held = HeldDirectories()
         self._runs: list[Run] = []
         self._checkpoints: dict[str, JobCheckpoints] = {}

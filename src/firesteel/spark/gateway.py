@@ -112,18 +112,21 @@ class SparkGateway:
         master: The Spark master URL.
         settings: Spark's settings.
         archive_to: The path to which the JVM writes an archive of its classes when it exits.
+        temporary: The configured directory for temporary files; None for that of the system.
 
     Attributes:
         java: The Java that it runs on.
         archive: The class archive that it starts with if the file exists; None if archives are not possible.
     """
 
-    def __init__(self, master: str, settings: dict[str, str], archive_to: Path | None = None) -> None:
+    def __init__(
+        self, master: str, settings: dict[str, str], archive_to: Path | None = None, temporary: str | None = None
+    ) -> None:
         self.java: Java = find_java()
         self.archive = archive_for(self.java)
         self._archive_to = archive_to
         self._has_archive = False
-        self._temporary = TemporaryDirectory("spark")
+        self._temporary = TemporaryDirectory("spark", temporary)
         self._directory = str(self._temporary.path)
         self._settings = {**SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
         if len(self._directory) > _LONGEST_SOCKET_DIRECTORY:
@@ -290,6 +293,8 @@ class SparkGateway:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
 
 
 class _RememberedNames:

@@ -67,6 +67,7 @@ class Pipeline:
         region: int,
         lanes: Lanes,
         checkpoint: str,
+        temporary: str | None,
         small_batches: SmallBatches | None = None,
     ) -> None:
         self._context = context
@@ -76,6 +77,7 @@ class Pipeline:
         self._slot_of = plan.slot_of
         self._lanes = lanes
         self._checkpoint = checkpoint
+        self._temporary = temporary
         self._partitions = placed_partitions(context, lanes.hosts)
         self._exchange = Exchange(context, len(lanes.slots))
         self._small_batches = small_batches
@@ -154,7 +156,8 @@ class Pipeline:
         for stage in self._stages:
             # Only the first stage reads sources.
             stage_plan = replace(plan, ranges={}) if stages else plan
-            request = StageRequest(stage, at, self._checkpoint, _pickled(stage_plan.without_slots()))
+            common = _pickled(stage_plan.without_slots())
+            request = StageRequest(stage, at, self._checkpoint, common, temporary=self._temporary)
             plans = {slot: _pickled(own) for slot, own in stage_plan.of_slots(stage, self._slot_of).items()}
             versions = parents(stage)
             only_with_rows = self._idle.only_with_rows(stage, stage_plan, versions)

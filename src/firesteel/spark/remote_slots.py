@@ -65,7 +65,8 @@ class RemoteSlots:
 
         A slot that may be skipped and has no rows is left out; an `IDLE_GATE` row replaces its report.
         """
-        waiting = {slot: SpilledList(_WAITING_BYTES // len(requests), None) for slot in requests}
+        memory = _WAITING_BYTES // len(requests)
+        waiting = {slot: SpilledList(memory, request.temporary) for slot, request in requests.items()}
         with_rows: set[int] = set()
         for row in rows:
             waiting[row[0]].add([row], None, len(row[3]))

@@ -53,7 +53,7 @@ class Stage:
     def __call__(self, lane: int, rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
         """Run the stage over the `(lane, row)` pairs of one partition and yield such pairs."""
         _keep_modules_from_garbage_collection()
-        passing = SpilledList(_PASSING_BYTES, None)
+        passing = SpilledList(_PASSING_BYTES, self.request.temporary)
         own = self._own_rows(rows, passing)
         requests = {slot: self.request_of(slot) for slot in self.lanes.slots[lane]}
         lane_of = self.lanes.of_slot

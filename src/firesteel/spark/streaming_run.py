@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from firesteel.common.files.file_systems import Files
+from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_parts import Answer, Member, Request
 from firesteel.coordinator.checkpoint_schedule import CheckpointSchedule
@@ -107,7 +108,14 @@ class StreamingRun(Run):
         lanes = Lanes.of(slots.addresses, self._cores())
         with small_batches(self._context, slots.addresses) as in_one_task:
             pipeline = Pipeline(
-                self._context, slots, self._plan, self._region, lanes, str(self._directory), in_one_task
+                self._context,
+                slots,
+                self._plan,
+                self._region,
+                lanes,
+                str(self._directory),
+                temporary_directory(self._options),
+                in_one_task,
             )
             if restored is not None:
                 self._tell(self._listener.checkpoint_restored, restored)

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from firesteel.common.files.locked_directories import remove_if_unlocked
+from firesteel.common.files.temporary_directories import made_directory
 
 _PREFIX = "firesteel-tmp-"
 
@@ -23,6 +24,7 @@ class TemporaryDirectory:
 
     Args:
         name: The purpose of the directory, which becomes part of its name.
+        configured: The parent directory, a result of `temporary_directory`; None for that of the system.
 
     Attributes:
         path: The path of the directory.
@@ -36,9 +38,10 @@ class TemporaryDirectory:
         False
     """
 
-    def __init__(self, name: str) -> None:
-        _remove_abandoned(tempfile.gettempdir())
-        self.path, self._lock = _make_locked(name)
+    def __init__(self, name: str, configured: str | None = None) -> None:
+        self._parent = made_directory(configured)
+        _remove_abandoned(self._parent)
+        self.path, self._lock = _make_locked(self._parent, name)
 
     def remove(self) -> None:
         """Remove the directory with its contents; may be called repeatedly."""
@@ -47,12 +50,12 @@ class TemporaryDirectory:
             os.close(self._lock)
             self._lock = -1
             # Repeat, as children of a killed process may have written for a moment longer.
-            _remove_abandoned(tempfile.gettempdir())
+            _remove_abandoned(self._parent)
 
 
-def _make_locked(name: str) -> tuple[Path, int]:
+def _make_locked(parent: str, name: str) -> tuple[Path, int]:
     while True:
-        path = tempfile.mkdtemp(prefix=f"{_PREFIX}{name}-")
+        path = tempfile.mkdtemp(prefix=f"{_PREFIX}{name}-", dir=parent)
         # Another process may take it for an abandoned directory before it is locked.
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(path, os.O_RDONLY)

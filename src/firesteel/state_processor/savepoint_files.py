@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.files.file_systems import Files
+from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
 from firesteel.runtime.rpc import state_key
@@ -91,6 +92,7 @@ class SavepointFiles:
         options = configuration or {}
         self.path = checkpoint_directory(path, Files(options))
         self._load = load
+        self._temporary = temporary_directory(options)
         self.seal = seal_of(options) if seal is None else seal
         self.metadata: CheckpointMetadata = read_metadata(self.path, self.seal)
         self._base = self.metadata.base_of(self.path)
@@ -110,7 +112,7 @@ class SavepointFiles:
         Raises:
             StateFileError: a file is missing or damaged.
         """
-        return read_any(self._base, chain, seal=self.seal)
+        return read_any(self._base, chain, seal=self.seal, temporary=self._temporary)
 
     def deltas(self, operator_id: str, subtask: int) -> Iterator[tuple[Delta, int]]:
         """Yield the deltas of an operator's keyed and broadcast state, the newest first, with their sizes in bytes."""

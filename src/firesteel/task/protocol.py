@@ -47,6 +47,7 @@ class StageRequest:
         parent: The files of the slot's version before the batch; empty before the first batch and in BATCH mode.
         is_remote: Whether the request comes from another host.
         only_with_rows: Whether to skip the slot if there are no rows for it.
+        temporary: The configured directory for temporary files; None for that of the system.
     """
 
     stage: int
@@ -57,6 +58,7 @@ class StageRequest:
     parent: Chain = ()
     is_remote: bool = False
     only_with_rows: bool = False
+    temporary: str | None = None
 
 
 def deployment_of(execution_attempt_id: str) -> str:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, size_of
+from firesteel.common.files.temporary_directories import made_directory
 from firesteel.common.keys.key_groups import key_group_range
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
@@ -58,12 +60,17 @@ class RestorePlan:
     operators: dict[str, VertexLayout]
 
 
+_Read = Callable[[Chain], Iterator[Frame]]
+"""Yields the frames of the files of a chain."""
+
+
 def plan_restore(
     metadata: CheckpointMetadata,
     directory: AnyPath,
     job_graph: JobGraph,
     allow_non_restored: bool,
     seal: StateSeal = UNSEALED,
+    temporary: str | None = None,
 ) -> RestorePlan:
     """Map the state of a checkpoint to the operators of a job, whose vertices adopt its max parallelism.
 
@@ -73,6 +80,7 @@ def plan_restore(
         job_graph: The job; vertices without a configured max parallelism adopt that of their state.
         allow_non_restored: Whether state that belongs to no operator of the job may be skipped.
         seal: Verifies the files of the checkpoint.
+        temporary: The configured directory for temporary files; None for that of the system.
 
     Raises:
         StateRestoreError: state can't be mapped.
@@ -80,7 +88,7 @@ def plan_restore(
     new = _vertices_of_operators(job_graph)
     base = metadata.base_of(directory)
     if not allow_non_restored:
-        _check_nothing_is_left(metadata, base, new, seal)
+        _check_nothing_is_left(metadata, new, partial(read_any, base, seal=seal, temporary=temporary))
     adopt_max_parallelism(metadata, job_graph)
     kept = {
         operator_id: layout for operator_id, layout in _layouts_of_operators(metadata).items() if operator_id in new
@@ -108,10 +116,10 @@ def _layouts_of_operators(metadata: CheckpointMetadata) -> dict[str, VertexLayou
     return {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
 
 
-def _check_nothing_is_left(metadata: CheckpointMetadata, base: AnyPath, new: dict[str, Any], seal: StateSeal) -> None:
+def _check_nothing_is_left(metadata: CheckpointMetadata, new: dict[str, Any], read: _Read) -> None:
     for vertex in metadata.vertices:
         for operator_id, name in vertex.operators:
-            if operator_id not in new and _has_state(metadata, base, vertex, operator_id, seal):
+            if operator_id not in new and _has_state(metadata, vertex, operator_id, read):
                 raise StateRestoreError(
                     f"cannot map the state of operator {name!r} ({operator_id}) to the new program, because the "
                     f"operator is not available in it: set the uid that it had, or skip its state "
@@ -119,14 +127,12 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, base: AnyPath, new: dic
                 )
 
 
-def _has_state(
-    metadata: CheckpointMetadata, base: AnyPath, vertex: VertexLayout, operator_id: str, seal: StateSeal
-) -> bool:
+def _has_state(metadata: CheckpointMetadata, vertex: VertexLayout, operator_id: str, read: _Read) -> bool:
     if any(operator_id in load_sources(state.sources) for state in metadata.states):
         return True
     for subtask in range(vertex.parallelism):
         chain = _chain(vertex, subtask, metadata.chains)
-        for vertex_id, found, state in read_any(base, chain, seal=seal):
+        for vertex_id, found, state in read(chain):
             if vertex_id == vertex.vertex_id and (
                 found == operator_id or (found is None and state["operators"][operator_id][0])
             ):
@@ -232,7 +238,13 @@ class PlannedState:
         return read_any(self._base, _chain(layout, subtask, self._plan.chains), self._fetched, self._seal)
 
 
-def read_any(base: AnyPath, chain: Chain, fetched: Path | None = None, seal: StateSeal = UNSEALED) -> Iterator[Frame]:
+def read_any(
+    base: AnyPath,
+    chain: Chain,
+    fetched: Path | None = None,
+    seal: StateSeal = UNSEALED,
+    temporary: str | None = None,
+) -> Iterator[Frame]:
     """Yield the frames of the files of a chain, which are downloaded first if they are on a remote file system.
 
     Args:
@@ -240,6 +252,7 @@ def read_any(base: AnyPath, chain: Chain, fetched: Path | None = None, seal: Sta
         chain: The files.
         fetched: The directory for downloaded files; if None, they are removed at the end.
         seal: Verifies the files.
+        temporary: The configured directory for temporary files; None for that of the system.
 
     Raises:
         StateFileError: a file is missing, damaged, or cannot be verified.
@@ -250,8 +263,8 @@ def read_any(base: AnyPath, chain: Chain, fetched: Path | None = None, seal: Sta
         fetch_chain(base, fetched, chain)
         yield from read_frames(fetched, chain, seal)
     else:
-        with tempfile.TemporaryDirectory(prefix="firesteel-restore-") as temporary:
-            yield from read_any(base, chain, Path(temporary), seal)
+        with tempfile.TemporaryDirectory(prefix="firesteel-restore-", dir=made_directory(temporary)) as directory:
+            yield from read_any(base, chain, Path(directory), seal)
 
 
 def _chain(layout: VertexLayout, subtask: int, chains: dict[tuple[int, int], Chain]) -> Chain:

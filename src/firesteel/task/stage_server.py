@@ -71,7 +71,7 @@ class StageServer:
             return
         is_done = False
         try:
-            answer = _Answer()
+            answer = _Answer(request.temporary)
             for row in self._run(request, rows):
                 answer.append(row)
                 yield row
@@ -118,7 +118,8 @@ class StageServer:
 class _Answer:
     """The recorded rows of an answer, which can be read repeatedly."""
 
-    def __init__(self) -> None:
+    def __init__(self, temporary: str | None) -> None:
+        self._temporary = temporary
         self._rows: list[Row] = []
         self._bytes = 0
         self._file: SpillFile | None = None
@@ -129,7 +130,7 @@ class _Answer:
         self._bytes += len(row[3])
         if self._bytes > _RECORD_BYTES:
             if self._file is None:
-                self._file = SpillFile(None)
+                self._file = SpillFile(self._temporary)
             self._places.append(self._file.write(self._rows))
             self._rows, self._bytes = [], 0
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.trust import pickling
 from firesteel.connectors.files.committer import FinishedPart
 from firesteel.connectors.files.writer import FileWriter
@@ -138,8 +139,9 @@ def run_local(
     """
     job_graph = _job_graph_of(program)
     _resolve_parallelism(job_graph, default_parallelism)
+    parent = made_directory(temporary_directory(job_graph.configuration))
     with (
-        tempfile.TemporaryDirectory(prefix="firesteel-") as temporary,
+        tempfile.TemporaryDirectory(prefix="firesteel-", dir=parent) as temporary,
         closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements, clock)) as job,
     ):
         if batches is None and (endless := SplitEnumerator(job_graph, job_graph.configuration).endless):

@@ -95,12 +95,18 @@ class Count(Accumulator):
 
 
 class Sum(Accumulator):
-    """SUM and SUM0; the state holds the sum and the number of values."""
+    """SUM and SUM0; the state holds the sum and the number of values.
 
-    def __init__(self, result_type: t.DataType, empty: Any) -> None:
+    Args:
+        result_type: The type of the sum.
+        is_nullable: Whether the sum of no values is NULL. Otherwise, as in Flink, the result is the sum even if more
+            values were retracted than added.
+    """
+
+    def __init__(self, result_type: t.DataType, is_nullable: bool) -> None:
         self._convert = number_cast(result_type)
         self._float = isinstance(result_type, t.FloatType)
-        self._empty = empty
+        self._is_nullable = is_nullable
         self._zero: Any = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
 
     def new(self) -> State:
@@ -124,14 +130,14 @@ class Sum(Accumulator):
         self._change(state, other[0], other[1])
 
     def value(self, state: State) -> Any:
-        return self._convert(state[0]) if state[1] else self._empty
+        return self._convert(state[0]) if state[1] or not self._is_nullable else None
 
 
 class Avg(Sum):
     """AVG; integers use a BIGINT sum and integer division."""
 
     def __init__(self, result_type: t.DataType) -> None:
-        super().__init__(result_type, None)
+        super().__init__(result_type, True)
         self._integral = isinstance(result_type, t.IntegralType)
         self._float = False
 

@@ -116,8 +116,12 @@ def _first_value(last: bool) -> Callable[[Types, t.DataType, bool], Accumulator]
     return lambda types, result, retracts: values.RetractableFirstValue(last) if retracts else values.FirstValue(last)
 
 
+def _sum(types: Types, result: t.DataType, retracts: bool) -> Accumulator:
+    return acc.Sum(result, is_nullable=True)
+
+
 def _sum0(types: Types, result: t.DataType, retracts: bool) -> Accumulator:
-    return acc.Sum(result, acc.number_cast(result)(0))
+    return acc.Sum(result, is_nullable=False)
 
 
 def _variance(sample: bool, root: bool) -> Callable[[Types, t.DataType, bool], Accumulator]:
@@ -138,7 +142,14 @@ _ANY = "{}(<ANY>)"
 
 _TABLE: tuple[tuple[Any, ...], ...] = (
     ("COUNT", range(0, 100), _count, _always(acc.Count), False, "COUNT(<ANY>, ...)"),
-    ("SUM", _ONE, _numeric(sum_type), lambda types, result, retracts: acc.Sum(result, None), True, _NUMERIC),
+    (
+        "SUM",
+        _ONE,
+        _numeric(sum_type),
+        lambda types, result, retracts: acc.Sum(result, is_nullable=True),
+        True,
+        _NUMERIC,
+    ),
     ("SUM0", _ONE, _numeric(lambda x: sum_type(x).not_null()), _sum0, False, _NUMERIC),
     ("AVG", _ONE, _numeric(avg_type), lambda types, result, retracts: acc.Avg(result), True, _NUMERIC),
     ("MIN", _ONE, _comparable, _extreme(min), True, "{}(<COMPARABLE_TYPE>)"),

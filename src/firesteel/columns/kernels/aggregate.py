@@ -270,7 +270,10 @@ class FlatAggregate(_Grouping):
             change = aggregates.retract if is_retraction(kind) else aggregates.add
             state[0] += -1 if is_retraction(kind) else 1
             change(state[1], arguments)
-            table.put(key, state)
+            if state[0] or not self._plan.retracts:
+                table.put(key, state)
+            else:
+                table.remove(key)
             if self.context.is_streaming:
                 for row in before:
                     self._output.add(DELETE, state[2] + row)

@@ -60,7 +60,7 @@ class GroupStore:
         """Return the numbers of the groups that rows belong to; no two rows may belong to the same group.
 
         Returns:
-            None if an accumulator is NaN, for which `!=` is always true.
+            None if a call can't process an accumulator as arrays.
         """
         values = self._values_of(rows)
         numbers = np.fromiter(map(self._numbers.get, values, repeat(-1)), np.int64, rows.length)
@@ -69,7 +69,8 @@ class GroupStore:
             new = rows if len(missing) == rows.length else rows.take(missing)
             numbers[missing] = self._load(keys_of(new, self._keys, self._max_parallelism))
             self._numbers.update(zip([values[row] for row in missing.tolist()], numbers[missing].tolist(), strict=True))
-        return None if any(np.isnan(parts[0][numbers]).any() for parts in self._fields) else numbers
+        states = zip(self._calls, self.fields(numbers), strict=True)
+        return numbers if all(call.covers_states(parts) for call, parts in states) else None
 
     def _values_of(self, rows: ColumnBatch) -> list[Any]:
         """Return the key of each row, without its key group: one value, or a tuple if there are more columns."""

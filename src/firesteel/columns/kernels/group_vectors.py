@@ -26,9 +26,9 @@ def covers(calls: Sequence[VectorCall], batch: ColumnBatch, retracts: bool = Fal
 
 
 def load(calls: Sequence[VectorCall], states: Sequence[list[Any]]) -> list[Fields] | None:
-    """Return the accumulators of groups as arrays, or None if one is NaN, for which `!=` is always true."""
+    """Return the accumulators of groups as arrays, or None if a call can't process them as arrays."""
     fields = [call.load([state[place] for state in states]) for place, call in enumerate(calls)]
-    return None if any(np.isnan(parts[0]).any() for parts in fields) else fields
+    return fields if all(call.covers_states(parts) for call, parts in zip(calls, fields, strict=True)) else None
 
 
 def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> list[list[Any]]:

@@ -4,8 +4,8 @@ A slice is the largest span of time that lies in the same windows as a whole: a 
 or cumulating window. Before the exchange, the rows of a batch are aggregated per key and slice; after it, the slices of
 a window are merged when the window ends. So a row is added once, however many windows contain it.
 
-Sums of floats are rounded as the rows are grouped: first those of a batch, then the batches. In Flink, memory and
-watermarks decide what is grouped.
+Sums of floats are rounded as the rows are grouped: first those of a batch, then the batches. MIN and MAX of a group
+that begins with NaN are NaN. In Flink, memory, checkpoints and watermarks decide what is grouped.
 """
 
 from __future__ import annotations

@@ -49,6 +49,10 @@ class VectorCall:
         """Return what each row adds to each part of the state."""
         raise NotImplementedError
 
+    def covers_states(self, fields: Fields) -> bool:
+        """Return whether adding rows to these states gives the same as row by row: `!=` is always true for NaN."""
+        return not np.isnan(fields[0]).any()
+
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
         """Return the states of groups after adding contributions of rows, or other states, in their order."""
         return [
@@ -154,7 +158,8 @@ class VectorSum(_Numeric):
         if self._is_average:
             divisors = np.where(counts == 0, 1, counts)
             if self._is_integral:
-                floor = values // divisors
+                with np.errstate(over="ignore"):  # as in Java, the least number divided by -1 is itself
+                    floor = values // divisors
                 values = floor + ((floor < 0) & (floor * divisors != values))
             else:
                 values = values / divisors
@@ -182,6 +187,10 @@ class VectorExtreme(_Numeric):
         if not isinstance(self.plan.type, _FLOATS):
             return True
         return not _has_negative_zero(_to_numpy(pc.fill_null(batch.columns[self.plan.arguments[0]], 0)))
+
+    def covers_states(self, fields: Fields) -> bool:
+        """Return whether no state is NaN or -0.0."""
+        return super().covers_states(fields) and not (self.dtype.kind == "f" and _has_negative_zero(fields[0]))
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row (the identity if it does not count) and whether it counts."""

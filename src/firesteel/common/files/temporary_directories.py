@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.run_directory import UnsafeDirectoryError, run_directory
 from firesteel.common.files.trusted_directory import reason_for_distrust
 
-__all__ = ["private_directory", "temporary_directory"]
+__all__ = ["made_directory", "private_directory", "temporary_directory"]
 
 _DIRECTORIES = "io.tmp.dirs"
 
@@ -23,6 +24,18 @@ def temporary_directory(configuration: Mapping[str, str]) -> str | None:
         '/disk1'
     """
     return configuration.get(_DIRECTORIES, "").replace(os.pathsep, ",").split(",")[0] or None
+
+
+def made_directory(configured: str | None) -> str:
+    """Return a directory for temporary files: the configured one, made if necessary, or that of the system.
+
+    Args:
+        configured: A result of `temporary_directory`.
+    """
+    if configured is None:
+        return tempfile.gettempdir()
+    os.makedirs(configured, exist_ok=True)
+    return configured
 
 
 def private_directory(kind: str, configuration: Mapping[str, str]) -> Path:

@@ -23,6 +23,7 @@ from pathlib import Path
 from firesteel.common.files.durability import make_directory
 from firesteel.common.files.file_systems import Files, join
 from firesteel.common.files.multipart import MIN_PART_BYTES, MultipartUploads, UploadPart
+from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.options.memory_size import parse_bytes
 from firesteel.connectors.files.local_parts import copy_prefix
 from firesteel.connectors.files.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart
@@ -60,6 +61,7 @@ class RemoteParts:
         self.part_bytes = max(MIN_PART_BYTES, parse_bytes(configured) if configured else 0)
         self._threads = ThreadPoolExecutor(int(configuration.get(MAX_CONCURRENT, _CONCURRENT)))
         self._spool_directory = spool_directory
+        self._local = temporary_directory(configuration)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._files = 0
         self._discarded: list[str] = []
@@ -75,7 +77,7 @@ class RemoteParts:
     def spool_path(self) -> str:
         """Return the path of a new local file."""
         if not self._spool_directory:
-            self._temporary = tempfile.TemporaryDirectory(prefix="firesteel-parts-")
+            self._temporary = tempfile.TemporaryDirectory(prefix="firesteel-parts-", dir=made_directory(self._local))
             self._spool_directory = self._temporary.name
         elif not self._files:
             make_directory(Path(self._spool_directory))

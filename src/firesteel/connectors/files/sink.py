@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
+from firesteel.common.checks import require
 from firesteel.common.serialization import BulkWriterFactory, Encoder
 from firesteel.connectors.files.committer import FileCommitter
 from firesteel.connectors.files.sink_settings import (
@@ -55,6 +56,7 @@ class _Builder:
         Args:
             bucket_assigner: By default `BucketAssigner.date_time_bucket_assigner()`: one directory per hour.
         """
+        require(bucket_assigner, BucketAssigner, "with_bucket_assigner()")
         return self._with(bucket_assigner=bucket_assigner)
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
@@ -63,6 +65,7 @@ class _Builder:
         Args:
             output_file_config: By default, the prefix is `part` and the suffix is empty.
         """
+        require(output_file_config, OutputFileConfig, "with_output_file_config()")
         return self._with(output_file_config=output_file_config)
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
@@ -74,6 +77,7 @@ class _Builder:
         Raises:
             TypeError: the format is a bulk format, and the policy does not finish files at each checkpoint.
         """
+        require(rolling_policy, RollingPolicy, "with_rolling_policy()")
         if self._settings.writer_factory is not None and not isinstance(rolling_policy, OnCheckpointRollingPolicy):
             raise TypeError("Bulk formats roll at checkpoints only: use RollingPolicy.on_checkpoint_rolling_policy()")
         return self._with(rolling_policy=rolling_policy)
@@ -135,6 +139,7 @@ class FileSink(Sink[Any], SupportsPreprocessing):
             base_path: Directory, local or as a URI of a remote file system.
             encoder: Encodes records.
         """
+        require(encoder, Encoder, "FileSink.for_row_format()")
         return FileSink.RowFormatBuilder(FileSinkSettings(base_path, encoder))
 
     @staticmethod
@@ -145,6 +150,7 @@ class FileSink(Sink[Any], SupportsPreprocessing):
             base_path: Directory, local or as a URI of a remote file system.
             writer_factory: Creates the writers of files.
         """
+        require(writer_factory, BulkWriterFactory, "FileSink.for_bulk_format()")
         policy = OnCheckpointRollingPolicy()
         settings = FileSinkSettings(base_path, writer_factory=writer_factory, rolling_policy=policy)
         return FileSink.BulkFormatBuilder(settings)
@@ -161,6 +167,8 @@ class FileSink(Sink[Any], SupportsPreprocessing):
                 strategy: The conditions; one of them suffices.
                 compactor: Whether to concatenate the files, or to leave them as they are.
             """
+            require(strategy, FileCompactStrategy, "enable_compact()")
+            require(compactor, FileCompactor, "enable_compact()")
             return self._with(compaction=FileCompaction(strategy, compactor), compaction_was_disabled=False)
 
         def disable_compact(self) -> Self:
@@ -211,6 +219,7 @@ class StreamingFileSink(SinkFunction[Any], Sink[Any]):
             base_path: Directory, local or as a URI of a remote file system.
             encoder: Encodes records.
         """
+        require(encoder, Encoder, "StreamingFileSink.for_row_format()")
         return StreamingFileSink.DefaultRowFormatBuilder(FileSinkSettings(base_path, encoder))
 
     @staticmethod
@@ -223,6 +232,7 @@ class StreamingFileSink(SinkFunction[Any], Sink[Any]):
             base_path: Directory, local or as a URI of a remote file system.
             writer_factory: Creates the writers of files.
         """
+        require(writer_factory, BulkWriterFactory, "StreamingFileSink.for_bulk_format()")
         policy = OnCheckpointRollingPolicy()
         settings = FileSinkSettings(base_path, writer_factory=writer_factory, rolling_policy=policy)
         return StreamingFileSink.DefaultBulkFormatBuilder(settings)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.common.time import Duration
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.formats.stream_format import BulkFormat, StreamFormat
@@ -100,6 +101,7 @@ class FileSource(Source[T_out]):
             stream_format: Format of the files.
             *paths: Files or directories, which are read recursively; hidden files are skipped.
         """
+        require(stream_format, StreamFormat, "FileSource.for_record_stream_format()")
         return FileSourceBuilder(FileSourceSettings(stream_format, _checked(paths)))
 
     @staticmethod
@@ -110,6 +112,7 @@ class FileSource(Source[T_out]):
             bulk_format: Format of the files.
             *paths: Files or directories, which are read recursively; hidden files are skipped.
         """
+        require(bulk_format, BulkFormat, "FileSource.for_bulk_file_format()")
         return FileSourceBuilder(FileSourceSettings(bulk_format, _checked(paths)))
 
     @property
@@ -172,6 +175,7 @@ class FileSourceBuilder(Generic[T]):
         Raises:
             ValueError: the interval is not greater than 0.
         """
+        require(discovery_interval, Duration, "monitor_continuously()")
         if discovery_interval.to_nanos() <= 0:
             raise ValueError(f"discovery_interval must be greater than 0, found {discovery_interval}")
         self._settings = replace(self._settings, discovery_interval=discovery_interval)
@@ -189,6 +193,7 @@ class FileSourceBuilder(Generic[T]):
             file_enumerator: One of the enumerators of `FileEnumeratorProvider`; by default large files are divided if
                 their format allows it.
         """
+        require(file_enumerator, FileEnumeratorProvider, "set_file_enumerator()")
         self._settings = replace(self._settings, file_enumerator=file_enumerator)
         return self
 
@@ -198,6 +203,7 @@ class FileSourceBuilder(Generic[T]):
         Args:
             split_assigner: `FileSplitAssignerProvider.locality_aware_split_assigner()`.
         """
+        require(split_assigner, FileSplitAssignerProvider, "set_split_assigner()")
         self._settings = replace(self._settings, split_assigner=split_assigner)
         return self
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
+@runtime_checkable
 class JdbcParameterValuesProvider(Protocol):
     """Provides the parameters of a query's splits (Flink: `jdbc.split.JdbcParameterValuesProvider`)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from firesteel.common.checks import require
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.database import count_parameters, row_converter
@@ -292,7 +293,10 @@ class JdbcSink(SinkFunction[object], Sink[Any]):
         expected, found = count_parameters(sql), len(type_info.get_field_types())
         if expected != found:
             raise ValueError(f"JdbcSink.sink: {sql!r} has {expected} parameters, type_info has {found} fields")
-        return JdbcSink(sql, type_info, jdbc_connection_options, jdbc_execution_options or JdbcExecutionOptions())
+        execution_options = jdbc_execution_options or JdbcExecutionOptions()
+        require(jdbc_connection_options, JdbcConnectionOptions, "JdbcSink.sink()")
+        require(execution_options, JdbcExecutionOptions, "JdbcSink.sink()")
+        return JdbcSink(sql, type_info, jdbc_connection_options, execution_options)
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter[Any]:
         """Return the writer of a subtask, which buffers its rows."""

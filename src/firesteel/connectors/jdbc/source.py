@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
+from firesteel.common.checks import require
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation
 from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.database import Database, count_parameters
@@ -190,6 +191,7 @@ class JdbcSourceBuilder:
             provider: Such as `NumericBetweenParametersProvider`; `build` asks it once, and each of its lists becomes a
                 split.
         """
+        require(provider, JdbcParameterValuesProvider, "set_jdbc_parameter_values_provider()")
         return self._change(provider=provider)
 
     def set_type_information(self, type_information: TypeInformation[Any]) -> JdbcSourceBuilder:
@@ -199,6 +201,7 @@ class JdbcSourceBuilder:
             type_information: A `Types.ROW` of the columns, or with a result extractor the type of its results (default:
                 pickled).
         """
+        require(type_information, TypeInformation, "set_type_information()")
         return self._change(type_info=type_information)
 
     def set_result_extractor(self, result_extractor: Callable[[tuple[Any, ...]], Any]) -> JdbcSourceBuilder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, cast
 
+from firesteel.common.checks import require
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
@@ -268,6 +269,7 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         Raises:
             InvalidProgramError: a subscriber is set already.
         """
+        require(kafka_stream_subscriber, KafkaStreamSubscriber, "set_kafka_stream_subscriber()")
         if self._subscriber is not None:
             raise InvalidProgramError("DynamicKafkaSource: the streams to read are set already")
         self._subscriber = kafka_stream_subscriber
@@ -316,6 +318,7 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         Args:
             deserializer: A schema made by `KafkaRecordDeserializationSchema.value_only`.
         """
+        require(deserializer, KafkaRecordDeserializationSchema, "set_deserializer()")
         return self.set_value_only_deserializer(deserializer)
 
     def set_value_only_deserializer(

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
+from firesteel.common.checks import require
 from firesteel.common.serialization import DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema
@@ -34,6 +35,7 @@ class FlinkKafkaConsumerBase(SourceFunction[Any]):
 
     def __init__(self, deserialization_schema: DeserializationSchema[Any], properties: Mapping[str, Any]) -> None:
         super().__init__()
+        require(deserialization_schema, DeserializationSchema, type(self).__name__)
         self._schema = deserialization_schema
         self._properties = {str(key): str(value) for key, value in properties.items()}
         self._offsets: KafkaOffsetsInitializer | None = None
@@ -203,6 +205,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         super().__init__(DeliveryGuarantee[semantic.name])
         _logger.warning("FlinkKafkaProducer is deprecated; use sink_to() with KafkaSink.builder()")
         self._topic = topic
+        require(serialization_schema, SerializationSchema, "FlinkKafkaProducer")
         self._schema = serialization_schema
         self._properties = {str(key): str(value) for key, value in producer_config.items()}
         prefix = f"{Path(sys.argv[0]).stem or 'program'}-{topic}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
+from firesteel.common.checks import require
 from firesteel.common.serialization import SerializationSchema
 from firesteel.errors import InvalidProgramError
 
@@ -168,6 +169,7 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
         Raises:
             InvalidProgramError: a topic or a selector is set already.
         """
+        require(topic_selector, (KafkaTopicSelector, Callable), "set_topic_selector()")  # type: ignore[arg-type]
         select = topic_selector.apply if isinstance(topic_selector, KafkaTopicSelector) else topic_selector
         return self._to(select_topic=select)
 
@@ -185,6 +187,7 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
         Args:
             key_serialization_schema: Gets the whole element; as with Java clients, the key determines the partition.
         """
+        require(key_serialization_schema, SerializationSchema, "set_key_serialization_schema()")
         self._settings = replace(self._settings, key_schema=key_serialization_schema)
         return self
 
@@ -196,6 +199,7 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
         Args:
             value_serialization_schema: Gets the whole element, and determines the type of the stream.
         """
+        require(value_serialization_schema, SerializationSchema, "set_value_serialization_schema()")
         self._settings = replace(self._settings, value_schema=value_serialization_schema)
         return cast("KafkaRecordSerializationSchemaBuilder[R]", self)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
+from firesteel.common.checks import require
 from firesteel.connectors.kafka.committer import KafkaCommitter
 from firesteel.connectors.kafka.properties import producer_settings, warn_of_unknown
 from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema
@@ -185,6 +186,7 @@ class KafkaSinkBuilder(Generic[T]):
         Args:
             record_serializer: Made by `KafkaRecordSerializationSchema.builder()`.
         """
+        require(record_serializer, KafkaRecordSerializationSchema, "set_record_serializer()")
         return cast("KafkaSinkBuilder[R]", self._change(serializer=record_serializer))
 
     def set_property(self, key: str, value: str) -> KafkaSinkBuilder[T]:

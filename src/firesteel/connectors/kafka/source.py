@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
 
+from firesteel.common.checks import require
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.kafka.properties import consumer_settings, warn_of_unknown
@@ -215,6 +216,7 @@ class KafkaSourceBuilder(Generic[T]):
         Args:
             starting_offsets_initializer: By default the earliest offsets.
         """
+        require(starting_offsets_initializer, KafkaOffsetsInitializer, "set_starting_offsets()")
         return self._change(starting_offsets=starting_offsets_initializer)
 
     def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
@@ -223,6 +225,7 @@ class KafkaSourceBuilder(Generic[T]):
         Args:
             stopping_offsets_initializer: The offsets, exclusive.
         """
+        require(stopping_offsets_initializer, KafkaOffsetsInitializer, "set_unbounded()")
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=False)
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
@@ -232,6 +235,7 @@ class KafkaSourceBuilder(Generic[T]):
             stopping_offsets_initializer: The offsets, exclusive; `latest()` means the ends of the partitions when the
                 job starts.
         """
+        require(stopping_offsets_initializer, KafkaOffsetsInitializer, "set_bounded()")
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=True)
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema[R]) -> KafkaSourceBuilder[R]:
@@ -240,6 +244,7 @@ class KafkaSourceBuilder(Generic[T]):
         Args:
             deserialization_schema: Converts the bytes of a value to an element; it skips the record if it returns None.
         """
+        require(deserialization_schema, DeserializationSchema, "set_value_only_deserializer()")
         return cast("KafkaSourceBuilder[R]", self._change(deserializer=deserialization_schema))
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder[T]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+from firesteel.common.checks import require
 from firesteel.common.serialization import SerializationSchema
 from firesteel.connectors.kinesis.client import stream_argument
 from firesteel.connectors.kinesis.properties import checked
@@ -77,6 +78,7 @@ class _AwsSinkBuilder:
         Args:
             serialization_schema: Converts an element to the data of a record.
         """
+        require(serialization_schema, SerializationSchema, "set_serialization_schema()")
         return self._change(serializer=serialization_schema)
 
     def set_fail_on_error(self, fail_on_error: bool) -> Self:
@@ -253,6 +255,7 @@ class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
         Args:
             partition_key_generator: A `PartitionKeyGenerator`, or a function from element to key.
         """
+        require(partition_key_generator, (PartitionKeyGenerator, Callable), "set_partition_key_generator()")  # type: ignore[arg-type]
         self._keys = partition_key_generator
         return self
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.stream_base import require
 from firesteel.errors import InvalidProgramError
 from firesteel.functions.operator_descriptors import (
     BroadcastProcessOperator,

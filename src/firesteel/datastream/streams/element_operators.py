@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
+from firesteel.common.checks import require
 from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.streams.stream_base import StreamBase, check_function, require
+from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.output_tag import OutputTag

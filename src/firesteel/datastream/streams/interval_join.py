@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.common.time import Duration, Time
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.stream_base import require
 from firesteel.errors import InvalidProgramError
 from firesteel.functions.operator_descriptors import IntervalJoinOperator
 from firesteel.functions.output_tag import OutputTag

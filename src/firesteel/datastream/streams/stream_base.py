@@ -35,17 +35,6 @@ def check_function(function: Any, kind: type, method: str, call: str) -> None:
         raise TypeError(f"{call} takes a {kind.__name__} or a callable; found {type(function).__name__} {function!r}")
 
 
-def require(function: Any, kinds: type | tuple[type, ...], call: str) -> None:
-    """Check that `function` is an instance of one of the given classes.
-
-    Raises:
-        TypeError: it is not.
-    """
-    if not isinstance(function, kinds):
-        names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-        raise TypeError(f"{call} takes a {names}; found {type(function).__name__} {function!r}")
-
-
 def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[Any]:
     """Return the declared type, or the type of pickled objects if none is declared.
 

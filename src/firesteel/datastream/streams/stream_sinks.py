@@ -8,11 +8,12 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from firesteel.common.checks import require
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.values.java_text import to_java_string
 from firesteel.datastream.streams.collected_values import collected
 from firesteel.datastream.streams.spark_dataframes import spark_value
-from firesteel.datastream.streams.stream_base import DataStreamSink, StreamBase, check_function, require
+from firesteel.datastream.streams.stream_base import DataStreamSink, StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.closeable_iterator import CloseableIterator

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
+from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.stream_base import StreamBase, check_function, require
+from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
 from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.functions.output_tag import OutputTag

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from firesteel.common.files.temporary_directories import made_directory
 from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.values.bounded_results import DiskReserveError
 from firesteel.common.values.size_estimate import SizeEstimate
@@ -43,7 +44,7 @@ class SpillFile:
     """A temporary file of chunks, each addressed by the position that `write` returned."""
 
     def __init__(self, directory: str | None) -> None:
-        descriptor, path = tempfile.mkstemp(prefix="firesteel-", dir=directory)
+        descriptor, path = tempfile.mkstemp(prefix="firesteel-", dir=made_directory(directory))
         os.unlink(path)
         self._directory = os.path.dirname(path)
         self._descriptor = descriptor

@@ -12,6 +12,7 @@ from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Committer, Sink
 from firesteel.graph.job_graph import JobGraph, JobVertex
 from firesteel.operators.chain.subtask import described_operators
+from firesteel.operators.completed import completed
 from firesteel.operators.sinks.committables import Committable, SinkCommittables
 from firesteel.operators.sources.described_source import is_of_source, source_committer_id, source_of
 
@@ -64,8 +65,9 @@ class Committers:
         if known not in self._make:
             raise SinkNotFoundError(known)
         if known not in self._made:
-            self._made[known] = self._make[known]()
-            self._made[known].configure(self._configuration)
+            make = self._make[known]
+            committer = self._made[known] = completed(make(), Committer, make)
+            committer.configure(self._configuration)
         return self._made[known]
 
     @property

@@ -14,6 +14,7 @@ from firesteel.functions.connector_base import CommitRequest, Sink, SinkWriter, 
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.completed import completed
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.sinks.committables import (
     OUTPUT_BYTES,
@@ -180,7 +181,8 @@ class SinkWriterRunner(Operator):
             spool_directory=task.spool_directory,
         )
         self._sink_id = context.sink_id
-        self.writer: SinkWriter[Any] = self._sink.create_writer(context)
+        make = self._sink.create_writer
+        self.writer: SinkWriter[Any] = completed(make(context), SinkWriter, make)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Write the elements."""

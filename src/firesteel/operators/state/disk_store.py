@@ -13,10 +13,10 @@ import pickle
 import re
 import sqlite3
 import struct
-import tempfile
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.keys.canonical_keys import ObjectKey
 from firesteel.operators.exchange.buffers import pickled
 
@@ -59,7 +59,9 @@ class DiskStore:
     def __init__(self, configuration: dict[str, str]) -> None:
         configured = configuration.get(_LOCAL_DIRECTORY)
         # SQLite reads this variable whenever it creates a temporary file.
-        os.environ["SQLITE_TMPDIR"] = local_directory(configured) if configured else tempfile.gettempdir()
+        os.environ["SQLITE_TMPDIR"] = (
+            local_directory(configured) if configured else made_directory(temporary_directory(configuration))
+        )
         self._database = sqlite3.connect("", isolation_level=None)
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {setting}")

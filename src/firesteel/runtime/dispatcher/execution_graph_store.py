@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.runtime.clock import Clock
 from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, memory_bytes, number
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
@@ -64,6 +65,7 @@ class ExecutionGraphStore:
         self._jobs: OrderedDict[str, _Entry] = OrderedDict()
         self._cached: OrderedDict[str, int] = OrderedDict()
         self._cached_bytes = 0
+        self._temporary = temporary_directory(configuration)
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
     async def put(self, job: ArchivedExecutionGraph) -> None:
@@ -146,7 +148,7 @@ class ExecutionGraphStore:
 
     async def _write_file(self, job_id: str, content: bytes) -> Path:
         if self._directory is None:
-            self._directory = tempfile.TemporaryDirectory(prefix="firesteel-jobs-")
+            self._directory = tempfile.TemporaryDirectory(prefix="firesteel-jobs-", dir=made_directory(self._temporary))
         path = Path(self._directory.name) / job_id
         try:
             await ARCHIVE.run(path.write_bytes, content)

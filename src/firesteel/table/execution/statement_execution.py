@@ -165,7 +165,8 @@ class StatementExecutor:
 
     def explain_inserts(self, inserts: list[PlannedInsert], details: tuple[str, ...]) -> str:
         """Return how inserts are run."""
-        return self._planner.explain([insert.node for insert in inserts], self._with_sinks(inserts), details)
+        nodes = [insert.node for insert in inserts]
+        return self._planner.explain(nodes, self._with_sinks(inserts), details, self._job_name(inserts))
 
     def _explain(self, statement: s.Explain) -> TableResult:
         return texts("result", [self.explain(statement.statement, statement.details)], PrintStyle.RAW)

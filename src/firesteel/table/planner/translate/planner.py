@@ -23,6 +23,9 @@ from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.translate.sinks import add_sink
 from firesteel.table.planner.translate.translate import Translator
 
+_COLLECT = "collect"
+"""The name of jobs of queries."""
+
 _TIME_ZONE = "table.local-time-zone"
 _REUSE = ("table.optimizer.reuse-sub-plan-enabled", "table.optimizer.reuse-source-enabled")
 
@@ -84,7 +87,7 @@ class Planner:
             stream = self.column_stream(node)
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
-            batches = environment._collect(collect_id, "collect", None)
+            batches = environment._collect(collect_id, _COLLECT, None)
         rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
         return batches.job_client, rows
 
@@ -122,13 +125,16 @@ class Planner:
                 waiting += transformation.inputs
         transformations[:] = [t for t in transformations if id(t) in needed]
 
-    def explain(self, nodes: Sequence[Any], sinks: Sequence[Any], details: Sequence[Any]) -> str:
+    def explain(
+        self, nodes: Sequence[Any], sinks: Sequence[Any], details: Sequence[Any], job_name: str = _COLLECT
+    ) -> str:
         """Return the plans as text: the syntax tree, the optimized and the execution plan.
 
         Args:
             nodes: The queries.
             sinks: The inserts of the queries, as in `insert`; empty for queries alone.
             details: Names of `ExplainDetail`.
+            job_name: The name of the job, for errors.
 
         Raises:
             FiresteelError: the queries can't be run.
@@ -136,12 +142,12 @@ class Planner:
         pairs = list(zip(nodes, self._optimized(nodes), strict=True))
         names = [".".join(table.path) for _, table, _, _ in sinks]
         text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
-        plan = self._checked_plan(nodes, sinks)
+        plan = self._checked_plan(nodes, sinks, job_name)
         if "JSON_EXECUTION_PLAN" in details:
             text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
 
-    def _checked_plan(self, nodes: Sequence[Any], inserts: Sequence[Any]) -> str:
+    def _checked_plan(self, nodes: Sequence[Any], inserts: Sequence[Any], job_name: str) -> str:
         """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
         with self._own_job() as environment:
             environment._transformations.clear()
@@ -149,7 +155,7 @@ class Planner:
                 self.attach(inserts)
             else:
                 environment._transformations += [self.column_stream(node)._transformation for node in nodes]
-            environment._check()
+            environment._check(job_name)
             return environment.get_execution_plan()  # type: ignore[no-any-return]
 
     def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
