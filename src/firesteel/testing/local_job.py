@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common import pickling
-from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -196,9 +195,7 @@ class _LocalRegion:
     ) -> None:
         self.number = number
         self.enumerator = SplitEnumerator(job.plan.job_graph, job.plan.job_graph.configuration, elements, region=number)
-        self._member = Member(number, lambda: None, lambda stats: None)
-        job.enter(self._member)
-        self.checkpoints = Checkpoints(job, self._member, commit, committers)
+        self.checkpoints = Checkpoints(job, number, commit, committers)
 
     def prepare(self) -> None:
         self.checkpoints.prepare(self.enumerator, 0.0)
