@@ -177,14 +177,16 @@ class CheckpointCoordinator:
         if read.decisions != self._decisions or (is_first and kept is None):
             run.is_reading = True
             return self._reads()
+        is_other = newest != self._id
         if is_first and kept is not None:
             self._kept = list(kept)
             self._settled.clear()
             self._joined_id = self._id
+            is_other = False
         # No region may continue from the checkpoint of another JobManager while others here know nothing of it. And a
         # run with a larger number than this one would remove its files as leftovers.
         is_late = run.newest_before is not None and run.newest_before < self._joined_id
-        if newest != self._id or is_late:
+        if is_other or is_late:
             return [EndRun(run.id, max(newest, self._id))]
         run.is_running = True
         return [Restore(run.id, tuple(self._kept))]
@@ -258,16 +260,15 @@ class CheckpointCoordinator:
             return None
         in_progress = set() if self._current is None else {*self._current.requests}
         others = (other for other in self._runs.values() if other is not run)
-        asked = [
-            request for request in self._requests if run.prepared is None or not run.prepared.covers_all([request])
-        ]
+        part = run.prepared
+        asked = [request for request in self._requests if part is None or not part.covers_all([request])]
         states = (metadata.regions[run_id.region] for metadata in self._kept)
         return Directive(
             next(self._serials),
             run.decided,
             frozenset(state.batch_id for state in states if state is not None),
             frozenset(asked) - in_progress,
-            run.prepared is None and any(other.prepared is not None for other in others),
+            part is None and any(other.prepared is not None for other in others),
             dict(self._outcomes),
         )
 

@@ -131,16 +131,19 @@ class CheckpointFiles:
         )
         directory = self.directory_of(checkpoint_id)
         write_metadata(directory, metadata, owner, self._seal)
-        newest = checkpoints_in(self.store)
-        if newest[:1] != [directory]:
-            remove_tree(directory)
-            raise CheckpointExistsError(newest[0] if newest else directory)
         try:
-            check_not_ended(self.store)
-        except FileNotFoundError:
+            self._check_decided(directory)
+        except (CheckpointExistsError, FileNotFoundError):
             remove_tree(directory)
             raise
         return metadata
+
+    def _check_decided(self, directory: AnyPath) -> None:
+        """Check that a written checkpoint counts: none is newer, and the job has not ended."""
+        newest = checkpoints_in(self.store)
+        if newest[:1] != [directory]:
+            raise CheckpointExistsError(newest[0] if newest else directory)
+        check_not_ended(self.store)
 
     def write_savepoint(self, parent: AnyPath, metadata: CheckpointMetadata) -> CheckpointStats:
         """Write a savepoint of a fully committed checkpoint, so that the savepoint has no committables.
