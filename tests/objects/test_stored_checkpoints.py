@@ -75,6 +75,12 @@ class Run:
             self.checkpoints.prepare(self.enumerator, 0.0)
         self.checkpoints.settle()
 
+    @property
+    def kept_batches(self) -> list[int]:
+        """The batches to which the retained checkpoints return."""
+        _, kept = self.job.files.read(in_full=True)
+        return [state.batch_id for metadata in kept or () for state in metadata.states]
+
     def end(self) -> None:
         self.checkpoints.end(has_failed=False)
         for store in self.stores:
@@ -156,12 +162,12 @@ def test_pending_checkpoints_share_files_and_complete_in_order(bucket: Bucket, t
         let_pass("/0/0/0-1.full")
         while not run.taken:
             run.batch(run.checkpoints.batch_id + 1)
-        assert [state.batch_id for state in run.job.states_of(0)] == [0]
+        assert run.kept_batches == [0]
         assert run.checkpoints.protocol.uploads.is_busy
         let_pass("/0/0/1-1.delta")
         while len(run.taken) < 2:
             run.batch(run.checkpoints.batch_id + 1)
-    assert [state.batch_id for state in run.job.states_of(0)] == [1]
+    assert run.kept_batches == [1]
     assert bucket.names("job") == files("0-1.full", "1-1.delta", "chk-2/_metadata", "versions-1/claim")
     assert len(sent(bucket)) == 4 + 1, "each file is uploaded once"
     run.end()
@@ -174,7 +180,7 @@ def test_a_checkpoint_that_is_overtaken_is_subsumed_and_leaves_no_files(bucket: 
         run.batch(1, is_checkpoint=True, full=True)
         while not run.taken:
             run.batch(run.checkpoints.batch_id + 1)
-        assert [state.batch_id for state in run.job.states_of(0)] == [1]
+        assert run.kept_batches == [1]
         assert not run.checkpoints.protocol.uploads.is_busy
         let_pass("/0/0/0-1.full")
         while "job/versions-1/0/0/0-1.full" not in bucket.names("job"):

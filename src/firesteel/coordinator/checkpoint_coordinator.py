@@ -26,6 +26,7 @@ from firesteel.coordinator.checkpoint_messages import (
     WriteSavepoint,
 )
 from firesteel.operators.buffers import pickled
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 
 Actions = list[CheckpointAction]
@@ -76,9 +77,10 @@ class _Run:
 
 @dataclass(slots=True)
 class _Checkpoint:
-    """The checkpoint that is being decided, committed or saved."""
+    """The checkpoint that is being decided, committed or saved; `owner` writes its metadata, then savepoints of it."""
 
     checkpoint_id: int
+    owner: RunId
     parts: dict[RunId, Part]
     requests: list[Request]
     saving: set[Request] = field(default_factory=set)
@@ -135,7 +137,7 @@ class CheckpointCoordinator:
     def run_entered(self, region: int) -> tuple[RunId, Actions]:
         """Register a run that is about to begin; an earlier one of the region fails and can't decide any more."""
         before = self._runs.get(region)
-        actions: Actions = [] if before is None else [*self.run_ended(before.id, has_failed=True), EndRun(before.id)]
+        actions: Actions = [] if before is None else [*self._end(before.id, has_failed=True), EndRun(before.id)]
         self._failed.discard(region)
         run = self._runs[region] = _Run(RunId(region, next(self._attempts)))
         return run.id, actions
@@ -192,19 +194,31 @@ class CheckpointCoordinator:
         return [Restore(run.id, tuple(self._kept))]
 
     def run_ended(self, run_id: RunId, has_failed: bool) -> Actions:
-        """End a run: its undecided part is void, and requests that need all regions are refused."""
+        """Process that the thread of a run has ended, which does nothing more of what it was to do.
+
+        Its undecided part is void, and requests that need all regions are refused.
+        """
+        actions: Actions = []
+        if self._current is not None and self._current.owner == run_id:
+            actions += self.checkpoint_not_written(self._current.checkpoint_id)
+        if self._current is not None and self._current.owner == run_id:
+            for request in list(self._current.saving):
+                actions += self.savepoint_written(request, RuntimeError("the region that was to write it has ended"))
+        return actions + self._end(run_id, has_failed)
+
+    def _end(self, run_id: RunId, has_failed: bool) -> Actions:
         if self._run_of(run_id) is None:
             return []
         del self._runs[run_id.region]
-        if has_failed:
-            self._failed.add(run_id.region)
+        (self._failed if has_failed else self._settled).add(run_id.region)
         actions: Actions = []
         for request in list(self._requests):
             if not self._runs:
                 actions.append(self._refuse(request, "it ended"))
             elif has_failed and request.is_savepoint:
                 actions.append(self._refuse(request, "a region of it failed"))
-        return [*actions, *self._complete(run_id), Wake()]
+        others = [run.id for run in self._runs.values() if run.is_running]
+        return [*actions, *self._complete(others[0] if others else run_id), Wake()]
 
     def _run_of(self, run_id: RunId) -> _Run | None:
         run = self._runs.get(run_id.region)
@@ -217,6 +231,8 @@ class CheckpointCoordinator:
 
         A savepoint needs all regions, as in Flink: what a failed one has not committed yet would be missing in it.
         """
+        if request in self._requests or request in self._outcomes:
+            return []
         self._requests.append(request)
         if not self._runs:
             return [self._refuse(request, "it ended")]
@@ -230,8 +246,7 @@ class CheckpointCoordinator:
 
     def _answer(self, request: Request, answer: Answer) -> GiveAnswer:
         self._requests.remove(request)
-        if request.is_savepoint:
-            self._outcomes[request] = not isinstance(answer, Exception)
+        self._outcomes[request] = not isinstance(answer, Exception)
         return GiveAnswer(request, answer)
 
     # --- decisions ---------------------------------------------------------------------------------------------
@@ -274,7 +289,14 @@ class CheckpointCoordinator:
 
     @property
     def _is_prepared(self) -> bool:
-        """Whether all running regions have prepared parts that cover all requests."""
+        """Whether all running regions have prepared parts that cover all requests, and no savepoint has ended the job.
+
+        A region that restarts after such a savepoint does not know of it yet, and must not get further than it.
+        """
+        if any(
+            succeeded and request.after is not AfterSavepoint.GO_ON for request, succeeded in self._outcomes.items()
+        ):
+            return False
         running = [run for run in self._runs.values() if run.is_running]
         parts = [run.prepared for run in running if run.prepared is not None]
         has_all = len(running) == len(self._runs) or not any(request.is_savepoint for request in self._requests)
@@ -285,7 +307,7 @@ class CheckpointCoordinator:
         states: list[RegionState | None] = [self._last_state(region) for region in range(self._region_count)]
         for run, part in parts.items():
             states[run.region] = part.state
-        self._current = _Checkpoint(self._id + 1, parts, list(self._requests))
+        self._current = _Checkpoint(self._id + 1, run_id, parts, list(self._requests))
         self._go_to(Phase.WRITING)
         return WriteCheckpoint(run_id, self._id + 1, tuple(states))
 
@@ -341,10 +363,11 @@ class CheckpointCoordinator:
         metadata, begun_s = self._kept[-1], min(part.begun_s for part in current.parts.values())
         written = {operator: sizes for part in current.parts.values() for operator, sizes in part.written.items()}
         requests = [request for request in current.requests if request in self._requests]
+        current.owner = run_id
         current.saving = {request for request in requests if request.is_savepoint}
         actions: Actions = [Complete(run_id, metadata, begun_s, written)]
         actions += [self._answer(request, metadata.checkpoint_id) for request in requests if not request.is_savepoint]
-        actions += [WriteSavepoint(run_id, request, metadata) for request in requests if request.is_savepoint]
+        actions += [WriteSavepoint(run_id, request, metadata) for request in requests if request in current.saving]
         return [*actions, *self._end_or_save()]
 
     def savepoint_written(self, request: Request, answer: Answer) -> Actions:

@@ -175,9 +175,7 @@ class JobCheckpoints:
         self._process(self._coordinator.run_ended, member.id, has_failed)
         while not member.actions.empty():
             action = member.actions.get()
-            if isinstance(action, WriteCheckpoint):  # An error has kept the run from it.
-                self._process(self._coordinator.checkpoint_not_written, action.checkpoint_id)
-            elif isinstance(action, Complete | WriteSavepoint):
+            if isinstance(action, Complete):
                 self._perform(member, action)
         with self._lock:
             self._members.pop(member.id, None)

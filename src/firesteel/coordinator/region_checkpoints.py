@@ -148,13 +148,15 @@ class RegionCheckpoints:
 
     def next_step(self, has_ended: bool) -> Step:
         """Return what the region does next, given whether its input has ended."""
-        outcomes = [(request.after, self._directive.outcomes.get(request)) for request in self._savepoints]
-        is_pending = any(done is None for _, done in outcomes)
-        after = {after for after, done in outcomes if done}
-        if AfterSavepoint.CANCEL in after or (has_ended and (is_pending or self.part is not None)):
+        outcomes = self._directive.outcomes
+        is_pending = any(request not in outcomes for request in self._savepoints)
+        after = {request.after for request, succeeded in outcomes.items() if succeeded}
+        if AfterSavepoint.CANCEL in after:
             return Step.WAIT
-        if has_ended or not after.isdisjoint({AfterSavepoint.STOP, AfterSavepoint.DRAIN}):
+        if not after.isdisjoint({AfterSavepoint.STOP, AfterSavepoint.DRAIN}):
             return Step.FINISH
+        if has_ended:
+            return Step.WAIT if is_pending or self.part is not None else Step.FINISH
         asked = {request.after for request in self.asked if request.is_savepoint}
         if asked or is_pending:
             # Something else may be asked for while a savepoint is being taken, which needs another part.
