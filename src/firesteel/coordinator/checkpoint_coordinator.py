@@ -218,7 +218,9 @@ class CheckpointCoordinator:
             elif has_failed and request.is_savepoint:
                 actions.append(self._refuse(request, "a region of it failed"))
         others = [run.id for run in self._runs.values() if run.is_running]
-        return [*actions, *self._complete(others[0] if others else run_id), Wake()]
+        if others or not self._runs:  # Otherwise nobody can write savepoints yet; the next report completes it.
+            actions += self._complete(others[0] if others else run_id)
+        return [*actions, Wake()]
 
     def _run_of(self, run_id: RunId) -> _Run | None:
         run = self._runs.get(run_id.region)

@@ -23,6 +23,7 @@ class Step(enum.Enum):
     DRAIN = "end all sources, and take a part, for a savepoint that drains"
     WAIT = "wait for the other regions, or until it is stopped"
     FINISH = "end"
+    RESTART = "fail, and return to the last checkpoint"
 
 
 class RegionCheckpoints:
@@ -155,6 +156,8 @@ class RegionCheckpoints:
             return Step.WAIT
         if not after.isdisjoint({AfterSavepoint.STOP, AfterSavepoint.DRAIN}):
             return Step.FINISH
+        if any(request.after is AfterSavepoint.DRAIN and request in outcomes for request in self._savepoints):
+            return Step.RESTART  # Its sources have ended, and the job has not.
         if has_ended:
             return Step.WAIT if is_pending or self.part is not None else Step.FINISH
         asked = {request.after for request in self.asked if request.is_savepoint}

@@ -15,6 +15,7 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.region_checkpoints import Step
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.errors import FiresteelError
 from firesteel.operators.clock import SteadyClock
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
@@ -163,6 +164,8 @@ class StreamingRun(Run):
             match self._protocol.next_step(self._enumerator.has_ended):
                 case Step.FINISH:
                     return None
+                case Step.RESTART:
+                    raise FiresteelError("its sources were ended for a savepoint, which could not be taken")
                 case Step.DRAIN:
                     return self._enumerator.plan_end()
                 case Step.TAKE_NOTHING:

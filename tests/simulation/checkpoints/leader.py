@@ -30,7 +30,7 @@ from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 from firesteel.task.state_transfer import Stored
 from firesteel.task.versions import VersionFile
-from tests.simulation.checkpoints.world import Item, Thread, ViolationError, World, position_of
+from tests.simulation.checkpoints.world import DRAINED, Item, Thread, ViolationError, World, position_of
 
 
 class RunFailedError(Exception):
@@ -132,7 +132,7 @@ class Run:
         self._point: tuple[CheckpointMetadata, ...] | None = None
         self._position = 0
         self._batch_id = -1
-        self._has_ended = False
+        self._has_ended = self._is_drained = False
         self._sent: set[str] = set()
         self._completed_s = float("-inf")
         self._told_s = 0.0
@@ -175,6 +175,8 @@ class Run:
             yield from self._act()
         yield from self._restore(self._point)
         while (step := self._protocol.next_step(self._has_ended)) is not Step.FINISH:
+            if step is Step.RESTART:
+                raise RunFailedError("its sources were ended for a savepoint")
             if step is not Step.WAIT:
                 yield from self._batch(step)
             yield from self._settle()
@@ -191,7 +193,12 @@ class Run:
         self._kept = {state.batch_id: _files(state) for state in states}
         last = kept[-1].regions[self.id.region] if kept else None
         if last is not None:
-            self._position, self._batch_id = position_of(last), last.batch_id
+            self._position, self._batch_id, self._is_drained = (
+                position_of(last),
+                last.batch_id,
+                last.next_time == DRAINED,
+            )
+            self._has_ended = self._is_drained
             self._sent = {*_files(last)}
             yield self._world.delay_s()
             self._may_crash("before it commits again")
@@ -268,7 +275,8 @@ class Run:
         now_s, protocol = self._world.now_s, self._protocol
         end = self._world.lengths[self.id.region]
         count = 0 if step is not Step.GO_ON else min(self._world.chance.randrange(4), end - self._position)
-        has_ended = step is Step.DRAIN or self._position + count == end
+        self._is_drained |= step is Step.DRAIN
+        has_ended = self._is_drained or self._position + count == end
         asked = protocol.asked
         is_due = not (asked or has_ended) and protocol.is_due(now_s, 0.05)
         if is_due:
@@ -285,9 +293,8 @@ class Run:
         protocol.processed(bool(asked or has_ended or is_due), count == 0, False)
         if asked or has_ended or is_due:
             chains = {(0, 0): (VersionFile(name, 1, {}),)}
-            state = RegionState(
-                self._batch_id, chains, pickle.dumps(self._position), pickle.dumps(list(protocol.pending)), None
-            )
+            position, pending = pickle.dumps(self._position), pickle.dumps(list(protocol.pending))
+            state = RegionState(self._batch_id, chains, position, pending, DRAINED if self._is_drained else None)
             self._kept[self._batch_id] = _files(state)
             missing = {name} - self._sent if self._leader.uploads else set()
             protocol.take(Part(state, asked, now_s, {}), missing, self._has_ended, self._world.now_s)

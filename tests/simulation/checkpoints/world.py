@@ -16,6 +16,9 @@ from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 Thread = Generator[float, None, None]
 """A simulated thread, which yields how long its next step takes, in seconds."""
 
+DRAINED = 1
+"""`next_time` of a region whose sources were ended for a savepoint."""
+
 Item = tuple[int, int, str]
 """Region, number, and the batch that has put it out; a repeated batch is another one."""
 
@@ -167,13 +170,13 @@ class World:
 
     def check_end(self) -> None:
         """All has been put out, or what was before the savepoint that has ended the job; and all is answered."""
-        ends = self.ends_with or list(self.lengths)
-        for region, end in enumerate(ends):
+        newest = self.stored[max(self.stored)].regions if self.stored else ()
+        drained = {n: position_of(s) for n, s in enumerate(newest) if s is not None and s.next_time == DRAINED}
+        for region, length in enumerate(self.lengths):
+            end = self.ends_with[region] if self.ends_with else drained.get(region, length)
             found = {number for of_region, number in self.committed if of_region == region}
-            if found != set(range(end)):
-                text = (
-                    f"missing {sorted(set(range(end)) - found)[:5]}, beyond the end {sorted(found - {*range(end)})[:5]}"
-                )
-                raise ViolationError(f"output of region {region}: {text}")
+            lost, more = sorted({*range(end)} - found)[:5], sorted(found - {*range(end)})[:5]
+            if lost or more:
+                raise ViolationError(f"region {region} lacks output {lost}, and has {more} beyond its end")
         if self.leaders == 1 and len(self.answers) != len(self.requests):
             raise ViolationError(f"{len(self.requests) - len(self.answers)} requests are not answered")

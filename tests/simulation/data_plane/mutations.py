@@ -139,17 +139,6 @@ def _does_not_wait(self: PartUploads, waiting: WaitingPart, *rest: Any) -> Waiti
     return _begin(self, replace(waiting, missing=set()), *rest)
 
 
-def _overtakes(self: PartUploads, now_s: float) -> WaitingPart | None:
-    """A checkpoint is decided whenever its files are stored, even if a newer one was decided before."""
-    for waiting in [waiting for waiting in reversed(self._waiting) if not waiting.missing]:
-        self._waiting.remove(waiting)
-        return waiting
-    return _proceed(self, now_s)
-
-
-_proceed = PartUploads._proceed
-
-
 def _commits_all(self: RegionCheckpoints, directive: Directive, now_s: float) -> Any:
     """The first checkpoint to complete commits what belongs to later ones, too."""
     if directive.decided is not None and directive.decided.number > self._decided:
@@ -207,7 +196,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("objects that a checkpoint needs are kept", version_files.VersionFiles, "_release", _removes_from_store),
     Mutation("files of pending checkpoints are kept", Checkpoints, "_drop_subsumed", _forgets_pending),
     Mutation("a checkpoint commits nothing of later ones", RegionCheckpoints, "directed", _commits_all),
-    Mutation("a checkpoint subsumes older pending ones", PartUploads, "_proceed", _overtakes),
     Mutation("no leader decides after the end of a job", CheckpointFiles, "_check_decided", _decides_after_the_end),
     Mutation("no run continues from a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
     Mutation("a skipped slot keeps its position", IdleSlots, "report", _forgets_where_it_was),
