@@ -258,5 +258,6 @@ def test_a_checkpoint_that_takes_too_long_fails(bucket: Bucket, tmp_path: Path):
     run = Run(bucket, tmp_path, timeout="0 ms")
     for store in run.stores:
         store.send = lambda *args: NOTHING_STORED  # type: ignore[method-assign]
+    run.batch(0, is_checkpoint=True)
     with pytest.raises(CheckpointFailedError, match="2 files were not uploaded within 0 s"):
-        run.batch(0, is_checkpoint=True)
+        run.batch(1)
