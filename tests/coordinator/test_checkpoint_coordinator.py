@@ -238,7 +238,8 @@ def test_nothing_is_decided_after_a_savepoint_that_ends_the_job(after: AfterSave
     assert job.report(1, 2, settled=1) == []
 
 
-def test_what_a_run_was_to_do_when_its_thread_ended_is_not_waited_for() -> None:
+@pytest.mark.parametrize("hangs", [False, True])
+def test_what_a_run_was_to_do_when_its_thread_ended_or_hangs_is_not_waited_for(hangs: bool) -> None:
     job = Job()
     request = savepoint()
     job.report(0, 1)
@@ -253,6 +254,7 @@ def test_what_a_run_was_to_do_when_its_thread_ended_is_not_waited_for() -> None:
     job.write(write)
     job.report(1, settled=1)
     assert isinstance(job.report(0, settled=2)[-1], WriteSavepoint)
-    [refused] = answers(of_interest(job.coordinator.run_ended(job.runs[0], has_failed=True)))
-    assert "has ended" in str(refused)
+    event = job.coordinator.run_entered(0)[1] if hangs else job.coordinator.run_ended(job.runs[0], has_failed=True)
+    [refused] = answers(of_interest(event))
+    assert "a region of it failed" in str(refused)
     assert isinstance(job.report(1, 2, settled=1)[-1], WriteCheckpoint)

@@ -31,6 +31,9 @@ from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 
 Actions = list[CheckpointAction]
 
+_REMEMBERED = 1000
+"""Number of answered requests that are remembered, for regions that have not heard of it; those that end a job stay."""
+
 
 class Phase(enum.Enum):
     """The state of a job's checkpoints; at most one checkpoint is between its decision and its end."""
@@ -198,13 +201,9 @@ class CheckpointCoordinator:
 
         Its undecided part is void, and requests that need all regions are refused.
         """
-        actions: Actions = []
-        if self._current is not None and self._current.owner == run_id:
-            actions += self.checkpoint_not_written(self._current.checkpoint_id)
-        if self._current is not None and self._current.owner == run_id:
-            for request in list(self._current.saving):
-                actions += self.savepoint_written(request, RuntimeError("the region that was to write it has ended"))
-        return actions + self._end(run_id, has_failed)
+        is_owner = self._current is not None and self._current.owner == run_id
+        actions = self.checkpoint_not_written(self._id + 1) if is_owner else []
+        return [*actions, *self._end(run_id, has_failed)]
 
     def _end(self, run_id: RunId, has_failed: bool) -> Actions:
         if self._run_of(run_id) is None:
@@ -217,6 +216,9 @@ class CheckpointCoordinator:
                 actions.append(self._refuse(request, "it ended"))
             elif has_failed and request.is_savepoint:
                 actions.append(self._refuse(request, "a region of it failed"))
+        if self._phase is Phase.SAVING and self._current is not None and self._current.owner == run_id:
+            self._current.saving.clear()  # Unlike a decision, a savepoint need not be waited for if its thread hangs.
+            actions += self._end_or_save()
         others = [run.id for run in self._runs.values() if run.is_running]
         if others or not self._runs:  # Otherwise nobody can write savepoints yet; the next report completes it.
             actions += self._complete(others[0] if others else run_id)
@@ -249,6 +251,9 @@ class CheckpointCoordinator:
     def _answer(self, request: Request, answer: Answer) -> GiveAnswer:
         self._requests.remove(request)
         self._outcomes[request] = not isinstance(answer, Exception)
+        old = next(iter(self._outcomes))
+        if len(self._outcomes) > _REMEMBERED and old.after is AfterSavepoint.GO_ON:
+            del self._outcomes[old]
         return GiveAnswer(request, answer)
 
     # --- decisions ---------------------------------------------------------------------------------------------
@@ -286,7 +291,7 @@ class CheckpointCoordinator:
             frozenset(state.batch_id for state in states if state is not None),
             frozenset(asked) - in_progress,
             part is None and any(other.prepared is not None for other in others),
-            dict(self._outcomes),
+            {request: succeeded for request, succeeded in self._outcomes.items() if request.is_savepoint},
         )
 
     @property

@@ -91,7 +91,7 @@ class Directive:
         needed: The batches of the region to which retained checkpoints return.
         asked: The requests that wait for a part of the region.
         is_wanted: Whether another region waits for a part of this one.
-        outcomes: Whether each former request succeeded.
+        outcomes: Whether each former request for a savepoint succeeded.
     """
 
     serial: int = 0
