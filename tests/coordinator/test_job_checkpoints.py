@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +265,53 @@ def test_a_superseded_run_decides_nothing(job: JobCheckpoints) -> None:
     after.batch("b")
     after.prepare()
     assert after.committed == ["b"]
+
+
+def test_a_region_that_fails_while_a_checkpoint_is_being_written_resumes_from_it(
+    job: JobCheckpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No event waits for the store, but a region that restarts waits for the outcome."""
+    left, right = Region(job, 0), Region(job, 1)
+    left.batch("a")
+    left.prepare()
+    right.batch("x")
+    is_writing, may_write = threading.Event(), threading.Event()
+    write = job.files.write
+
+    def slowly(*rest: Any) -> Any:
+        is_writing.set()
+        may_write.wait()
+        return write(*rest)
+
+    monkeypatch.setattr(job.files, "write", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        writing = threads.submit(right.prepare)
+        is_writing.wait()
+        left.fail()
+        restarting = threads.submit(Region, job, 0)
+        may_write.set()
+        writing.result()
+        again = restarting.result()
+    assert newest(job) == ["a", "x"]
+    assert (again.committed, again.checkpoints.next_batch().batch_id) == (["a"], 1)
+
+
+def test_a_write_that_fails_leaves_the_checkpoint_to_the_other_regions(
+    job: JobCheckpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    left.batch("a")
+    left.prepare()
+    right.batch("x")
+
+    def fails(*_: Any) -> None:
+        raise OSError("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job.files, "write", fails)
+        with pytest.raises(OSError, match="no space"):
+            right.prepare()
+    right.fail()
+    left.checkpoints.settle()
+    assert (newest(job), left.committed) == (["a"], ["a"])
+    assert Region(job, 1).checkpoints.next_batch().batch_id == 0
