@@ -20,8 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from firesteel.common import Configuration, Types, WatermarkStrategy
-from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import RemotePath
 from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource

@@ -3,57 +3,46 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "firesteel"
 
-# The allowed imports between packages, as drawn in DESIGN.md. `contract` are the modules of datastream that the
-# operators share with the API; `errors` is open to all. Operators and slot processes read the JobGraph's description of
-# the chain that they run, and the command line shows what the runtime tells of a job: plain data in both cases.
-CONTRACT_MODULES = {
-    "async_functions",
-    "async_retry_predicates",
-    "async_retry_strategies",
-    "broadcast_functions",
-    "closeable_iterator",
-    "connectors",
-    "execution_mode",
-    "formats",
-    "function_base",
-    "functions",
-    "join_functions",
-    "operator_descriptors",
-    "output_tag",
-    "runtime_context",
-    "state",
-    "state_ttl",
-    "time_domain",
-    "timerservice",
-    "triggers",
-    "window",
-    "window_assigners",
-    "window_functions",
-    "windows",
-}
+# The allowed imports between packages, as drawn in DESIGN.md; `errors` is open to all. Operators and slot processes
+# read the JobGraph's description of the chain that they run, and the command line shows what the runtime tells of a
+# job: plain data in both cases.
 ALLOWED = {
     "common": set(),
     "metrics": set(),
     "columns": {"common"},
-    "table": {"common", "columns", "datastream", "contract", "graph", "client", "pyflink1", "compat"},
-    "graph": {"common", "compat"},
-    "datastream": {"common", "metrics", "graph", "contract"},
-    "operators": {"common", "columns", "metrics", "graph", "contract"},
-    "task": {"common", "metrics", "graph", "contract", "operators"},
+    "connectors": {"common", "columns", "graph", "functions", "client"},
+    "table": {
+        "common",
+        "columns",
+        "connectors",
+        "datastream",
+        "functions",
+        "graph",
+        "client",
+        "pyflink1",
+        "compat",
+    },
+    "graph": {"common"},
+    "functions": {"common", "metrics", "graph"},
+    "datastream": {"common", "metrics", "graph", "functions", "connectors"},
+    "operators": {"common", "columns", "metrics", "graph", "functions"},
+    "task": {"common", "metrics", "graph", "functions", "operators"},
     "runtime": {"common", "graph"},
-    "coordinator": {"common", "graph", "operators", "task", "runtime"},
-    "spark": {"common", "metrics", "graph", "contract", "operators", "task", "runtime", "coordinator"},
+    "coordinator": {"common", "graph", "functions", "operators", "task", "runtime"},
+    "spark": {"common", "metrics", "graph", "functions", "operators", "task", "runtime", "coordinator"},
     "rest": {"common", "graph", "runtime"},
     "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
-    "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
-    "gateway": {"common", "columns", "runtime", "rest", "client", "table"},
+    "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "functions"},
+    "gateway": {"common", "columns", "connectors", "runtime", "rest", "client", "table"},
     "cli": {
         "common",
         "graph",
@@ -68,16 +57,27 @@ ALLOWED = {
         "datastream",
         "gateway",
     },
-    "compat": set(),
-    "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
-    "pyflink1": {"common", "datastream", "contract"},
-    "state_processor": {"common", "graph", "contract", "operators", "task", "runtime"},
-    "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
+    "compat": {"graph", "pyflink1"},
+    "migration": {"common", "compat", "datastream", "functions", "pyflink1"},
+    "pyflink1": {"common", "datastream", "functions", "connectors"},
+    "state_processor": {"common", "graph", "functions", "operators", "task", "runtime"},
+    "testing": {
+        "common",
+        "metrics",
+        "graph",
+        "functions",
+        "datastream",
+        "connectors",
+        "operators",
+        "task",
+        "coordinator",
+    },
 }
 FORBIDDEN_LIBRARIES = {
     "common": {"asyncio", "pyspark", "pyarrow"},
     "graph": {"asyncio", "pyspark", "pyarrow"},
     "datastream": {"asyncio", "pyspark", "pyarrow"},
+    "functions": {"asyncio", "pyspark", "pyarrow"},
     "columns": {"asyncio", "pyspark"},
     "table": {"asyncio", "pyspark"},
     "operators": {"pyspark"},
@@ -88,50 +88,41 @@ FORBIDDEN_LIBRARIES = {
     "gateway": {"pyspark", "pyarrow"},
     "plan": {"pyspark", "pyarrow"},
 }
-LATE_IMPORTS = {("datastream", "client"), ("datastream", "contract")}
+NAMES_IN_PICKLES = {"task/moved_modules.py", "task/state_types.py"}
+"""Tables of classes that state may refer to; who reads state has loaded them, or loads them by their names."""
 
 
-def _imports(path: Path) -> list[tuple[str, bool]]:
-    """Return the imported modules, each with whether a function imports it; TYPE_CHECKING blocks do not count."""
-    found: list[tuple[str, bool]] = []
+def _imports(path: Path) -> list[str]:
+    """Return the imported modules, also those that a function imports; TYPE_CHECKING blocks do not count."""
+    found: list[str] = []
 
-    def visit(node: ast.AST, late: bool) -> None:
+    def visit(node: ast.AST) -> None:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
         if isinstance(node, ast.Import):
-            found.extend((alias.name, late) for alias in node.names)
+            found.extend(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             is_package = (
                 SOURCE.parent / node.module.replace(".", "/")
             ).is_dir()  # then modules may be imported from it
             names = [f"{node.module}.{alias.name}" for alias in node.names] if is_package else [node.module]
-            found.extend((name, late) for name in names)
-        late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            found.extend(names)
         for child in ast.iter_child_nodes(node):
-            visit(child, late)
+            visit(child)
 
-    visit(ast.parse(path.read_text()), False)
+    visit(ast.parse(path.read_text()))
     return found
-
-
-def _part(module: str) -> str:
-    names = module.split(".")
-    if names[1] == "datastream" and len(names) > 2 and names[2] in CONTRACT_MODULES:
-        return "contract"
-    return names[1]
 
 
 @pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_packages_import_only_what_the_design_allows(package: str) -> None:
     wrong = []
     for path in sorted((SOURCE / package).rglob("*.py")):
-        for module, late in _imports(path):
+        for module in _imports(path):
             if not module.startswith("firesteel."):
                 continue
-            part = _part(module)
-            fine = part in (package, "errors") or part in ALLOWED[package] or (late and (package, part) in LATE_IMPORTS)
-            if package == "datastream" and part == "contract":
-                fine = True
+            part = module.split(".")[1]
+            fine = part in (package, "errors") or part in ALLOWED[package]
             if not fine:
                 wrong.append(f"{path.relative_to(SOURCE)} imports {module}")
     assert wrong == []
@@ -142,31 +133,41 @@ def test_packages_do_not_import_heavy_libraries(package: str) -> None:
     wrong = [
         f"{path.relative_to(SOURCE)} imports {module}"
         for path in sorted((SOURCE / package).rglob("*.py"))
-        for module, _ in _imports(path)
+        for module in _imports(path)
         if module.split(".")[0] in FORBIDDEN_LIBRARIES[package]
     ]
     assert wrong == []
 
 
+def _is_module(node: ast.AST) -> TypeGuard[ast.Constant]:
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or " " in node.value:
+        return False
+    return node.value.startswith("firesteel.") and Path(f"{SOURCE.parent / node.value.replace('.', '/')}.py").exists()
+
+
+def _may_load(path: Path) -> set[str]:
+    """Return the modules that a module may load: those that it imports, also late, or names as text to import or run.
+
+    An import of a module also loads the packages around it.
+    """
+    found = set(_imports(path))
+    if path.relative_to(SOURCE).as_posix() not in NAMES_IN_PICKLES:
+        found |= {node.value for node in ast.walk(ast.parse(path.read_text())) if _is_module(node)}
+    return {".".join(parts[:i]) for module in found for parts in [module.split(".")] for i in range(1, len(parts) + 1)}
+
+
 @pytest.mark.slow
 def test_modules_form_no_cycle() -> None:
-    arrows: dict[str, set[str]] = {}
-    for path in SOURCE.rglob("*.py"):
-        name = ".".join(("firesteel", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
-        if path.name != "__init__.py":
-            arrows[name] = {module for module, late in _imports(path) if not late}
-    done: set[str] = set()
-
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        assert name not in path, " -> ".join((*path, name))
-        if name in done:
-            return
-        for target in arrows[name] & arrows.keys():
-            visit(target, (*path, name))
-        done.add(name)
-
-    for name in arrows:
-        visit(name, ())
+    names = {path: ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in SOURCE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for path, name in names.items()}
+    arrows = {
+        name: {other for other in _may_load(path) & modules.keys() if not f"{name}.".startswith(f"{other}.")}
+        for name, path in modules.items()
+    }
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
 
 
 def test_importing_the_api_loads_nothing_heavy() -> None:

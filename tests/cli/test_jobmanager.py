@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from firesteel.cli import jobmanager
 from firesteel.cli.jobmanager import SERVERS
 from firesteel.cli.main import cli
+from firesteel.common.files.run_directory import RUN_DIRECTORY, read_token
 from firesteel.common.process_start import start_time
-from firesteel.common.run_directory import RUN_DIRECTORY, read_token
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 from tests.cli.session import firesteel
 

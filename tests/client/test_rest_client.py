@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
-from firesteel.common.message_proof import ANSWER_PROOF, RequestProof, answer_proof
-from firesteel.common.run_directory import RUN_DIRECTORY, write_token
+from firesteel.common.files.run_directory import RUN_DIRECTORY, write_token
+from firesteel.common.trust.message_proof import ANSWER_PROOF, RequestProof, answer_proof
 from firesteel.spark.collect_buffers import CollectRequest
 
 

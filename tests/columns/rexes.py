@@ -1,13 +1,13 @@
 """Typed expressions as the planner creates them, and their evaluation."""
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.context import EvaluationContext
+from firesteel.columns.column_types import DataType
 from firesteel.columns.evaluate import compile_rex
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.casts import cast_type
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.rex import Call, InputRef, Literal
 from firesteel.columns.type_text import parse_type
-from firesteel.columns.types import DataType
 from firesteel.columns.values import to_arrow
 
 INT = parse_type("INT")

@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from firesteel.columns.functions.aggregates import aggregate_names, find_aggregate
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.type_text import parse_type, type_text
 from firesteel.errors import JobExecutionError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.operators import edge_writer
-from firesteel.operators.column_split import SplitColumns
-from firesteel.operators.record_count import record_count
+from firesteel.operators.chain.record_count import record_count
+from firesteel.operators.exchange import edge_writer
+from firesteel.operators.exchange.column_split import SplitColumns
 
 
 def batch(*numbers):

@@ -3,10 +3,10 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.columns.context import EvaluationContext
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.cast_parsing import CastError
 from firesteel.columns.functions.casts import cast_type
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.type_text import parse_type, type_text
 from firesteel.columns.value_text import time_zone
 from tests.columns.rexes import cast, column, lit, run

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.context import EvaluationContext
 from firesteel.columns.evaluate import compile_filter, compile_rex
-from firesteel.columns.functions.errors import FunctionError, UnsupportedFunctionError
+from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.functions.function_errors import FunctionError, UnsupportedFunctionError
 from firesteel.columns.rex import Call, UserCall
 from firesteel.columns.type_text import parse_type, type_text
 from tests.columns.rexes import INT, call, column, lit, run

@@ -17,7 +17,7 @@ from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, 
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
-from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 
 TTL_MS = 100
 TYPES = (parse_type("STRING"), parse_type("BIGINT"))

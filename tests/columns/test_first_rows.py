@@ -9,7 +9,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
-from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 
 
 def test_the_first_row_is_emitted_once_when_the_watermark_passes_it():

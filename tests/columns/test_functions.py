@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.type_text import type_text
 from tests.columns.rexes import call, column, lit, run
 

@@ -23,7 +23,7 @@ from firesteel.columns.rows import INSERT, batch_of, freeze, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
-from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.rexes import call, column
 

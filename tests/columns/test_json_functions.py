@@ -1,10 +1,10 @@
 import pytest
 
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.column_types import NullType
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.json_path import json_path, parse_json
 from firesteel.columns.rex import Call, Literal
 from firesteel.columns.type_text import parse_type, type_text
-from firesteel.columns.types import NullType
 from tests.columns.rexes import call, column, lit, run
 
 S = "STRING"

@@ -15,7 +15,7 @@ from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
-from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 
 TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)")))
 KEY, NUMBER, TIME = range(3)

@@ -2,8 +2,8 @@ import datetime
 
 import pytest
 
-from firesteel.columns.context import EvaluationContext
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import time_zone
 from tests.columns.rexes import call, column, lit, run

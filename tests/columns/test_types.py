@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.type_text import TypeTextError, parse_type, type_text
 from firesteel.common.types import Row
 

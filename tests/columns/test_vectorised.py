@@ -25,7 +25,7 @@ from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
-from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 
 pytestmark = pytest.mark.libraries

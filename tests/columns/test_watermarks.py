@@ -17,8 +17,8 @@ from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_arrow
-from firesteel.operators.state_backend import KeyedStateBackend
-from firesteel.table.planner.split_watermarks import BatchTimestamps
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.table.planner.rules.split_watermarks import BatchTimestamps
 from tests.columns.rexes import column
 
 TIMESTAMP = "TIMESTAMP(3)"

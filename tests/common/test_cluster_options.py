@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.common import file_system_options
-from firesteel.common.cluster_options import INHERITED, RECORDED, options_of_job, recorded_options
-from firesteel.common.file_systems import DEFAULT_SCHEME
-from firesteel.operators.remote_parts import MAX_CONCURRENT, MIN_PART_SIZE
+from firesteel.common.files import file_system_options
+from firesteel.common.files.file_systems import DEFAULT_SCHEME
+from firesteel.common.options.cluster_options import INHERITED, RECORDED, options_of_job, recorded_options
+from firesteel.connectors.files.remote_parts import MAX_CONCURRENT, MIN_PART_SIZE
 from firesteel.spark.cancellation_timeout import CANCELLATION_TIMEOUT
 
 FOR_FILES = [

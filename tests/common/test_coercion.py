@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from firesteel.common import Instant, Row, RowKind, Types
-from firesteel.common.coercion import batch_coercer, coercer
 from firesteel.common.typeinfo import BasicType, BasicTypeInfo
-from firesteel.common.whole_numbers import WHOLE_BITS, range_of
+from firesteel.common.values.coercion import batch_coercer, coercer
+from firesteel.common.values.whole_numbers import WHOLE_BITS, range_of
 from firesteel.errors import ValueOverflowError
 
 

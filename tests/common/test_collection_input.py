@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from firesteel.common import Row, RowKind, Types
-from firesteel.common.collection_input import collection_coercer
+from firesteel.common.values.collection_input import collection_coercer
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.errors import TypeMismatchError
 

@@ -6,8 +6,8 @@ import pytest
 
 from firesteel.cli.arguments import cluster_configuration
 from firesteel.common import Configuration
-from firesteel.common.deprecated_keys import deprecated_keys, with_current_keys
-from firesteel.common.known_options import known_options
+from firesteel.common.options.deprecated_keys import deprecated_keys, with_current_keys
+from firesteel.common.options.known_options import known_options
 from firesteel.datastream import StreamExecutionEnvironment
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.common.jackson_csv import jackson_quoter
+from firesteel.common.values.jackson_csv import jackson_quoter
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from firesteel.common import Instant, Row, RowKind, Types
-from firesteel.common.java_text import to_java_string
+from firesteel.common.values.java_text import to_java_string
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from firesteel.common import ExecutionConfig
-from firesteel.common.job_parameters import JOB_PARAMETERS, global_job_parameters
+from firesteel.common.options.job_parameters import JOB_PARAMETERS, global_job_parameters
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firesteel.common import Types
-from firesteel.common.key_groups import (
+from firesteel.common.keys.canonical_keys import canonical_key
+from firesteel.common.keys.key_groups import (
     default_max_parallelism,
     java_hash_of_key,
     java_hasher,
@@ -22,7 +23,6 @@ from firesteel.common.key_groups import (
     murmur_hash,
     operator_index,
 )
-from firesteel.common.keys import canonical_key
 
 ZONE = ZoneInfo("Europe/Zurich")
 PAIR = [Types.STRING(), Types.INT()]

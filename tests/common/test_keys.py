@@ -21,9 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firesteel.common import Row, Types
-from firesteel.common.key_groups import key_group_assigner
-from firesteel.common.keys import KeyFormError, canonical_key, key_keeper, key_of
-from firesteel.operators.disk_store import DiskStore
+from firesteel.common.keys.canonical_keys import KeyFormError, canonical_key, key_keeper, key_of
+from firesteel.common.keys.key_groups import key_group_assigner
+from firesteel.operators.state.disk_store import DiskStore
 
 NAN = float("nan")
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
@@ -208,9 +208,9 @@ SCRIPT = """
 import cloudpickle, enum, sys
 from dataclasses import dataclass
 from typing import NamedTuple
-from firesteel.common.key_groups import key_group_assigner
-from firesteel.common.keys import canonical_key, key_of
-from firesteel.operators.buffers import pickled
+from firesteel.common.keys.key_groups import key_group_assigner
+from firesteel.common.keys.canonical_keys import canonical_key, key_of
+from firesteel.operators.exchange.buffers import pickled
 class Color(enum.Enum):
     RED = 1
 class Pair(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.common.local_path import local_path
+from firesteel.common.files.local_path import local_path
 from firesteel.errors import InvalidProgramError
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firesteel.common import Row, Types
-from firesteel.common.coercion import coercer, is_immutable_type
-from firesteel.common.ownership import are_immutable, own, own_all
+from firesteel.common.values.coercion import coercer, is_immutable_type
+from firesteel.common.values.ownership import are_immutable, own, own_all
 
 
 class Color(enum.Enum):

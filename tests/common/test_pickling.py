@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import firesteel
-from firesteel.common.pickling import dumps
+from firesteel.common.trust.pickling import dumps
 
 SOURCE = Path(firesteel.__file__).parent
 
@@ -79,4 +79,4 @@ def test_no_other_module_uses_cloudpickle() -> None:
         if (isinstance(node, ast.Import) and any(name.name.startswith("cloudpickle") for name in node.names))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cloudpickle"))
     }
-    assert users == {"common/pickling.py"}
+    assert users == {"common/trust/pickling.py"}

@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.common import run_directory as module
-from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError, read_token, run_directory, write_token
-from firesteel.common.temporary_directories import private_directory
+from firesteel.common.files import run_directory as module
+from firesteel.common.files.run_directory import (
+    RUN_DIRECTORY,
+    UnsafeDirectoryError,
+    read_token,
+    run_directory,
+    write_token,
+)
+from firesteel.common.files.temporary_directories import private_directory
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from firesteel.common.sensitive_values import masked, masked_argument
+from firesteel.common.options.sensitive_values import masked, masked_argument
 
 SECRET = "Tr0ub4dor"
 

@@ -10,8 +10,8 @@ from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.stored_checkpoints import remove_job_directory
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, Committer, Sink
-from firesteel.operators.committables import PrintedLines, SinkCommitError, SinkCommittables
-from firesteel.operators.committers import Committers
+from firesteel.operators.sinks.committables import PrintedLines, SinkCommitError, SinkCommittables
+from firesteel.operators.sinks.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
 
 

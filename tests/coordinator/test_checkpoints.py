@@ -13,7 +13,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.committers import Committers
+from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
 from firesteel.task.slot_tasks import StageReport

@@ -14,8 +14,8 @@ from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, Committer, Sink, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.committables import SinkCommitError, SinkCommittables
-from firesteel.operators.committers import Committers, SinkNotFoundError
+from firesteel.operators.sinks.committables import SinkCommitError, SinkCommittables
+from firesteel.operators.sinks.committers import Committers, SinkNotFoundError
 from firesteel.testing import run_local
 
 PASSWORD = "hush-hush-hush"

@@ -12,7 +12,7 @@ from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
-from firesteel.operators.splits import WITHOUT_SPLITS
+from firesteel.functions.splits import WITHOUT_SPLITS
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 
 TIMEOUT_MS = 1_000

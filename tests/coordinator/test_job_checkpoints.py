@@ -18,8 +18,8 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.graph.job_graph import JobGraph
-from firesteel.operators.committables import Committable, Driver
-from firesteel.operators.committers import Committers
+from firesteel.operators.sinks.committables import Committable, Driver
+from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, checkpoints_in, read_metadata

@@ -17,8 +17,8 @@ from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
 from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.functions.splits import Split, Stop
 from firesteel.graph.job_graph import JobGraph
-from firesteel.operators.splits import Split, Stop
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 from firesteel.testing import run_local
 

@@ -92,7 +92,7 @@ def test_a_takeover_from_a_checkpoint_that_somebody_wrote_runs_no_code(tmp_path:
         replace_state_file(directory / "chk-1" / METADATA, [pickle.dumps(metadata)])
     from firesteel.coordinator.checkpoints import Checkpoints
     from firesteel.coordinator.split_enumerator import SplitEnumerator
-    from firesteel.operators.committers import Committers
+    from firesteel.operators.sinks.committers import Committers
 
     job_graph = job_from(None)
     job = JobCheckpoints(StagePlan(job_graph), job_graph.configuration, directory)

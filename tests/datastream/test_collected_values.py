@@ -9,7 +9,7 @@ import pytest
 
 from firesteel.common import Instant, Row, RowKind, TypeInformation, Types
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.datastream.collected_values import collected
+from firesteel.datastream.streams.collected_values import collected
 from firesteel.testing import run_local
 
 FLOAT = 1.100000023841858

@@ -18,9 +18,9 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from firesteel.common.known_options import doubt_about
+from firesteel.common.options.known_options import doubt_about
 from firesteel.rest.access import Access
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.rpc import rpc_secret
 from tests.cli.session import wait_for
 from tests.spark.standalone_spark import _free_port

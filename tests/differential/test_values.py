@@ -10,7 +10,7 @@ import pytest
 from firesteel.common import WatermarkStrategy
 from firesteel.common.configuration import Configuration
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.operators import fusion, subtask
+from firesteel.operators.chain import fusion, subtask
 from firesteel.testing import run_local
 from tests.differential.programs import ODD_KEYS, SHAPES, STEPS, Run, Splits
 

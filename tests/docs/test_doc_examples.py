@@ -61,17 +61,17 @@ NEEDS_SPARK = {
     "firesteel.client.execution.execute_async",
     "firesteel.client.job_client.EmbeddedJobClient",
     "firesteel.common.job_client.JobClient",
-    "firesteel.datastream.closeable_iterator.CloseableIterator",
+    "firesteel.functions.closeable_iterator.CloseableIterator",
     "firesteel.datastream.stream_execution_environment.StreamExecutionEnvironment",
-    "firesteel.datastream.stream_sinks.StreamSinks.execute_and_collect",
-    "firesteel.table.environment_sources.SourceMethods.from_spark",
+    "firesteel.datastream.streams.stream_sinks.StreamSinks.execute_and_collect",
+    "firesteel.table.environment.environment_sources.SourceMethods.from_spark",
 }
 """Examples that start a JVM. Any other example that starts a process fails."""
 
 
 CHANGES_THE_PROCESS = {
     "firesteel.compat.alias.alias_pyflink",
-    "firesteel.table.environment_sources.SourceMethods.from_spark",
+    "firesteel.table.environment.environment_sources.SourceMethods.from_spark",
 }
 """Examples that patch modules or leave a SparkSession behind, so that each runs in a process of its own."""
 

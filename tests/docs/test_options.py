@@ -10,9 +10,9 @@ import pytest
 
 import firesteel
 from docs.generate.options import Option, documented_options, options_table
-from firesteel.common.deprecated_keys import deprecated_keys
-from firesteel.common.known_options import OWN_OPTIONS, known_options
-from firesteel.common.memory_size import parse_bytes
+from firesteel.common.options.deprecated_keys import deprecated_keys
+from firesteel.common.options.known_options import OWN_OPTIONS, known_options
+from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.time import Duration
 
 SOURCE = Path(firesteel.__file__).parent

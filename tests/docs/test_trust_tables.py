@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from firesteel.common.sensitive_values import masked_value
+from firesteel.common.options.sensitive_values import masked_value
 from tests.docs.trust_tables import PAGE, rows_of
 from tests.unpickling import _places, unpicklings
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from firesteel.common import Row, Types
+from firesteel.connectors.elasticsearch import writer as elasticsearch_writer
+from firesteel.connectors.elasticsearch.writer import ElasticsearchError, ElasticsearchWriter
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.datastream.connectors import elasticsearch_writer
 from firesteel.datastream.connectors.base import DeliveryGuarantee, WriterInitContext
 from firesteel.datastream.connectors.elasticsearch import (
     Elasticsearch6SinkBuilder,
@@ -20,9 +21,8 @@ from firesteel.datastream.connectors.elasticsearch import (
     ElasticsearchEmitter,
     FlushBackoffType,
 )
-from firesteel.datastream.connectors.elasticsearch_writer import ElasticsearchError, ElasticsearchWriter
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import Fault, run_local
 from tests.elasticsearch.bulk_server import Cluster, running
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
-from firesteel.datastream.connectors.jdbc_address import database_of
+from firesteel.connectors.jdbc.address import database_of
 from tests.exactly_once.truth import Result
 from tests.kafka.log import CommittedLog
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from firesteel.common.types import Row
-from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.gateway.operation import TRANSITIONS, Operation, OperationStatus
 from firesteel.gateway.result_fetcher import ResultFetcher
 from firesteel.table.types import DataTypes, RowType

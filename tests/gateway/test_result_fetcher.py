@@ -9,7 +9,7 @@ import pytest
 
 from firesteel.common.types import Row
 from firesteel.gateway import result_fetcher
-from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.gateway.result_fetcher import ResultFetcher
 from firesteel.table.types import DataTypes, RowType
 

@@ -15,8 +15,8 @@ from firesteel.gateway import access
 from firesteel.gateway.handlers import ROUTES
 from firesteel.gateway.server import rest_options, session_defaults
 from firesteel.gateway.session_context import SessionContext
-from firesteel.runtime.options import InvalidOptionError
-from firesteel.table import statements as s
+from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult
 from firesteel.table.types import DataTypes, RowType
 from tests.gateway.gateway_client import Client, serving

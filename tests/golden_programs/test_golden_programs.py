@@ -12,7 +12,7 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.compat.alias import alias_pyflink
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import Fault, LocalResult, ManualClock, run_local
 from tests.flink_recordings.recordings import GRAPH_PROGRAMS
 

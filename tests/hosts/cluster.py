@@ -227,7 +227,7 @@ class HostCluster:
     def _fs(self) -> Any:
         from fsspec import get_filesystem_class
 
-        from firesteel.common.file_system_options import fsspec_options
+        from firesteel.common.files.file_system_options import fsspec_options
 
         return get_filesystem_class("s3")(**fsspec_options("s3", "", self.s3))
 

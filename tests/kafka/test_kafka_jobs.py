@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.client.errors import JobFailedError
+from firesteel.client.client_errors import JobFailedError
 from firesteel.common import Configuration, Types, WatermarkStrategy
 from firesteel.common.serialization import SimpleStringSchema
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment

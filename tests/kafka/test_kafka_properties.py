@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.datastream.connectors import kafka_properties as table
-from firesteel.datastream.connectors.kafka_properties import (
-    admin_settings,
-    consumer_settings,
-    producer_settings,
-    warn_of_unknown,
-)
+from firesteel.connectors.kafka import properties as table
+from firesteel.connectors.kafka.properties import admin_settings, consumer_settings, producer_settings, warn_of_unknown
 from firesteel.errors import InvalidProgramError
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -10,8 +10,12 @@ import pytest
 
 from firesteel.common import Row, Types, WatermarkStrategy
 from firesteel.common.serialization import SerializationSchema, SimpleStringSchema
+from firesteel.connectors.kafka import transactions as kafka_transactions
+from firesteel.connectors.kafka.client import KafkaError
+from firesteel.connectors.kafka.committer import KafkaCommitter
+from firesteel.connectors.kafka.writer import PreparedRecords
+from firesteel.connectors.staging import PreparedRows
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.datastream.connectors import kafka_transactions
 from firesteel.datastream.connectors.base import CommitRequest, DeliveryGuarantee
 from firesteel.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
@@ -20,10 +24,6 @@ from firesteel.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicSelector,
 )
-from firesteel.datastream.connectors.kafka_client import KafkaError
-from firesteel.datastream.connectors.kafka_committer import KafkaCommitter
-from firesteel.datastream.connectors.kafka_writer import PreparedRecords
-from firesteel.datastream.connectors.staging import PreparedRows
 from firesteel.errors import InvalidProgramError
 from firesteel.testing import run_local
 from firesteel.testing.local_job import Fault

@@ -7,13 +7,13 @@ import threading
 import time
 from contextlib import closing
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.serialization import DeserializationSchema, SimpleStringSchema
+from firesteel.connectors.kafka.client import KafkaError
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import ProcessFunction, StreamExecutionEnvironment
@@ -23,11 +23,10 @@ from firesteel.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from firesteel.datastream.connectors.kafka_client import KafkaError
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema
 from firesteel.errors import InvalidProgramError
-from firesteel.operators.sources import kind_of
-from firesteel.operators.splits import Split, SplitRange
+from firesteel.functions.source_reading import SourceReaderContext
+from firesteel.functions.splits import Split, SplitRange
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 
@@ -149,9 +148,8 @@ def test_batch_mode_waits_for_records_up_to_the_stopping_offsets(broker: Broker)
     (part,) = SourceSplits(source, 1).all_ranges()
     later = threading.Timer(1.0, broker.write, (name, "bcd"))
     later.start()
-    kind = kind_of(source)
-    with closing(kind.reader(source, SimpleNamespace(subtask_index=0))) as reader:
-        assert [element for chunk in kind.read(reader, part) for element in chunk.elements] == ["a", "b", "c"]
+    with closing(source.create_reader(SourceReaderContext(0, {}))) as reader:
+        assert [element for chunk in reader.read(part) for element in chunk.elements] == ["a", "b", "c"]
     later.join()
 
 
@@ -217,11 +215,10 @@ def test_transaction_markers_occupy_offsets_but_are_not_records(broker: Broker) 
 
 def test_a_range_is_reread_if_the_consumer_is_ahead(broker: Broker, topic: str) -> None:
     source = builder(broker, topic).build()
-    kind = kind_of(source)
     split = Split(f"{topic}-0", 0, 0, 10)
     ranges = [(0, 3), (3, 7), (3, 7), (0, 10), (9, 10)]
-    with closing(kind.reader(source, SimpleNamespace(subtask_index=0))) as reader:
-        found = [[e for chunk in kind.read(reader, SplitRange(split, *r)) for e in chunk.elements] for r in ranges]
+    with closing(source.create_reader(SourceReaderContext(0, {}))) as reader:
+        found = [[e for chunk in reader.read(SplitRange(split, *r)) for e in chunk.elements] for r in ranges]
     assert found == [[f"a{i}" for i in range(*r)] for r in ranges]
 
 

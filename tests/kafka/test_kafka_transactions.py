@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-from firesteel.datastream.connectors import kafka_client, kafka_transactions, kafka_writer
+from firesteel.connectors.kafka import client as kafka_client
+from firesteel.connectors.kafka import transactions as kafka_transactions
+from firesteel.connectors.kafka import writer as kafka_writer
+from firesteel.connectors.kafka.client import KafkaError
+from firesteel.connectors.kafka.transactions import TransactionalProducer
+from firesteel.connectors.kafka.writer import PreparedRecords
+from firesteel.connectors.staging import PreparedRows
 from firesteel.datastream.connectors.base import CommitRequest
-from firesteel.datastream.connectors.kafka_client import KafkaError
-from firesteel.datastream.connectors.kafka_transactions import TransactionalProducer
-from firesteel.datastream.connectors.kafka_writer import PreparedRecords
-from firesteel.datastream.connectors.staging import PreparedRows
 from tests.kafka.transaction_model import Cluster, ProcessDied, dies_after, dies_before, library
 
 PROPERTIES = {"bootstrap.servers": "model:1"}

@@ -11,6 +11,12 @@ import pytest
 
 from firesteel.common import Types
 from firesteel.common.serialization import SimpleStringSchema
+from firesteel.connectors.kinesis import splits as kinesis_splits
+from firesteel.connectors.kinesis.aggregation import deaggregated
+from firesteel.connectors.kinesis.client import KinesisError, Page, Record
+from firesteel.connectors.kinesis.properties import initial_time_ms, role_settings, session_settings
+from firesteel.connectors.kinesis.source import KinesisSource
+from firesteel.connectors.kinesis.splits import KinesisReader, stops_of
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.kinesis import (
@@ -19,14 +25,8 @@ from firesteel.datastream.connectors.kinesis import (
     KinesisShardAssigner,
     WatermarkTracker,
 )
-from firesteel.datastream.connectors.kinesis_aggregation import deaggregated
-from firesteel.datastream.connectors.kinesis_client import KinesisError, Page, Record
-from firesteel.datastream.connectors.kinesis_consumer import KinesisSource
-from firesteel.datastream.connectors.kinesis_properties import initial_time_ms, role_settings, session_settings
 from firesteel.errors import InvalidProgramError
-from firesteel.operators import kinesis_splits
-from firesteel.operators.kinesis_splits import KinesisReader, stops_of
-from firesteel.operators.splits import Split, Stop
+from firesteel.functions.splits import Split, Stop
 from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon
 
@@ -45,7 +45,7 @@ class Reading:
         self.splits = SourceSplits(source, parallelism)
         if after is not None:
             self.splits.restore(after.splits.state)
-        self.readers = [KinesisReader(source, None) for _ in range(parallelism)]  # type: ignore[arg-type]
+        self.readers = [KinesisReader(source.settings) for _ in range(parallelism)]
         self._now = 0 if after is None else after._now
 
     def batch(self, budget: int = 100_000) -> list[str]:

@@ -12,8 +12,9 @@ import pytest
 
 from firesteel.common import Configuration, Types
 from firesteel.common.serialization import SimpleStringSchema
+from firesteel.connectors.kinesis import writer as kinesis_writer
+from firesteel.connectors.kinesis.client import KinesisError
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.datastream.connectors import kinesis_writer
 from firesteel.datastream.connectors.base import WriterInitContext
 from firesteel.datastream.connectors.kinesis import (
     FlinkKinesisConsumer,
@@ -21,7 +22,6 @@ from firesteel.datastream.connectors.kinesis import (
     KinesisStreamsSink,
     PartitionKeyGenerator,
 )
-from firesteel.datastream.connectors.kinesis_client import KinesisError
 from firesteel.errors import InvalidProgramError
 from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon

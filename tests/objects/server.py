@@ -13,7 +13,7 @@ from fsspec import get_filesystem_class
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from firesteel.common.file_system_options import fsspec_options
+from firesteel.common.files.file_system_options import fsspec_options
 
 Fault = Callable[[str, str, str], str | None]
 """(method, path, query) -> None: none; "refused": 503 before anything is done; "lost": the answer after it was done."""

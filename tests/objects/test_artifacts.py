@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import RemotePath
 from firesteel.graph.job_graph import ARTIFACT, JobGraph
 from firesteel.task.python_environment import PythonEnvironmentError, fetch_artifacts, leave_artifacts, store_artifacts
 from tests.objects.server import Bucket

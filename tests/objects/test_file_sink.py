@@ -16,14 +16,14 @@ import pyarrow.parquet
 import pytest
 
 from firesteel.common import Configuration, Encoder, Row, Types, WatermarkStrategy
-from firesteel.common.remote_files import RemoteFileError
+from firesteel.common.files.remote_files import RemoteFileError
+from firesteel.connectors.files.committer import FileCommitter
+from firesteel.connectors.files.writer import FileWriter
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
-from firesteel.datastream.connectors.file_committer import FileCommitter
 from firesteel.datastream.connectors.file_system import BucketAssigner, FileSink, RollingPolicy
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.parquet import ParquetBulkWriters
-from firesteel.operators.file_sink import FileWriter
 from firesteel.testing import Fault, run_local
 from tests.objects.server import Bucket
 

@@ -10,13 +10,13 @@ import pyarrow.parquet
 import pytest
 
 from firesteel.common import Configuration, Duration, Types, WatermarkStrategy
+from firesteel.connectors.files import splits as file_splits
+from firesteel.connectors.files.splits import FileEnumerator, FileReader
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
 from firesteel.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from firesteel.errors import InvalidProgramError
-from firesteel.operators import file_splits
-from firesteel.operators.file_splits import FileEnumerator, FileReader
-from firesteel.operators.splits import Known, SplitRange
+from firesteel.functions.splits import Known, SplitRange
 from firesteel.testing import run_local
 from tests.objects.server import Bucket
 

@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
-from firesteel.common.file_system_options import fsspec_options
-from firesteel.common.file_systems import Files, scheme_of
-from firesteel.common.remote_files import RemoteFileError, RemoteFileNotFoundError
+from firesteel.common.files.file_system_options import fsspec_options
+from firesteel.common.files.file_systems import Files, scheme_of
+from firesteel.common.files.remote_files import RemoteFileError, RemoteFileNotFoundError
 from firesteel.errors import InvalidProgramError
 from tests.objects.server import Bucket
 
@@ -63,8 +63,8 @@ def test_options_of_s3_have_flinks_keys():
 def test_local_files_import_no_fsspec(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     program = (
-        "import sys; from firesteel.operators.file_splits import FileReader\n"
-        "from firesteel.common.file_systems import Files\n"
+        "import sys; from firesteel.connectors.files.splits import FileReader\n"
+        "from firesteel.common.files.file_systems import Files\n"
         f"Files({{}}).open({str(tmp_path / 'a.txt')!r}).read(); print('fsspec' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)

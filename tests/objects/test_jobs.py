@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from firesteel.client.errors import JobFailedError
+from firesteel.client.client_errors import JobFailedError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.datastream import KeyedProcessFunction, RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import (
     BucketAssigner,

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from firesteel.common import Configuration, Types, WatermarkStrategy
-from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import RemotePath
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import CheckpointFailedError
@@ -22,7 +22,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.committers import Committers
+from firesteel.operators.sinks.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan

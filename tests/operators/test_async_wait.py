@@ -14,8 +14,8 @@ from firesteel.datastream.async_retry_strategies import (
     NoRetryStrategy,
 )
 from firesteel.datastream.functions import AsyncFunction
-from firesteel.datastream.operator_descriptors import AsyncWaitOperator
-from firesteel.operators.errors import UserFunctionError
+from firesteel.functions.operator_descriptors import AsyncWaitOperator
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import OperatorHarness
 
 EMPTY = async_retry_predicates.empty_result_predicate

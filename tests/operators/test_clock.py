@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from firesteel.operators import clock
-from firesteel.operators.clock import SteadyClock
+from firesteel.operators.chain import clock
+from firesteel.operators.chain.clock import SteadyClock
 
 HOUR_NS = 3_600 * 10**9
 

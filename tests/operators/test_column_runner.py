@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
@@ -25,10 +26,9 @@ from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
-from firesteel.columns.types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
+from firesteel.operators.chain.operator import Output, TaskInfo
 from firesteel.operators.column_runner import ColumnRunner
-from firesteel.operators.column_split import SplitColumns
-from firesteel.operators.operator import Output, TaskInfo
+from firesteel.operators.exchange.column_split import SplitColumns
 from tests.columns.rexes import call, column
 
 STRING, INT, BIGINT = VarCharType(10), IntType(), BigIntType()

@@ -10,8 +10,8 @@ import pytest
 from firesteel.common import Types, WatermarkStrategy
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators import committables, sinks
-from firesteel.operators.committables import (
+from firesteel.operators.sinks import committables, sinks
+from firesteel.operators.sinks.committables import (
     CollectedElements,
     OutputBuffer,
     OutputFile,

@@ -13,7 +13,7 @@ from firesteel.common import Row, Types, WatermarkStrategy
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import BulkFormat, FileSink, FileSource, StreamFormat
 from firesteel.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema, CsvSchemaBuilder
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.table import DataTypes
 from firesteel.testing import run_local
 

@@ -9,14 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from firesteel.common.keys import canonical_key
+from firesteel.common.keys.canonical_keys import canonical_key
 from firesteel.common.types import Row
 from firesteel.datastream.window import TimeWindow
-from firesteel.operators import disk_store
-from firesteel.operators.disk_store import DiskStore, local_directory
-from firesteel.operators.map_table import MapsInMemory, MapsOnDisk, MapTable
-from firesteel.operators.state_backend import KeyedStateBackend
-from firesteel.operators.state_table import DELETED
+from firesteel.operators.state import disk_store
+from firesteel.operators.state.disk_store import DiskStore, local_directory
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
+from firesteel.operators.state.state_table import DELETED
 
 NUMBERS = (0, 1, -5, 2**70, *range(2, 12), canonical_key(1.0), canonical_key(True))
 TUPLES = (("a", "a"), ("a", 1), Row("a", 1), ("k", TimeWindow(0, 10)), ("k", TimeWindow(10, 20)))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from firesteel.common import Types
-from firesteel.common.key_groups import key_group_assigner, operator_index
-from firesteel.operators import edge_writer
-from firesteel.operators.buffers import decode
+from firesteel.common.keys.key_groups import key_group_assigner, operator_index
+from firesteel.operators.exchange import edge_writer
+from firesteel.operators.exchange.buffers import decode
 
 
 def test_round_robin_continues_with_the_next_channel() -> None:

@@ -11,7 +11,6 @@ import pytest
 from firesteel.common import Configuration, Row, Time, Types, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import (
     AggregateFunction,
@@ -24,8 +23,9 @@ from firesteel.datastream.functions import (
 )
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import CountTrigger, EventTimeTrigger, GlobalWindows, TumblingEventTimeWindows
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.operator import MAX_WATERMARK
+from firesteel.functions import operator_descriptors as op
+from firesteel.operators.chain.operator import MAX_WATERMARK
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.runtime.failure import TaskFailure
 from firesteel.testing import OperatorHarness, run_local
 

@@ -15,9 +15,10 @@ import pytest
 
 from firesteel.common import Configuration, Encoder, Row, Types, WatermarkStrategy
 from firesteel.common.serialization import BulkWriterFactory
+from firesteel.connectors.files.committer import FileCommitter, FinishedPart
+from firesteel.connectors.files.writer import FileWriter
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
-from firesteel.datastream.connectors.file_committer import FileCommitter, FinishedPart
 from firesteel.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
@@ -32,7 +33,6 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
 from firesteel.datastream.formats.orc import OrcBulkWriters
 from firesteel.datastream.formats.parquet import ParquetBulkWriters
-from firesteel.operators.file_sink import FileWriter
 from firesteel.testing import Fault, run_local
 
 FLAT = BucketAssigner.base_path_bucket_assigner()
@@ -443,7 +443,7 @@ def test_parquet_files_are_not_concatenated(tmp_path: Path) -> None:
 
 def test_bulk_format_without_writer_is_named(tmp_path: Path) -> None:
     sink = FileSink.for_bulk_format(str(tmp_path), BulkWriterFactory("xml")).build()
-    with pytest.raises(Exception, match="no writer for bulk format 'xml'; there are avro, columns, csv, orc, parquet"):
+    with pytest.raises(Exception, match="no writer for bulk format 'xml'; there are avro, csv, orc, parquet"):
         run_people(sink)
 
 

@@ -11,8 +11,8 @@ from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 from firesteel.datastream.functions import MapFunction, ProcessFunction, RuntimeContext
-from firesteel.operators import fusion, subtask
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain import fusion, subtask
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import run_local
 
 STEPS: dict[str, Any] = {

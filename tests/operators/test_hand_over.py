@@ -12,22 +12,11 @@ from firesteel.common import Types
 from firesteel.common.configuration import Configuration
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import OutputTag, StreamExecutionEnvironment
-from firesteel.datastream.async_functions import AsyncFunction
 from firesteel.datastream.functions import (
     KeyedProcessFunction,
     MapFunction,
     ProcessFunction,
     ProcessJoinFunction,
-)
-from firesteel.datastream.operator_descriptors import (
-    AsyncWaitOperator,
-    ExtractTimestampOperator,
-    FlatMapOperator,
-    IntervalJoinOperator,
-    KeyedProcessOperator,
-    MapOperator,
-    ProcessOperator,
-    WindowOperator,
 )
 from firesteel.datastream.window import (
     CountTrigger,
@@ -38,11 +27,23 @@ from firesteel.datastream.window import (
     TriggerResult,
     TumblingEventTimeWindows,
 )
-from firesteel.operators import functions, fusion, subtask
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.factory import make_operator
-from firesteel.operators.operator import OperatorInput, Output, TaskInfo
-from firesteel.operators.retention import is_ours
+from firesteel.functions.async_functions import AsyncFunction
+from firesteel.functions.operator_descriptors import (
+    AsyncWaitOperator,
+    ExtractTimestampOperator,
+    FlatMapOperator,
+    IntervalJoinOperator,
+    KeyedProcessOperator,
+    MapOperator,
+    ProcessOperator,
+    WindowOperator,
+)
+from firesteel.operators.chain import function_calls as functions
+from firesteel.operators.chain import fusion, subtask
+from firesteel.operators.chain.factory import make_operator
+from firesteel.operators.chain.operator import OperatorInput, Output, TaskInfo
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.chain.retention import is_ours
 from firesteel.testing import OperatorHarness, run_local
 
 TAG = OutputTag("aside")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from firesteel.operators.input_gate import InputGate
-from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo
+from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo
+from firesteel.operators.exchange.input_gate import InputGate
 
 A, B = (0, 0), (0, 1)
 OTHER_INPUT = (1, 0)

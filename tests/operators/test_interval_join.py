@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from firesteel.common import Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import ProcessJoinFunction
-from firesteel.datastream.operator_descriptors import IntervalJoinOperator
-from firesteel.operators.errors import UserFunctionError
+from firesteel.functions.operator_descriptors import IntervalJoinOperator
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import OperatorHarness
 
 LEFT_LATE = OutputTag("left late")

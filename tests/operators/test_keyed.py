@@ -9,14 +9,6 @@ import pytest
 from firesteel.common import Row, Time, Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, ReduceFunction, WindowFunction
-from firesteel.datastream.operator_descriptors import (
-    CoProcessOperator,
-    FlatMapOperator,
-    KeyedProcessOperator,
-    MapOperator,
-    ReduceOperator,
-    WindowOperator,
-)
 from firesteel.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -27,7 +19,15 @@ from firesteel.datastream.state import (
 )
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
-from firesteel.operators.errors import UserFunctionError
+from firesteel.functions.operator_descriptors import (
+    CoProcessOperator,
+    FlatMapOperator,
+    KeyedProcessOperator,
+    MapOperator,
+    ReduceOperator,
+    WindowOperator,
+)
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 
 

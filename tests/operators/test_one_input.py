@@ -8,7 +8,9 @@ import pytest
 from firesteel.common import Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import CoMapFunction, FilterFunction, ProcessFunction, SinkFunction
-from firesteel.datastream.operator_descriptors import (
+from firesteel.datastream.state import MapStateDescriptor
+from firesteel.errors import TranslationError
+from firesteel.functions.operator_descriptors import (
     AsyncWaitOperator,
     BroadcastProcessOperator,
     CollectSinkOperator,
@@ -22,10 +24,8 @@ from firesteel.datastream.operator_descriptors import (
     ProjectOperator,
     SinkFunctionOperator,
 )
-from firesteel.datastream.state import MapStateDescriptor
-from firesteel.errors import TranslationError
-from firesteel.operators.committables import CollectedElements, PrintedLines
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.sinks.committables import CollectedElements, PrintedLines
 from firesteel.testing import OperatorHarness
 
 SIDE = OutputTag("side", Types.INT())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.operators.retention import keeps_nothing
+from firesteel.operators.chain.retention import keeps_nothing
 
 KEPT: list[Any] = []
 

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firesteel.common import Types
-from firesteel.common.keys import canonical_key
-from firesteel.common.size_estimate import SizeEstimate
+from firesteel.common.keys.canonical_keys import canonical_key
+from firesteel.common.values.size_estimate import SizeEstimate
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedCoProcessFunction
-from firesteel.datastream.operator_descriptors import BroadcastProcessOperator, CoProcessOperator, ReduceOperator
 from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
-from firesteel.operators.operator import TaskInfo
+from firesteel.functions.operator_descriptors import BroadcastProcessOperator, CoProcessOperator, ReduceOperator
+from firesteel.operators.chain.operator import TaskInfo
+from firesteel.operators.exchange.spill import MEMORY, SpilledList
 from firesteel.operators.sorted_input import SortedInput
-from firesteel.operators.spill import MEMORY, SpilledList
 from firesteel.testing import OperatorHarness
 
 SPILLS = {MEMORY: "2 kb"}
@@ -225,7 +225,7 @@ def test_broadcast_side_is_processed_first_while_the_other_side_is_spilled() -> 
 _GROWTH = """
 import resource, sys
 from firesteel.datastream.functions import KeyedProcessFunction
-from firesteel.datastream.operator_descriptors import KeyedProcessOperator
+from firesteel.functions.operator_descriptors import KeyedProcessOperator
 from firesteel.testing import OperatorHarness
 
 class Count(KeyedProcessFunction):

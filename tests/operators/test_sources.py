@@ -4,28 +4,32 @@ import bz2
 import gzip
 import lzma
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from firesteel.common import Types, WatermarkStrategy
+from firesteel.connectors.files import splits as file_splits
+from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileEnumeratorProvider, FileSource, StreamFormat
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators import file_splits
-from firesteel.operators.sources import kind_of
-from firesteel.operators.splits import Known, SplitRange
+from firesteel.functions.connector_base import Source, SourceSplit
+from firesteel.functions.source_reading import SourceReader, SourceReaderContext
+from firesteel.functions.splits import Known, SplitRange
+from firesteel.operators.sources.described_source import CollectionSource
+from firesteel.testing import run_local
 
 
 def read(source: Any, parallelism: int, step: int) -> dict[int, list[Any]]:
     """All elements by subtask, read in ranges of `step` units."""
-    kind = kind_of(source)
-    reader = kind.reader(source, SimpleNamespace(configuration={}))  # type: ignore[arg-type]
+    reader = source.create_reader(SourceReaderContext(0, {}))
     found: dict[int, list[Any]] = {}
-    for split in kind.discover(kind.enumerator(source, {}), parallelism, Known())[0]:
+    for split in source.create_enumerator({}).discover(parallelism, Known())[0]:
         for start in range(split.start, split.end, split.end if split.is_whole else step):
             part = SplitRange(split, start, split.end if split.is_whole else min(start + step, split.end))
-            for chunk in kind.read(reader, part):
+            for chunk in reader.read(part):
                 found.setdefault(split.subtask_index, []).extend(chunk)
     return found
 
@@ -39,7 +43,7 @@ def test_fewer_numbers_than_subtasks_leave_some_subtasks_without_numbers() -> No
 
 
 def test_collection_is_read_by_one_subtask() -> None:
-    assert read((1, 2, 3), 1, 2) == {0: [1, 2, 3]}
+    assert read(CollectionSource((1, 2, 3)), 1, 2) == {0: [1, 2, 3]}
 
 
 def text_source(*paths: Path) -> Any:
@@ -155,8 +159,7 @@ def test_large_files_are_split_where_possible_and_configured(
     if enumerator is not None:
         builder = builder.set_file_enumerator(enumerator)
     source = builder.build()
-    kind = kind_of(source)
-    splits, _ = kind.discover(kind.enumerator(source, {}), 2, Known())
+    splits, _ = source.create_enumerator({}).discover(2, Known())
     assert [(split.start, split.end) for split in splits][-1][1] == 2500
     assert len(splits) == pieces
     assert all(split.end - split.start == -(-2500 // pieces) for split in splits[:-1])
@@ -167,8 +170,7 @@ def test_subtasks_get_about_the_same_number_of_bytes(tmp_path: Path) -> None:
     for name, size in sizes.items():
         (tmp_path / name).write_bytes(b"x" * size)
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path)).build()
-    kind = kind_of(source)
-    splits, _ = kind.discover(kind.enumerator(source, {}), 2, Known())
+    splits, _ = source.create_enumerator({}).discover(2, Known())
     assert [(Path(split.path).name, split.subtask_index) for split in splits] == [
         ("a", 0),
         ("b", 1),
@@ -176,3 +178,33 @@ def test_subtasks_get_about_the_same_number_of_bytes(tmp_path: Path) -> None:
         ("e", 1),
         ("f", 0),
     ]
+
+
+class JdbcSource(Source[int]):
+    """A user's source under the name of one of ours."""
+
+    def discover_splits(self) -> list[SourceSplit]:
+        return [SourceSplit("all", 5)]
+
+    def read_split(self, split_id: str, start: int, end: int) -> range:
+        return range(start, end)
+
+
+class EvenNumbers(NumberSequenceSource):
+    """A user's subclass of one of our sources."""
+
+    def create_reader(self, context: SourceReaderContext) -> SourceReader:
+        return _Even()
+
+
+class _Even(SourceReader):
+    def read(self, part: SplitRange) -> Iterator[list[int]]:
+        yield [number for number in range(part.start, part.end) if number % 2 == 0]
+
+
+@pytest.mark.parametrize(("source", "found"), [(JdbcSource(), [0, 1, 2, 3, 4]), (EvenNumbers(1, 6), [2, 4, 6])])
+def test_users_sources_come_through_the_door_of_ours(source: Any, found: list[int]) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "own", Types.LONG()).collect_async()
+    assert run_local(env).elements == found

@@ -12,9 +12,9 @@ import pytest
 from firesteel.common import Duration, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream.connectors.base import Source, SourceSplit
-from firesteel.datastream.operator_descriptors import SourceOperator
-from firesteel.operators.source_runner import SourceRunner
-from firesteel.operators.splits import WITHOUT_SPLITS, Idleness, Split, SplitRange
+from firesteel.functions.operator_descriptors import SourceOperator
+from firesteel.functions.splits import WITHOUT_SPLITS, Idleness, Split, SplitRange
+from firesteel.operators.sources.source_runner import SourceRunner
 from firesteel.testing import ManualClock, OperatorHarness
 
 INTERVAL_MS = 200

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from firesteel.common import Types
-from firesteel.datastream.operator_descriptors import KeyedProcessOperator
 from firesteel.datastream.state import StateDescriptor, StateTtlConfig, ValueStateDescriptor
-from firesteel.operators.errors import UserFunctionError
+from firesteel.functions.operator_descriptors import KeyedProcessOperator
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 from tests.operators.ttl_states import (
     KINDS,

@@ -11,9 +11,9 @@ import pytest
 
 from firesteel.common import Time
 from firesteel.datastream.functions import KeyedProcessFunction
-from firesteel.datastream.operator_descriptors import KeyedProcessOperator
 from firesteel.datastream.state import StateDescriptor, StateTtlConfig
-from firesteel.operators.errors import UserFunctionError
+from firesteel.functions.operator_descriptors import KeyedProcessOperator
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.testing import ManualClock, OperatorHarness
 from tests.operators.ttl_states import KINDS, TTL, Do, States, builder, each_kind, list_of, map_of, value

@@ -9,7 +9,6 @@ import pytest
 
 from firesteel.common import Time, Types
 from firesteel.datastream.functions import KeyedProcessFunction
-from firesteel.datastream.operator_descriptors import KeyedProcessOperator
 from firesteel.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -17,6 +16,7 @@ from firesteel.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
+from firesteel.functions.operator_descriptors import KeyedProcessOperator
 from firesteel.testing import ManualClock, OperatorHarness
 
 TTL = 20

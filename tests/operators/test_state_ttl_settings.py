@@ -9,10 +9,10 @@ import pytest
 
 from firesteel.common import Time
 from firesteel.datastream.functions import ProcessWindowFunction
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.state import StateTtlConfig
 from firesteel.datastream.window import EventTimeSessionWindows, EventTimeTrigger, TumblingEventTimeWindows
-from firesteel.operators.states import KeyedValueState
+from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.operators.state.states import KeyedValueState
 from firesteel.testing import ManualClock, OperatorHarness
 from tests.operators.ttl_states import TTL, States, builder, reducing, value
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firesteel.operators.state_backend import KeyedStateBackend
-from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["register", "register", "delete", "fire"]), st.integers(0, 3), st.integers(0, 9)),

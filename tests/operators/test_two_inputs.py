@@ -15,16 +15,16 @@ from firesteel.datastream.functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
 )
-from firesteel.datastream.operator_descriptors import (
+from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from firesteel.datastream.time_domain import TimeDomain
+from firesteel.functions.operator_descriptors import (
     BroadcastProcessOperator,
     CoFlatMapOperator,
     CoMapOperator,
     CoProcessOperator,
 )
-from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
-from firesteel.datastream.time_domain import TimeDomain
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.state_table import DELETED
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.state.state_table import DELETED
 from firesteel.testing import ManualClock, OperatorHarness
 
 SIDE = OutputTag("side", Types.STRING())

@@ -7,8 +7,8 @@ import pytest
 
 from firesteel.common import Duration, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
-from firesteel.datastream.operator_descriptors import ExtractTimestampOperator, TimestampsAndWatermarksOperator
-from firesteel.operators.operator import MAX_WATERMARK
+from firesteel.functions.operator_descriptors import ExtractTimestampOperator, TimestampsAndWatermarksOperator
+from firesteel.operators.chain.operator import MAX_WATERMARK
 from firesteel.testing import ManualClock, OperatorHarness
 
 EVERY_200_MS = 200

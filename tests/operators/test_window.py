@@ -7,7 +7,6 @@ import pytest
 from firesteel.common import Time, Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import AggregateFunction, ProcessWindowFunction, WindowFunction
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import (
     ContinuousEventTimeTrigger,
@@ -20,7 +19,8 @@ from firesteel.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from firesteel.operators.errors import UserFunctionError
+from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 
 LATE = OutputTag("late", Types.INT())

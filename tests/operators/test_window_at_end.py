@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from firesteel.common import Time, Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import ProcessWindowFunction
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.window import (
     EventTimeTrigger,
     SlidingEventTimeWindows,
@@ -20,12 +19,13 @@ from firesteel.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from firesteel.operators.disk_store import DiskDict
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.state_backend import KeyedStateBackend
-from firesteel.operators.state_table import DELETED
-from firesteel.operators.window_at_end import WindowAtEndRunner
-from firesteel.operators.window_base import CONTENTS_TABLE
+from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.state.disk_store import DiskDict
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.state_table import DELETED
+from firesteel.operators.windows.window_at_end import WindowAtEndRunner
+from firesteel.operators.windows.window_base import CONTENTS_TABLE
 from firesteel.testing import ManualClock, OperatorHarness
 
 LATE = OutputTag("late")

@@ -10,13 +10,13 @@ import pytest
 from firesteel.common import Time
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import ProcessWindowFunction
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.window import (
     EventTimeSessionWindows,
     EventTimeTrigger,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
+from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.testing import OperatorHarness
 
 LATE = OutputTag("late")

@@ -15,7 +15,6 @@ from firesteel.datastream.functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.state import ReducingStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.window import (
     CountSlidingWindowAssigner,
@@ -32,7 +31,8 @@ from firesteel.datastream.window import (
     TriggerResult,
     TumblingEventTimeWindows,
 )
-from firesteel.operators.errors import UserFunctionError
+from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 
 LATE = OutputTag("late")

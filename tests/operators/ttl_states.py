@@ -9,7 +9,6 @@ import pytest
 
 from firesteel.common import Time, Types
 from firesteel.datastream.functions import AggregateFunction, KeyedProcessFunction
-from firesteel.datastream.operator_descriptors import KeyedProcessOperator
 from firesteel.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -19,6 +18,7 @@ from firesteel.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
+from firesteel.functions.operator_descriptors import KeyedProcessOperator
 from firesteel.testing import OperatorHarness
 
 TTL = 100

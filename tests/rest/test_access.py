@@ -15,7 +15,7 @@ import pytest
 from firesteel.rest import endpoint
 from firesteel.rest.access import Access
 from firesteel.rest.endpoint import BROWSER_RULES
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from tests.rest.rest_cluster import AS_THIS_USER, Rest
 from tests.runtime.helpers import job_graph, settle
 

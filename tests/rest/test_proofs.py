@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.common.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest
+from firesteel.common.trust.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest
 from firesteel.rest import proofs
 from tests.rest.rest_cluster import LOCAL_TOKEN, Rest
 

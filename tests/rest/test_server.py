@@ -17,10 +17,10 @@ import pytest
 
 from firesteel.rest.server import ROUTES, RestServer
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
-from firesteel.runtime.options import InvalidOptionError
 from firesteel.task.checkpoint_metadata import write_savepoint_metadata
 from tests.entrypoint.savepoints import savepoint_of
 from tests.flink_recordings.recordings import recorded_answer

@@ -15,7 +15,7 @@ import pytest
 
 from firesteel.client.rest_client import RestClusterClient
 from firesteel.rest import request_content
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from tests.rest.rest_cluster import LOCAL_TOKEN, Rest
 from tests.runtime.helpers import job_graph
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.logs import (
     _TEXT,
     JsonFormatter,
@@ -19,7 +20,6 @@ from firesteel.runtime.logs import (
     leave_log_to_the_program,
     most_log_files,
 )
-from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.simulated import Cluster
 

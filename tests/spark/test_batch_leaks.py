@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from firesteel.client.errors import JobFailedError
+from firesteel.client.client_errors import JobFailedError
 from firesteel.common import Configuration, Types
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.client.errors import JobCanceledError
+from firesteel.client.client_errors import JobCanceledError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
 from firesteel.common.job_status import JobStatus
 from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from firesteel.client.collected import elements_of
-from firesteel.datastream.operator_descriptors import CollectSinkOperator
+from firesteel.functions.operator_descriptors import CollectSinkOperator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.job_vertex import ChainedOperator
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.client.errors import JobCanceledError, JobFailedError
+from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
 from firesteel.coordinator import split_enumerator
 from firesteel.datastream import (

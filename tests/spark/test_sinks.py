@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.client.errors import JobFailedError
+from firesteel.client.client_errors import JobFailedError
 from firesteel.common import Row, Types, WatermarkStrategy
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, Committer, Sink, SinkWriter, WriterInitContext

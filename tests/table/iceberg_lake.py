@@ -10,13 +10,13 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
+from firesteel.connectors.iceberg.committer import WriteMode
+from firesteel.connectors.iceberg.source import IcebergSource, files_of
+from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, IcebergTableAddress
+from firesteel.connectors.iceberg.writer import IcebergSink
+from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest
+from firesteel.connectors.table_options import Options
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
-from firesteel.table.connectors.base import Column, ResolvedTable, ScanRequest
-from firesteel.table.connectors.iceberg_committer import WriteMode
-from firesteel.table.connectors.iceberg_source import IcebergSource, files_of
-from firesteel.table.connectors.iceberg_tables import IcebergCatalogAddress, IcebergTableAddress
-from firesteel.table.connectors.iceberg_writer import IcebergSink
-from firesteel.table.connectors.options import Options
 
 TYPES = {
     "b": "BOOLEAN",

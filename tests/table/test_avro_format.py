@@ -19,9 +19,9 @@ import fastavro
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
-from firesteel.common.file_systems import LOCAL_FILES
-from firesteel.table.connectors.formats.base import Columns, make_format
-from firesteel.table.connectors.options import Options
+from firesteel.common.files.file_systems import LOCAL_FILES
+from firesteel.connectors.formats.table_format import Columns, make_format
+from firesteel.connectors.table_options import Options
 from firesteel.table.errors import ValidationException
 from tests.kafka import schema_registry
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from firesteel.connectors.datagen import table as datagen
+from firesteel.connectors.datagen.table import RowGenerator
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.table import EnvironmentSettings, TableEnvironment
-from firesteel.table.connectors import datagen
-from firesteel.table.connectors.datagen import RowGenerator
 from tests.table.conftest import rows_of
 
 SEQUENCE = "'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '3'"

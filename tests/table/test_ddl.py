@@ -2,10 +2,11 @@ import json
 
 import pytest
 
+from firesteel.common.table_errors import PartitionNotExistException
 from firesteel.table import DataTypes, ResultKind, TableSchema
 from firesteel.table.catalog import CatalogBaseTable, CatalogPartitionSpec, ObjectPath
-from firesteel.table.errors import CatalogException, PartitionNotExistException, ValidationException
-from firesteel.table.memory_catalog import GenericInMemoryCatalog
+from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
+from firesteel.table.errors import CatalogException, ValidationException
 
 
 def rows_of(result):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
-from firesteel.table.connectors.formats import json as json_format
-from firesteel.table.connectors.formats.base import Columns, make_format
-from firesteel.table.connectors.options import Options
+from firesteel.connectors.formats.json import table as json_format
+from firesteel.connectors.formats.table_format import Columns, make_format
+from firesteel.connectors.table_options import Options
 from firesteel.table.errors import ValidationException
 
 

@@ -10,9 +10,9 @@ from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.table import TableEnvironment
 from firesteel.table.errors import SqlParserError, ValidationException
-from firesteel.table.planner.parser import parse
-from firesteel.table.queries import Hint
-from firesteel.table.unresolved import Position
+from firesteel.table.planner.parse.parser import parse
+from firesteel.table.syntax.queries import Hint
+from firesteel.table.syntax.unresolved import Position
 from tests.table.environments import environment
 
 JOIN = "o.id, c.name FROM o JOIN c ON o.id = c.id"

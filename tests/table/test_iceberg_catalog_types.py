@@ -10,7 +10,7 @@ from firesteel.table.errors import ValidationException
 
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
 
-from firesteel.table.connectors.iceberg_committer import WriteMode
+from firesteel.connectors.iceberg.committer import WriteMode
 from tests.datastream.connectors import database_servers
 from tests.table.environments import environment
 from tests.table.iceberg_lake import Lake, read, selected

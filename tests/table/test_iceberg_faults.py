@@ -15,7 +15,7 @@ pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not ins
 
 from pyiceberg.table import Table
 
-from firesteel.table.connectors.iceberg_committer import CHECKPOINT_ID, COMMITTABLES
+from firesteel.connectors.iceberg.committer import CHECKPOINT_ID, COMMITTABLES
 
 pytestmark = pytest.mark.spark
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type, type_text
-from firesteel.table.connectors.base import Column
-from firesteel.table.connectors.options import Options
+from firesteel.connectors.table_connector import Column
+from firesteel.connectors.table_options import Options
 from firesteel.table.errors import ValidationException
 
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
@@ -23,11 +23,11 @@ pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not ins
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
-from firesteel.table.connectors.iceberg_committer import WriteMode
-from firesteel.table.connectors.iceberg_source import files_of
-from firesteel.table.connectors.iceberg_tables import IcebergCatalogAddress, IcebergTableAddress
-from firesteel.table.connectors.iceberg_types import check_columns, schema_of, sql_type
-from firesteel.table.connectors.iceberg_writer import IcebergSink
+from firesteel.connectors.iceberg.committer import WriteMode
+from firesteel.connectors.iceberg.source import files_of
+from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, IcebergTableAddress
+from firesteel.connectors.iceberg.types import check_columns, schema_of, sql_type
+from firesteel.connectors.iceberg.writer import IcebergSink
 from tests.table.iceberg_lake import TYPES, Lake, options_of, read
 
 

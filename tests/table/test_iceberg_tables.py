@@ -14,7 +14,7 @@ from firesteel.table.errors import TableException, ValidationException
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
 
 
-from firesteel.table.connectors.iceberg_tables import IcebergCatalogAddress, IcebergTableAddress
+from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, IcebergTableAddress
 from tests.table.environments import environment
 from tests.table.iceberg_lake import TYPES, VALUES, Lake, options_of, selected, with_text
 
@@ -86,9 +86,9 @@ def test_updates_need_a_primary_key(tmp_path):
 
 def test_a_missing_package_is_named(monkeypatch, t_env):
     monkeypatch.setitem(sys.modules, "pyiceberg", None)
-    for name in [name for name in sys.modules if name.startswith(("pyiceberg.", "firesteel.table.connectors.iceberg"))]:
+    for name in [name for name in sys.modules if name.startswith(("pyiceberg.", "firesteel.connectors.iceberg.table"))]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "firesteel.table.iceberg_catalog", raising=False)
+    monkeypatch.delitem(sys.modules, "firesteel.table.catalogs.iceberg_catalog", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'firesteel\[iceberg\]'"):
         t_env.execute_sql("CREATE CATALOG lake WITH ('type' = 'iceberg', 'catalog-type' = 'jdbc', 'uri' = 'x')")
 

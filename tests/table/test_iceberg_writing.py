@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.datastream.connectors.base import CommitRequest
-from firesteel.table.connectors.base import ResolvedTable
 from firesteel.table.errors import TableException
 
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
@@ -22,8 +22,8 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform
 
-from firesteel.table.connectors.iceberg_committer import CHECKPOINT_ID, JOB_ID, OPERATOR_ID, WriteMode
-from firesteel.table.connectors.iceberg_writer import IcebergSink, last_by_key
+from firesteel.connectors.iceberg.committer import CHECKPOINT_ID, JOB_ID, OPERATOR_ID, WriteMode
+from firesteel.connectors.iceberg.writer import IcebergSink, last_by_key
 from tests.table.iceberg_lake import Lake
 
 

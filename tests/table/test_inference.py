@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from firesteel.columns.type_text import type_text
-from firesteel.table.inference import infer_schema
+from firesteel.table.functions.inference import infer_schema
 from firesteel.table.types import DataTypes, Row
 
 

@@ -7,16 +7,12 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from firesteel.columns.type_text import type_text
-from firesteel.datastream.connectors.jdbc_address import database_of
+from firesteel.common.table_errors import DatabaseNotExistException, TableNotExistException
+from firesteel.connectors.jdbc.address import database_of
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.catalog import JdbcCatalog, ObjectPath
-from firesteel.table.errors import (
-    CatalogException,
-    DatabaseNotExistException,
-    TableNotExistException,
-    ValidationException,
-)
-from firesteel.table.jdbc_metadata import Address
+from firesteel.table.catalogs.jdbc_metadata import Address
+from firesteel.table.errors import CatalogException, ValidationException
 from tests.datastream.connectors import database_servers
 
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.table.connectors.jdbc_lookup import JdbcLookupError
-from firesteel.table.connectors.lookup_cache import CacheLimits, LookupCache
+from firesteel.connectors.jdbc.lookup import JdbcLookupError
+from firesteel.connectors.lookup_cache import CacheLimits, LookupCache
 from firesteel.table.errors import ValidationException
 from tests.table.environments import environment
 

@@ -12,7 +12,7 @@ import firesteel.table
 RUNTIME = """
 import sys
 import firesteel.columns.kernels.aggregate, firesteel.columns.kernels.window_aggregate
-import firesteel.table.connectors.filesystem, firesteel.table.connectors.blackhole
+import firesteel.connectors.files.table, firesteel.connectors.blackhole.table
 print([name for name in sys.modules if name.startswith("firesteel.table.planner") or name == "firesteel.table.table"])
 """
 
@@ -24,7 +24,7 @@ def test_the_runtime_of_a_query_imports_neither_api_nor_planner():
 
 def test_tables_do_not_import_pyiceberg():
     program = (
-        "import sys, firesteel.table.table_environment, firesteel.table.connectors.iceberg\n"
+        "import sys, firesteel.table.table_environment, firesteel.connectors.iceberg.table\n"
         "print('pyiceberg' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

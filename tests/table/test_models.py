@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from firesteel.table import DataTypes, Schema, TableEnvironment
-from firesteel.table import statements as s
 from firesteel.table.errors import SqlParserError, TableException, ValidationException
 from firesteel.table.model_descriptor import ModelDescriptor
-from firesteel.table.planner.parser import parse
+from firesteel.table.planner.parse.parser import parse
+from firesteel.table.syntax import statements as s
 from tests.table.environments import environment
 
 MODEL = "INPUT (a INT) OUTPUT (y INT) WITH ('provider' = 'x')"

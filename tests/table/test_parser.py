@@ -4,12 +4,12 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.table import queries as q
-from firesteel.table import statements as s
 from firesteel.table.errors import SqlParserError
-from firesteel.table.planner.lexer import tokenize
-from firesteel.table.planner.parser import parse, parse_all, parse_expression
-from firesteel.table.unresolved import Apply, Lit, OverCall, Ref, Subquery
+from firesteel.table.planner.parse.lexer import tokenize
+from firesteel.table.planner.parse.parser import parse, parse_all, parse_expression
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.unresolved import Apply, Lit, OverCall, Ref, Subquery
 
 
 def test_tokens_keep_what_strings_and_quoted_names_stand_for():
@@ -65,7 +65,7 @@ def test_special_calls_become_plain_ones():
 
 
 def parse_position(column):
-    from firesteel.table.unresolved import Position
+    from firesteel.table.syntax.unresolved import Position
 
     return Position(1, column)
 

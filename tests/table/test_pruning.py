@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from firesteel.columns.type_text import type_text
-from firesteel.table.planner import rel
-from firesteel.table.planner.rules import optimize_all
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rules.rules import optimize_all
 from tests.table.environments import environment
 
 TABLE = """CREATE TABLE {name} (

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from firesteel.client.spark_tables import SparkTableError
-from firesteel.common.run_directory import run_directory
+from firesteel.common.files.run_directory import run_directory
+from firesteel.connectors.spark import table as connector
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.table import DataTypes, ExplainDetail
-from firesteel.table.connectors import spark as connector
 from firesteel.table.errors import CatalogException, ValidationException
 from tests.table.conftest import rows_of
 from tests.table.environments import environment

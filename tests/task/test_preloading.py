@@ -13,7 +13,7 @@ from firesteel.task.preloading import modules_of
 def test_modules_of_the_plan_are_found_and_those_of_user_code_are_not() -> None:
     plan = GroupAggregateFactory((0,), (), (), (), retracts=False)
     found = modules_of(cloudpickle.dumps([plan, Types.STRING(), subprocess.Popen]))
-    assert {"firesteel.columns.kernels.aggregate", "firesteel.common.basic_types"} <= found
+    assert {"firesteel.columns.kernels.aggregate", "firesteel.common.type_classes.basic_types"} <= found
     assert "subprocess" not in found
 
 

@@ -20,7 +20,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.graph.job_graph import JobGraph
-from firesteel.operators.buffers import decode
+from firesteel.operators.exchange.buffers import decode
 from firesteel.task import slot_process
 from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, encode_message
 from firesteel.task.protocol import (

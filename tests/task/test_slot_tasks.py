@@ -15,8 +15,8 @@ from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironmen
 from firesteel.datastream.connectors.file_system import FileSink, OutputFileConfig, RollingPolicy
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import KeyedProcessFunction, MapFunction
-from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.spill import SpillFile
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.exchange.spill import SpillFile
 from firesteel.task import slot_tasks
 from firesteel.testing import Fault, run_local
 

@@ -13,7 +13,7 @@ from firesteel.common import Types, WatermarkStrategy
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.buffers import decode
+from firesteel.operators.exchange.buffers import decode
 from firesteel.task import stage_server
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport

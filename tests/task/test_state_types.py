@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from firesteel.common.multipart import UploadPart
-from firesteel.common.restricted_pickle import load_plain, load_values
+from firesteel.common.files.multipart import UploadPart
+from firesteel.common.trust.restricted_pickle import load_plain, load_values
+from firesteel.connectors.files.committer import FinishedPart, LeftoverParts
+from firesteel.connectors.files.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart, UploadedPart
+from firesteel.connectors.kafka.writer import PreparedRecords
+from firesteel.connectors.staging import PreparedRows
 from firesteel.coordinator.source_splits import KnownKeys, SourceState
 from firesteel.datastream.connectors.base import CommitRequest
-from firesteel.datastream.connectors.file_committer import FinishedPart, LeftoverParts
-from firesteel.datastream.connectors.kafka_writer import PreparedRecords
-from firesteel.datastream.connectors.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart, UploadedPart
-from firesteel.datastream.connectors.staging import PreparedRows
-from firesteel.operators.committables import SinkCommittables
-from firesteel.operators.committers import _WITH_PLAIN_COMMITTABLES
-from firesteel.operators.splits import Split, Stop
+from firesteel.functions.splits import Split, Stop
+from firesteel.operators.sinks.committables import SinkCommittables
+from firesteel.operators.sinks.committers import _WITH_PLAIN_COMMITTABLES
 from firesteel.task.state_types import load_committables, load_frame, load_inert, load_metadata, load_sources
 
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.operators.state_table import DELETED
+from firesteel.operators.state.state_table import DELETED
 from firesteel.task.state_file import StateFileError
 from firesteel.task.state_transfer import copy_chain
 from firesteel.task.version_chains import FAN_IN, MAX_FILES, Frame

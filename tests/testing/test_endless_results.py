@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Time, Types, WatermarkStrategy, bounded_results
-from firesteel.common.bounded_results import EndlessResultsError, OutputReserveError, all_of
+from firesteel.common import Time, Types, WatermarkStrategy
+from firesteel.common.values import bounded_results
+from firesteel.common.values.bounded_results import EndlessResultsError, OutputReserveError, all_of
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import (
     AsyncDataStream,
@@ -26,8 +27,8 @@ from firesteel.datastream import (
 )
 from firesteel.datastream.state import MapStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
-from firesteel.operators import spill
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.exchange import spill
 from firesteel.table import DataTypes, StreamTableEnvironment, TableAggregateFunction
 from firesteel.table.expressions import col
 from firesteel.table.udf import udtaf, udtf

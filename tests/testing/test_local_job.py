@@ -6,7 +6,7 @@ from firesteel.common import Duration, Types, WatermarkStrategy
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
 from firesteel.errors import TranslationError
-from firesteel.operators.clock import now_ms
+from firesteel.operators.chain.clock import now_ms
 from firesteel.testing import ManualClock, run_local
 
 

@@ -12,7 +12,7 @@ from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkGene
 from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import run_local
 
 LAST = 2**63 - 1

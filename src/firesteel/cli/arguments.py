@@ -15,9 +15,9 @@ import click
 
 from firesteel.cli.terminal_text import printable
 from firesteel.cli.user_error import user_error
-from firesteel.common.deprecated_keys import with_current_keys
-from firesteel.common.known_options import doubt_about
-from firesteel.common.python_dependencies import ARCHIVES, FILES, REQUIREMENTS, dependency_entries
+from firesteel.common.options.deprecated_keys import with_current_keys
+from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.python_dependencies import ARCHIVES, FILES, REQUIREMENTS, dependency_entries
 from firesteel.errors import FiresteelError
 
 RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]

@@ -14,7 +14,7 @@ from firesteel.cli.cluster import cluster_client, output_option, show
 from firesteel.cli.servers import Servers, is_in_background, shown, with_messages
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.errors import FiresteelError
-from firesteel.runtime.options import InvalidOptionError, duration_s
+from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s
 
 _STOP_LIMIT_S = 120
 """Time to stop, in addition to the time that user code may take to end."""

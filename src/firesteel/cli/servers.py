@@ -22,8 +22,8 @@ import click
 
 from firesteel.cli.cluster import show
 from firesteel.cli.terminal_text import printable
+from firesteel.common.files.run_directory import run_directory
 from firesteel.common.process_start import start_time
-from firesteel.common.run_directory import run_directory
 from firesteel.errors import FiresteelError
 from firesteel.runtime.capped_file import CappedFile
 from firesteel.runtime.logs import configure_logging, most_log_files

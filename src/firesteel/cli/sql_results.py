@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from firesteel.table.pandas_conversion import materialized
-from firesteel.table.print_style import PrintStyle, print_rows, rows_in_set
+from firesteel.table.environment.pandas_conversion import materialized
+from firesteel.table.environment.print_style import PrintStyle, print_rows, rows_in_set
 from firesteel.table.table_result import TableResult
 
 

@@ -15,9 +15,9 @@ from firesteel.common.configuration import set_default_options
 from firesteel.errors import FiresteelError
 from firesteel.gateway.session_context import RESULT_MODE, SessionContext
 from firesteel.table import StreamTableEnvironment
-from firesteel.table import statements as s
-from firesteel.table.planner.parser import parse
+from firesteel.table.planner.parse.parser import parse
 from firesteel.table.result_kind import ResultKind
+from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult
 
 _HELP = """The following commands are available:

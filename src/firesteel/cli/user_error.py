@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-_OUR_CODE = str(Path(__file__).resolve().parents[1])
+from firesteel.common.our_code import OUR_CODE
 
 
 def user_error(error: Exception, program: Path) -> str:
@@ -15,9 +15,9 @@ def user_error(error: Exception, program: Path) -> str:
     program.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith((_OUR_CODE, "<frozen"))]
+    own = [frame for frame in frames if not frame.filename.startswith((OUR_CODE, "<frozen"))]
     own = own[next((i for i, frame in enumerate(own) if frame.filename == str(program)), len(own)) :]
-    if own and frames[-1].filename.startswith(_OUR_CODE):
+    if own and frames[-1].filename.startswith(OUR_CODE):
         return f"Error: {error}\n  at {own[-1].filename}:{own[-1].lineno} in {own[-1].name}: {own[-1].line}"
     lines = traceback.format_list(own) + traceback.format_exception_only(error)
     return f"{program} failed:\n{''.join(lines).rstrip()}"

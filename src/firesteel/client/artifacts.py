@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 
 import firesteel
-from firesteel.common import pickling
-from firesteel.common.file_systems import Files
-from firesteel.common.python_dependencies import DEPENDENCIES, REQUIREMENTS, dependency_entries
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import RemotePath
+from firesteel.common.options.python_dependencies import DEPENDENCIES, REQUIREMENTS, dependency_entries
+from firesteel.common.trust import pickling
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 

@@ -15,12 +15,12 @@ from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClie
 from firesteel.client.staged_data import StagedData
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_execution_result import JobExecutionResult
-from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.runtime.logs import leave_log_to_the_program
-from firesteel.runtime.options import InvalidOptionError
 
 TARGET = "execution.target"
 ATTACHED = "execution.attached"

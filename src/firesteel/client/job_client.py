@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
+from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
-from firesteel.client.errors import JobCanceledError, JobFailedError
 from firesteel.client.progress import progress_reporter
 from firesteel.client.staged_data import StagedData
 from firesteel.common.completable_future import CompletableFuture

@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
-from firesteel.common import pickling
-from firesteel.common.loopback import is_loopback
-from firesteel.common.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest, form_digest
-from firesteel.common.run_directory import read_token
+from firesteel.common.files.run_directory import read_token
+from firesteel.common.trust import pickling
+from firesteel.common.trust.loopback import is_loopback
+from firesteel.common.trust.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest, form_digest
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.ssl_contexts import has_rest_tls, rest_client_context

@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from firesteel.client.execution import TARGET
-from firesteel.common.file_systems import scheme_of
+from firesteel.common.files.file_systems import scheme_of
 from firesteel.entrypoint.spark_options import MASTER, spark_master
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.errors import FiresteelError

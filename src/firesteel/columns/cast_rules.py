@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.type_families import BYTES, STRINGS, TIMESTAMPS
 
 _Types = tuple[type[t.DataType], ...]

@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from firesteel.common.typeinfo import TypeInformation
+    pass
 
 T = TypeVar("T", bound="DataType")
 
@@ -65,12 +65,6 @@ class DataType:
             other: A type, whose components must have the same nullability.
         """
         return self.nullable() == other.nullable()
-
-    def to_type_info(self) -> TypeInformation[Any]:
-        """Return the type information of DataStream elements that are values of this type."""
-        from firesteel.columns.type_information import type_info_of  # imported late: it needs all types
-
-        return type_info_of(self)
 
     def need_conversion(self) -> bool:
         """Return whether `to_sql_type` and `from_sql_type` change values."""

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.context import EvaluationContext
-from firesteel.columns.functions.errors import UnsupportedFunctionError
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import CallSite, Column, as_array
+from firesteel.columns.functions.function_errors import UnsupportedFunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.lazy_calls import LAZY, Node, true_rows
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.value_text import UTC, cast_formatter, double_text, float_text, map_types
 
 Writer = Callable[[Any], str]

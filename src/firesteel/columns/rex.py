@@ -15,7 +15,7 @@ class InputRef:
     """The column at an index of the input.
 
     Attributes:
-        type: Its logical type, from `firesteel.columns.types`.
+        type: Its logical type, from `firesteel.columns.column_types`.
     """
 
     index: int

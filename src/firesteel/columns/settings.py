@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firesteel.columns.context import EvaluationContext
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.value_text import time_zone
 

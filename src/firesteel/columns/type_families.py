@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 
 STRINGS = (t.CharType, t.VarCharType)
 BYTES = (t.BinaryType, t.VarBinaryType)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.type_families import DAY_TIME, YEAR_MONTH
 from firesteel.errors import FiresteelError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.type_parser import TypeTextError, parse_type
 
 __all__ = ["TypeTextError", "parse_type", "quoted", "type_text"]

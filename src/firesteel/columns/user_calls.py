@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.context import EvaluationContext
-from firesteel.columns.functions.errors import UnsupportedFunctionError
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import Column, as_array
+from firesteel.columns.functions.function_errors import UnsupportedFunctionError
 from firesteel.columns.lazy_calls import Node
 from firesteel.columns.rex import UserCall
 from firesteel.columns.values import arrow_type, to_arrow, to_python

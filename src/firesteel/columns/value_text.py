@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from firesteel.columns import types as t
-from firesteel.common.java_text import java_formatter
+from firesteel.columns import column_types as t
 from firesteel.common.typeinfo import Types
+from firesteel.common.values.java_text import java_formatter
 
 Formatter = Callable[[Any], str]
 

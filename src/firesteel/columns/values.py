@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import map_types
 from firesteel.common.time import Instant

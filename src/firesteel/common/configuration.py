@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from firesteel.common.deprecated_keys import with_current_keys
 from firesteel.common.java_objects import WithoutJava
+from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.time import Duration
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")

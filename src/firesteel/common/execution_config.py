@@ -7,7 +7,7 @@ from typing import Any
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.java_objects import WithoutJava
-from firesteel.common.job_parameters import JOB_PARAMETERS, global_job_parameters
+from firesteel.common.options.job_parameters import JOB_PARAMETERS, global_job_parameters
 from firesteel.common.time import Duration
 
 __all__ = ["ExecutionConfig"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from firesteel.common.java_charset import java_decoder, java_encoder
 from firesteel.common.java_objects import WithoutJava
-from firesteel.common.java_text import java_formatter
 from firesteel.common.typeinfo import TypeInformation, Types
+from firesteel.common.values.java_charset import java_decoder, java_encoder
+from firesteel.common.values.java_text import java_formatter
 
 T_in = TypeVar("T_in", contravariant=True)
 T_out = TypeVar("T_out", covariant=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from firesteel.common.basic_types import BasicType, BasicTypeInfo, InstantTypeInfo
-from firesteel.common.composite_types import (
+from firesteel.common.type_classes.basic_types import BasicType, BasicTypeInfo, InstantTypeInfo
+from firesteel.common.type_classes.composite_types import (
     BasicArrayTypeInfo,
     ElementTypeInfo,
     ExternalTypeInfo,
@@ -17,14 +17,14 @@ from firesteel.common.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
-from firesteel.common.time_types import (
+from firesteel.common.type_classes.time_types import (
     DateTypeInfo,
     LocalTimeTypeInfo,
     SqlTimeTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from firesteel.common.type_information import PickledBytesTypeInfo, TypeInformation
+from firesteel.common.type_classes.type_information import PickledBytesTypeInfo, TypeInformation
 
 __all__ = [
     "BasicArrayTypeInfo",

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from firesteel.compat.exposed_names import expose_names, is_in_firesteel, missing_module
 from firesteel.compat.missing import advice_for
+from firesteel.graph.job_graph import PROCESS_SETUPS
 
 _ALIASED = ("common", "datastream", "metrics", "table")
 
@@ -44,7 +45,9 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Import and return the module of firesteel."""
         if spec.name == "pyflink":
-            importlib.import_module("firesteel.pyflink1.names").add_names()
+            from firesteel.pyflink1.names import add_names  # late: it imports most of the API
+
+            add_names()
             expose_names()
             module = ModuleType("pyflink", "PyFlink's names, resolved to firesteel's.")
             module.__path__ = []
@@ -85,6 +88,7 @@ def alias_pyflink() -> None:
     if "pyflink" in sys.modules:
         raise ImportError("PyFlink is imported already; call alias_pyflink() before any import of pyflink")
     sys.meta_path.insert(0, _AliasFinder())
+    PROCESS_SETUPS.append(alias_pyflink)
 
 
 def is_pyflink_aliased() -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pickle
 
-from firesteel.common.remote_path import AnyPath, size_of
-from firesteel.operators.buffers import pickled
-from firesteel.operators.committables import Committable, check
-from firesteel.operators.committers import Committers
+from firesteel.common.files.remote_path import AnyPath, size_of
+from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.sinks.committables import Committable, check
+from firesteel.operators.sinks.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
 from firesteel.task.state_file import publish, read_state_file
 from firesteel.task.state_seal import UNSEALED, StateSeal

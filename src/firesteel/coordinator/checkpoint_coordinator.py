@@ -25,7 +25,7 @@ from firesteel.coordinator.checkpoint_messages import (
     WriteCheckpoint,
     WriteSavepoint,
 )
-from firesteel.operators.buffers import pickled
+from firesteel.operators.exchange.buffers import pickled
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 

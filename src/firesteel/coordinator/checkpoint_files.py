@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
-from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import AnyPath, RemotePath, remove_tree
+from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
 from firesteel.coordinator.checkpoint_messages import Sizes
 from firesteel.coordinator.stored_checkpoints import (
     CLAIM_MODE,
@@ -20,8 +20,8 @@ from firesteel.coordinator.stored_checkpoints import (
     mark_as_running,
     readable,
 )
-from firesteel.operators.buffers import pickled
-from firesteel.operators.subtask import operators_of
+from firesteel.operators.chain.subtask import operators_of
+from firesteel.operators.exchange.buffers import pickled
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.task.checkpoint_metadata import (
     CheckpointExistsError,

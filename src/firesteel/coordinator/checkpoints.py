@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from firesteel.common.durability import make_directory
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.durability import make_directory
+from firesteel.common.files.remote_path import RemotePath
 from firesteel.coordinator.checkpoint_messages import CommitPart, Part, Request
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.region_checkpoints import RegionCheckpoints
@@ -21,9 +21,9 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles
 from firesteel.errors import FiresteelError
-from firesteel.operators.buffers import pickled
-from firesteel.operators.committables import Committable, check, remove_files
-from firesteel.operators.committers import Committers
+from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.sinks.committables import Committable, check, remove_files
+from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 from firesteel.task.slot_tasks import StageReport

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from firesteel.operators.operator import MIN_TIMESTAMP
-from firesteel.operators.splits import Idleness
+from firesteel.functions.splits import Idleness
+from firesteel.operators.chain.operator import MIN_TIMESTAMP
 from firesteel.task.slot_tasks import SubtaskReport
 
 _NEVER = float("inf")

@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import ParamSpec
 
-from firesteel.common.remote_path import AnyPath, remove_tree
+from firesteel.common.files.remote_path import AnyPath, remove_tree
 from firesteel.coordinator.checkpoint_coordinator import CheckpointCoordinator
 from firesteel.coordinator.checkpoint_files import CheckpointFiles
 from firesteel.coordinator.checkpoint_messages import (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from firesteel.common.restricted_pickle import load_plain
-from firesteel.operators.sources import SourceKind, kind_of, parts_of
-from firesteel.operators.splits import WITHOUT_SPLITS, Known, Split, SplitRange
+from firesteel.common.trust.restricted_pickle import load_plain
+from firesteel.functions.connector_base import Source
+from firesteel.functions.source_reading import ReadingHints
+from firesteel.functions.splits import WITHOUT_SPLITS, Known, Split, SplitRange
 
 
 class KnownKeys:
@@ -86,16 +87,13 @@ class SourceSplits:
 
     def __init__(
         self,
-        source: Any,
+        source: Source[Any],
         parallelism: int,
         configuration: Mapping[str, str] | None = None,
         has_watermarks: bool = False,
     ) -> None:
-        self._parts = parts_of(source)
-        self._kinds = [kind_of(part) for part in self._parts]
-        self._enumerators = [
-            kind.enumerator(part, configuration or {}) for kind, part in zip(self._kinds, self._parts, strict=True)
-        ]
+        self._parts = source.in_sequence()
+        self._enumerators = [part.create_enumerator(configuration or {}) for part in self._parts]
         self._parallelism = parallelism
         self._has_watermarks = has_watermarks
         self._adopt(SourceState(parallelism))
@@ -132,14 +130,14 @@ class SourceSplits:
         )
 
     @property
-    def kind(self) -> SourceKind:
-        """The kind of the source that is currently read."""
-        return self._kinds[self.state.phase]
+    def hints(self) -> ReadingHints:
+        """The hints of the source that is currently read."""
+        return self._parts[self.state.phase].reading_hints
 
     @property
     def first_elements(self) -> int:
         """The number of elements that a subtask reads in the first batch."""
-        return min(kind.first_elements for kind in self._kinds)
+        return min(part.reading_hints.first_elements for part in self._parts)
 
     @property
     def is_endless(self) -> bool:
@@ -176,7 +174,7 @@ class SourceSplits:
 
     @property
     def _rediscover_ms(self) -> int | None:
-        return self.kind.rediscover_ms(self._parts[self.state.phase])
+        return self._enumerators[self.state.phase].rediscover_ms
 
     def _discover(self, now: int) -> None:
         state, is_bounded = self.state, self._rediscover_ms is None
@@ -184,7 +182,7 @@ class SourceSplits:
         state.discovered_ms = now
         interval = self._rediscover_ms
         self._next_discovery_ms = float("inf") if interval is None else now + interval
-        found, listed = self.kind.discover(self._enumerators[state.phase], self._parallelism, known)
+        found, listed = self._enumerators[state.phase].discover(self._parallelism, known)
         state.known.retain(listed)
         mine = state.splits
         for split in found:
@@ -242,12 +240,12 @@ class SourceSplits:
         and files with watermarks of their own, share the budget fairly. A newly assigned or finished split always has a
         range, even if it is empty.
         """
-        unread, at_once = self._unread[subtask], self.kind.splits_at_once
+        unread, at_once = self._unread[subtask], self.hints.splits_at_once
         if not unread and not self._untold[subtask]:
             return []
         assigned = list(islice(unread.values(), at_once))
         wanted = [split.units_after(self._position(split)) for split in assigned]
-        share = deal if self._has_watermarks or not self.kind.is_in_order else fill
+        share = deal if self._has_watermarks or not self.hints.is_in_order else fill
         shares = share(budget, wanted, [split.is_whole for split in assigned])
         ranges = [
             self._read(split, share)
@@ -303,8 +301,7 @@ class SourceSplits:
 
     def _may_grow_for_ever(self, phase: int) -> bool:
         """Return whether new splits or data may always appear; bounded sources grow to a known end only."""
-        part = self._parts[phase]
-        return self._kinds[phase].rediscover_ms(part) is not None and not part.is_bounded()
+        return self._enumerators[phase].rediscover_ms is not None and not self._parts[phase].is_bounded()
 
     def end(self, subtasks: Sequence[int] | None = None) -> list[int]:
         """End subtasks (None: all) and return those that had not ended before."""
@@ -317,14 +314,9 @@ class SourceSplits:
         """Return the ranges of all splits in full (BATCH mode)."""
         return [
             SplitRange(replace(split, source_index=index), split.start, split.end, is_last=True)
-            for index, (enumerator, kind) in enumerate(zip(self._enumerators, self._kinds, strict=True))
-            for split in self._all_of(kind, enumerator)
+            for index, enumerator in enumerate(self._enumerators)
+            for split in enumerator.discover_all(self._parallelism)
         ]
-
-    def _all_of(self, kind: SourceKind, enumerator: Any) -> Iterable[Split]:
-        if kind.discover_all is not None:
-            return kind.discover_all(enumerator, self._parallelism)
-        return kind.discover(enumerator, self._parallelism, Known())[0]
 
 
 def fill(budget: int, wanted: Sequence[int], is_whole: Sequence[bool]) -> list[int]:

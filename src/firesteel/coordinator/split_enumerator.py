@@ -15,10 +15,10 @@ from firesteel.coordinator.idle_splits import IdleSplits
 from firesteel.coordinator.input_clock import InputClock
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
+from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.regions import regions_of
-from firesteel.operators.sources import source_of
-from firesteel.operators.splits import Idleness, SplitRange
+from firesteel.operators.sources.described_source import source_of
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 from firesteel.task.state_types import load_sources
 
@@ -86,7 +86,7 @@ class _Source:
 
     def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> int:
         """Add the next ranges of each subtask, about `elements` each; return the largest number that one reads."""
-        units = self.splits.kind.units_per_element
+        units = self.splits.hints.units_per_element
         if self._unit_bytes:
             elements = min(elements, max(1, int(_MAX_BYTES / (self._unit_bytes * units))))
         self._given = {}

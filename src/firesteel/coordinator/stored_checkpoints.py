@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
-from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import AnyPath, RemotePath, remove_tree
+from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.task.checkpoint_metadata import (

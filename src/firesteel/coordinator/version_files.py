@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.remote_path import RemotePath
 from firesteel.task.version_store import region_directory, runs_in, shown_in, versions_of
 from firesteel.task.versions import Chain, VersionFile
 

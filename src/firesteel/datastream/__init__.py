@@ -20,9 +20,31 @@ from firesteel.datastream.data_stream import (
     KeyedStream,
     WindowedStream,
 )
-from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
-from firesteel.datastream.functions import (
+from firesteel.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
+from firesteel.datastream.state_backend import (
+    CustomStateBackend,
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
+    PredefinedOptions,
+    StateBackend,
+)
+from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+from firesteel.datastream.window import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
+    TimeWindow,
+    Trigger,
+    TriggerResult,
+    Window,
+    WindowAssigner,
+)
+from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.output_tag import OutputTag
+from firesteel.functions.time_domain import TimeDomain
+from firesteel.functions.timerservice import TimerService
+from firesteel.functions.user_functions import (
     AggregateFunction,
     AsyncFunction,
     AsyncRetryPredicate,
@@ -50,28 +72,6 @@ from firesteel.datastream.functions import (
     SinkFunction,
     SourceFunction,
     WindowFunction,
-)
-from firesteel.datastream.output_tag import OutputTag
-from firesteel.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
-from firesteel.datastream.state_backend import (
-    CustomStateBackend,
-    EmbeddedRocksDBStateBackend,
-    HashMapStateBackend,
-    PredefinedOptions,
-    StateBackend,
-)
-from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
-from firesteel.datastream.time_domain import TimeDomain
-from firesteel.datastream.timerservice import TimerService
-from firesteel.datastream.window import (
-    CountWindow,
-    GlobalWindow,
-    MergingWindowAssigner,
-    TimeWindow,
-    Trigger,
-    TriggerResult,
-    Window,
-    WindowAssigner,
 )
 
 __all__ = [

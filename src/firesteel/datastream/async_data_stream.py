@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.functions import AsyncFunction, AsyncRetryStrategy
-from firesteel.datastream.operator_descriptors import AsyncWaitOperator
-from firesteel.datastream.stream_base import require
+from firesteel.datastream.streams.stream_base import require
+from firesteel.functions.operator_descriptors import AsyncWaitOperator
+from firesteel.functions.user_functions import AsyncFunction, AsyncRetryStrategy
 
 __all__ = ["AsyncDataStream"]
 

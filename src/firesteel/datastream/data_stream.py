@@ -9,23 +9,23 @@ from typing import Any, Generic, Self, TypeVar, overload
 
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
-from firesteel.datastream import operator_descriptors as op
-from firesteel.datastream.closeable_iterator import CloseableIterator
-from firesteel.datastream.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-from firesteel.datastream.element_operators import ElementOperators
-from firesteel.datastream.functions import KeyedProcessFunction, KeySelector, NullByteKeySelector, ProcessFunction
-from firesteel.datastream.interval_join import IntervalJoin
-from firesteel.datastream.joined_streams import CoGroupedStreams, JoinedStreams
-from firesteel.datastream.keyed_operators import KeyedOperators
-from firesteel.datastream.refused_methods import refuse
-from firesteel.datastream.state import MapStateDescriptor
-from firesteel.datastream.stream_base import DataStreamSink, check_function, require, type_or_pickled
-from firesteel.datastream.stream_partitioning import StreamPartitioning
-from firesteel.datastream.stream_sinks import StreamSinks
-from firesteel.datastream.user_location import user_location
+from firesteel.datastream.streams.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+from firesteel.datastream.streams.element_operators import ElementOperators
+from firesteel.datastream.streams.interval_join import IntervalJoin
+from firesteel.datastream.streams.joined_streams import CoGroupedStreams, JoinedStreams
+from firesteel.datastream.streams.keyed_operators import KeyedOperators
+from firesteel.datastream.streams.refused_methods import refuse
+from firesteel.datastream.streams.stream_base import DataStreamSink, check_function, require, type_or_pickled
+from firesteel.datastream.streams.stream_partitioning import StreamPartitioning
+from firesteel.datastream.streams.stream_sinks import StreamSinks
+from firesteel.datastream.streams.user_location import user_location
+from firesteel.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from firesteel.datastream.window import Window, WindowAssigner
-from firesteel.datastream.windowed_streams import AllWindowedStream, WindowedStream
 from firesteel.errors import InvalidProgramError
+from firesteel.functions import operator_descriptors as op
+from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.state import MapStateDescriptor
+from firesteel.functions.user_functions import KeyedProcessFunction, KeySelector, NullByteKeySelector, ProcessFunction
 from firesteel.graph.partitioner import BROADCAST, HASH
 from firesteel.graph.transformations import (
     CacheTransformation,

@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from firesteel.functions.execution_mode import RuntimeExecutionMode
 
 __all__ = ["RuntimeExecutionMode"]
-
-
-class RuntimeExecutionMode(Enum):
-    """The execution mode of a job.
-
-    STREAMING emits results as data arrives, BATCH final results only. AUTOMATIC is BATCH if all sources are bounded.
-    """
-
-    STREAMING = 0
-    BATCH = 1
-    AUTOMATIC = 2

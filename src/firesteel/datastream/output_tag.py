@@ -2,68 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, overload
-
-from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from firesteel.common.types import Row
+from firesteel.functions.output_tag import OutputTag
 
 __all__ = ["OutputTag"]
-
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # type checkers bundle it; it is not needed at run time
-
-    T = TypeVar("T", default=Any)
-else:
-    from typing import TypeVar
-
-    T = TypeVar("T")
-
-
-class OutputTag(Generic[T]):
-    """The name of a side output and the type of its records; a function yields `(tag, value)` to write to it.
-
-    Args:
-        tag_id: Name of the side output, unique within the operator.
-        type_info: Type of the elements; None pickles them.
-
-    Example:
-        >>> late = OutputTag("late", Types.STRING())
-    """
-
-    type_info: TypeInformation[Any]
-
-    @overload
-    def __init__(self, tag_id: str, type_info: None = None) -> None: ...
-
-    @overload
-    def __init__(self: OutputTag[Row], tag_id: str, type_info: list[TypeInformation[Any]]) -> None: ...
-
-    @overload
-    def __init__(self, tag_id: str, type_info: TypeInformation[T]) -> None: ...
-
-    def __init__(self, tag_id: str, type_info: TypeInformation[Any] | list[TypeInformation[Any]] | None = None) -> None:
-        if not tag_id:
-            raise ValueError("OutputTag: tag_id must not be empty")
-        self.tag_id = tag_id
-        if type_info is None:
-            self.type_info = Types.PICKLED_BYTE_ARRAY()
-        elif isinstance(type_info, list):
-            self.type_info = RowTypeInfo(type_info)
-        elif isinstance(type_info, TypeInformation):
-            self.type_info = type_info
-        else:
-            raise TypeError(f"OutputTag {tag_id!r}: type_info must be a TypeInformation or a list, found {type_info!r}")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OutputTag) and self.tag_id == other.tag_id
-
-    def __hash__(self) -> int:
-        return hash(self.tag_id)
-
-    def __repr__(self) -> str:
-        return f"OutputTag({self.tag_id}, {self.type_info})"
-
-
-SideOutput = tuple[OutputTag[Any], Any]
-"""The pair that a function yields to write to a side output: the tag and the value."""

@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar, overload
 
-from firesteel.common import python_dependencies
-from firesteel.common.collection_input import collection_coercer
 from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.io import InputFormat
@@ -16,20 +14,27 @@ from firesteel.common.jars import jar_advice
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.common.options import python_dependencies
 from firesteel.common.time import Duration
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
+from firesteel.common.values.collection_input import collection_coercer
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.files.source import FileSource
+from firesteel.connectors.formats.avro.schemas import AvroFormat, AvroInputFormat
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
-from firesteel.datastream.closeable_iterator import CloseableIterator
-from firesteel.datastream.connectors.base import Source
-from firesteel.datastream.connectors.file_source import FileSource
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.execution_mode import RuntimeExecutionMode
-from firesteel.datastream.formats.avro import AvroFormat, AvroInputFormat
-from firesteel.datastream.functions import SourceFunction
-from firesteel.datastream.operator_descriptors import (
+from firesteel.datastream.slot_sharing_group import SlotSharingGroup
+from firesteel.datastream.streams.pipeline_executor import pipeline_executor
+from firesteel.datastream.streams.spark_dataframes import elements_of
+from firesteel.datastream.streams.stream_base import require, type_or_pickled
+from firesteel.datastream.streams.user_location import user_location
+from firesteel.errors import TypeMismatchError
+from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.connector_base import Source
+from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_descriptors import (
     CollectionSourceOperator,
     CollectSinkOperator,
     MergedOperator,
@@ -38,12 +43,7 @@ from firesteel.datastream.operator_descriptors import (
     SourceOperator,
     collect_uid,
 )
-from firesteel.datastream.pipeline_executor import pipeline_executor
-from firesteel.datastream.slot_sharing_group import SlotSharingGroup
-from firesteel.datastream.spark_dataframes import elements_of
-from firesteel.datastream.stream_base import require, type_or_pickled
-from firesteel.datastream.user_location import user_location
-from firesteel.errors import TypeMismatchError
+from firesteel.functions.user_functions import SourceFunction
 from firesteel.graph.python_merging import align_hidden_operators, copy_transformations, merge_python_operators
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.graph.stream_graph_generator import generate_stream_graph

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from firesteel.functions.time_domain import TimeDomain
 
 __all__ = ["TimeDomain"]
-
-
-class TimeDomain(Enum):
-    """The time that a timer refers to: watermarks or the machine's clock."""
-
-    EVENT_TIME = 0
-    PROCESSING_TIME = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from firesteel.common.values.coercion import coercer
 
 
 def convert_to_python_obj(data: Any, type_info: TypeInformation[Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.triggers import (
+from firesteel.functions.triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     CountTrigger,
@@ -13,7 +13,7 @@ from firesteel.datastream.triggers import (
     Trigger,
     TriggerResult,
 )
-from firesteel.datastream.window_assigners import (
+from firesteel.functions.window_assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     DynamicEventTimeSessionWindows,
@@ -29,7 +29,7 @@ from firesteel.datastream.window_assigners import (
     TumblingProcessingTimeWindows,
     WindowAssigner,
 )
-from firesteel.datastream.windows import (
+from firesteel.functions.windows import (
     CountWindow,
     CountWindowSerializer,
     GlobalWindow,

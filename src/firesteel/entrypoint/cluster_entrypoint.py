@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.files.run_directory import write_token
 from firesteel.common.garbage_collection import collect_garbage_rarely
-from firesteel.common.run_directory import write_token
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers

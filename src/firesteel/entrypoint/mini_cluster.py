@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 from firesteel.entrypoint.spark_options import SLOTS, has_executors
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.cluster_settings import number
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.highavailability.ha_services import TYPE
-from firesteel.runtime.options import number
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.task.stage_plan import StagePlan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from firesteel.common.remote_path import AnyPath, size_of
+from firesteel.common.files.remote_path import AnyPath, size_of
 from firesteel.errors import FiresteelError
 from firesteel.task.checkpoint_metadata import METADATA, CheckpointMetadata, read_metadata
 from firesteel.task.state_seal import StateSeal

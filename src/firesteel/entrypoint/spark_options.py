@@ -12,8 +12,8 @@ import re
 import secrets
 from collections.abc import Mapping
 
-from firesteel.common.loopback import is_loopback
-from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes
+from firesteel.common.trust.loopback import is_loopback
+from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, memory_bytes
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from firesteel.entrypoint.local_workers import LocalWorkers
 from firesteel.entrypoint.spark_options import SLOTS, has_executors
 from firesteel.runtime.clock import SystemClock
+from firesteel.runtime.cluster_settings import number
 from firesteel.runtime.highavailability.ha_services import has_high_availability
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.internal_tls import TLS_PREFIX, InternalTls
-from firesteel.runtime.options import number
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
 from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, rpc_secret, rpc_secret_or_new
 from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver

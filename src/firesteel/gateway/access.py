@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
-from firesteel.common.loopback import is_loopback
+from firesteel.common.trust.loopback import is_loopback
 from firesteel.rest.access import OPEN_SUBMISSION, Access
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))

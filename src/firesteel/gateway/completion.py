@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from firesteel.errors import FiresteelError
 from firesteel.table import StreamTableEnvironment
-from firesteel.table.planner.parse_statements import _SHOWN, _STATEMENTS
-from firesteel.table.planner.token_reader import RESERVED
+from firesteel.table.planner.parse.parse_statements import _SHOWN, _STATEMENTS
+from firesteel.table.planner.parse.token_reader import RESERVED
 
 _WORD = re.compile(r"[\w$.]*$")
 

@@ -18,7 +18,7 @@ from firesteel.gateway.operation import Operation
 from firesteel.gateway.result_rows import RowFormat
 from firesteel.gateway.session import Session
 from firesteel.gateway.sessions import Sessions
-from firesteel.rest.errors import RestError
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import STRING, Handler, Route, Schema, Text
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 
 _ROOTS: dict[type[t.DataType], str] = {
     t.NullType: "NULL",

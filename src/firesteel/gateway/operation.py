@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from enum import Enum
 
-from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.gateway.result_fetcher import ResultFetcher
 
 

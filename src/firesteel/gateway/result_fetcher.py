@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from firesteel.columns.types import RowType
+from firesteel.columns.column_types import RowType
 from firesteel.common.types import Row
-from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.table.result_kind import ResultKind
 from firesteel.table.table_result import TableResult
 from firesteel.table.types import DataTypes

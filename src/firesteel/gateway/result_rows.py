@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
+from firesteel.connectors.formats.json.column_values import json_writer
 from firesteel.gateway.logical_types import logical_type
-from firesteel.table.connectors.formats.json_values import json_writer
 
 
 class RowFormat(Enum):

@@ -12,7 +12,7 @@ from firesteel.gateway.access import GatewayAccess
 from firesteel.gateway.handlers import DEFAULT_VERSION, ROUTES, VERSIONS, GatewayCall
 from firesteel.gateway.sessions import Sessions
 from firesteel.rest.endpoint import RestServerEndpoint
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 
 _PREFIX = "sql-gateway.endpoint.rest."
 DEFAULT_PORT = "8083"

@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
+from firesteel.common.table_errors import TableException
 from firesteel.errors import FiresteelError
 from firesteel.gateway.completion import completions, word_before
-from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.gateway.operation import Operation
 from firesteel.gateway.result_fetcher import ResultFetcher, fetcher_of, job_fetcher
 from firesteel.gateway.result_rows import RowFormat, results_text
 from firesteel.gateway.session_context import SessionContext
-from firesteel.table import statements as s
-from firesteel.table.errors import TableException
-from firesteel.table.planner.parser import parse
+from firesteel.table.planner.parse.parser import parse
+from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult, ok
 
 logger = logging.getLogger(__name__)

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
-from firesteel.common.sensitive_values import masked
+from firesteel.common.options.sensitive_values import masked
+from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
-from firesteel.table import statements as s
-from firesteel.table.errors import TableException
-from firesteel.table.print_style import PrintStyle
+from firesteel.table.environment.print_style import PrintStyle
+from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.gateway.operation import Operation
 from firesteel.gateway.session import Session
-from firesteel.runtime.options import duration_s, number
+from firesteel.runtime.cluster_settings import duration_s, number
 
 logger = logging.getLogger(__name__)
 

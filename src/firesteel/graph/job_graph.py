@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from firesteel.compat.alias import alias_pyflink, is_pyflink_aliased
 from firesteel.graph.job_graph_dict import (
     co_location_groups,
     group_to_dict,
@@ -84,7 +83,7 @@ class JobGraph:
     artifacts: dict[str, bytes] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (is_pyflink_aliased(),), self.__getstate__()
+        return _unpickled, tuple(PROCESS_SETUPS), self.__getstate__()
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name.name: getattr(self, name.name) for name in fields(self)}
@@ -159,11 +158,13 @@ class JobGraph:
         )
 
 
-def _unpickled(pyflink_aliased: bool) -> JobGraph:
-    """Return an empty graph before its contents are unpickled.
+PROCESS_SETUPS: list[Callable[[], None]] = []
+"""Functions that were called in this process, and must be in each that unpickles a job graph, before its contents: they
+may import modules that in turn import PyFlink's names."""
 
-    The contents may import modules that in turn import PyFlink's names.
-    """
-    if pyflink_aliased:
-        alias_pyflink()
+
+def _unpickled(*setups: Callable[[], None]) -> JobGraph:
+    """Return an empty graph, before its contents are unpickled."""
+    for setup in setups:
+        setup()
     return JobGraph.__new__(JobGraph)

@@ -11,7 +11,7 @@ from typing import Any
 
 from firesteel.pyflink1.names import REMOVED
 
-_OLD = ("firesteel.pyflink1.", "firesteel.datastream.connectors.flink_kafka")
+_OLD = ("firesteel.pyflink1.", "firesteel.connectors.kafka.functions")
 _PUBLIC_MODULES = (
     "common",
     "common.serialization",

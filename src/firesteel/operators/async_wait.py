@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from firesteel.common.bounded_results import all_of
-from firesteel.datastream.operator_descriptors import AsyncWaitOperator
-from firesteel.operators.functions import pairs
+from firesteel.common.values.bounded_results import all_of
+from firesteel.functions.operator_descriptors import AsyncWaitOperator
+from firesteel.operators.chain.function_calls import pairs
+from firesteel.operators.chain.operator import Output, TaskInfo, Timestamps
 from firesteel.operators.one_input import FunctionOperator
-from firesteel.operators.operator import Output, TaskInfo, Timestamps
 
 _Result = tuple[list[Any], int | None]
 

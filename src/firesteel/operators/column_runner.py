@@ -8,11 +8,11 @@ from typing import Any
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
 from firesteel.common.time import Duration
-from firesteel.operators.clock import now_ms
-from firesteel.operators.context import TaskRuntimeContext
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.context import TaskRuntimeContext
+from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.keyed import store_of
-from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.state_backend import Delta, KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
 
 _STATE_TTL = "table.exec.state.ttl"
 

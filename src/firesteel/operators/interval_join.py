@@ -5,16 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from typing import Any
 
-from firesteel.common.ownership import own
-from firesteel.datastream.functions import ProcessJoinFunction
-from firesteel.datastream.operator_descriptors import IntervalJoinOperator
-from firesteel.operators.context import TaskRuntimeContext
-from firesteel.operators.functions import close_function, open_function, pairs
+from firesteel.common.values.ownership import own
+from firesteel.functions.operator_descriptors import IntervalJoinOperator
+from firesteel.functions.user_functions import ProcessJoinFunction
+from firesteel.operators.chain.context import TaskRuntimeContext
+from firesteel.operators.chain.function_calls import close_function, open_function, pairs
+from firesteel.operators.chain.operator import Output, TaskInfo, Timestamps
 from firesteel.operators.keyed import KeyedOperator
-from firesteel.operators.operator import Output, TaskInfo, Timestamps
-from firesteel.operators.state_backend import KeyedStateBackend
-from firesteel.operators.state_store import StateStore
-from firesteel.operators.state_table import NAMESPACED
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.state_store import StateStore
+from firesteel.operators.state.state_table import NAMESPACED
 
 
 class _PairContext(ProcessJoinFunction.Context):

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from firesteel.common.coercion import coercer
-from firesteel.common.ownership import IMMUTABLE, own
-from firesteel.datastream.time_domain import TimeDomain
-from firesteel.operators.clock import now_ms
-from firesteel.operators.context import KeyedContext, TaskRuntimeContext
-from firesteel.operators.disk_store import DiskStore
-from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
-from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
+from firesteel.common.values.coercion import coercer
+from firesteel.common.values.ownership import IMMUTABLE, own
+from firesteel.functions.time_domain import TimeDomain
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.context import KeyedContext, TaskRuntimeContext
+from firesteel.operators.chain.function_calls import Collector, close_function, method_of, open_function, pairs
+from firesteel.operators.chain.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.exchange.spill import CHUNK_ELEMENTS
 from firesteel.operators.sorted_input import Batch, SortedInput
-from firesteel.operators.spill import CHUNK_ELEMENTS
-from firesteel.operators.state_backend import Delta, KeyedStateBackend
-from firesteel.operators.state_store import StateStore
-from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
+from firesteel.operators.state.disk_store import DiskStore
+from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
+from firesteel.operators.state.state_store import StateStore
+from firesteel.operators.state.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
 
 _DOMAINS = {EVENT_TIME: TimeDomain.EVENT_TIME, PROCESSING_TIME: TimeDomain.PROCESSING_TIME}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from firesteel.common.bounded_results import bounded
-from firesteel.common.ownership import IMMUTABLE, are_immutable, claimer, own
-from firesteel.operators.context import ProcessContext, TaskRuntimeContext
-from firesteel.operators.element_loop import ElementLoop
-from firesteel.operators.functions import (
+from firesteel.common.values.bounded_results import bounded
+from firesteel.common.values.ownership import IMMUTABLE, are_immutable, claimer, own
+from firesteel.operators.chain.context import ProcessContext, TaskRuntimeContext
+from firesteel.operators.chain.element_loop import ElementLoop
+from firesteel.operators.chain.function_calls import (
     Collector,
     Part,
     close_function,
@@ -18,8 +18,8 @@ from firesteel.operators.functions import (
     open_function,
     pairs,
 )
-from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.retention import keeps_nothing
+from firesteel.operators.chain.operator import Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.chain.retention import keeps_nothing
 
 
 class FunctionOperator(Operator):

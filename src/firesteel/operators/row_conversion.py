@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.types import DataType, TimestampKind
+from firesteel.columns.column_types import DataType, TimestampKind
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.types import Row, RowKind
-from firesteel.operators.clock import now_ms
-from firesteel.operators.operator import MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.operator import MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 
 BATCH_ROWS = 10_000
 """Maximum number of rows of a column batch, so that operators after it stay responsive."""

@@ -15,16 +15,11 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from firesteel.common.size_estimate import SizeEstimate
-from firesteel.common.temporary_directories import temporary_directory
-from firesteel.operators.functions import pairs
-from firesteel.operators.operator import MAX_WATERMARK, TaskInfo, Timestamps
-from firesteel.operators.spill import (
-    CHUNK_ELEMENTS,
-    SpilledList,
-    SpillFile,
-    memory_of,
-)
+from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.common.values.size_estimate import SizeEstimate
+from firesteel.operators.chain.function_calls import pairs
+from firesteel.operators.chain.operator import MAX_WATERMARK, TaskInfo, Timestamps
+from firesteel.operators.exchange.spill import CHUNK_ELEMENTS, SpilledList, SpillFile, memory_of
 
 Batch = tuple[int, list[Any], list[int | None]]
 """(input, `(key, value)` elements of one key, timestamps)."""
@@ -74,7 +69,7 @@ class SortedInput:
     All keyed operators share it. `execution.sorted-inputs.memory` limits the bytes that it keeps in memory.
 
     Example:
-        >>> from firesteel.operators.operator import TaskInfo
+        >>> from firesteel.operators.chain.operator import TaskInfo
         >>> sorter = SortedInput(TaskInfo("job", "vertex", "vertex", 0, 1, 128, 0, True, {}))
         >>> sorter.add(0, [("a", 1), ("b", 2), ("a", 3)], None)
         >>> [(key, list(batches)) for key, batches in sorter.take()]

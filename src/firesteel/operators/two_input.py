@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from firesteel.common.temporary_directories import temporary_directory
-from firesteel.datastream.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
-from firesteel.datastream.time_domain import TimeDomain
-from firesteel.datastream.timerservice import TimerService
-from firesteel.operators.broadcast_state import BroadcastStates, OperatorBroadcastState
-from firesteel.operators.clock import now_ms
-from firesteel.operators.context import KeyedContext, ProcessContext
-from firesteel.operators.functions import Collector, pairs
+from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.functions.time_domain import TimeDomain
+from firesteel.functions.timerservice import TimerService
+from firesteel.functions.user_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.context import KeyedContext, ProcessContext
+from firesteel.operators.chain.function_calls import Collector, pairs
+from firesteel.operators.chain.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
+from firesteel.operators.exchange.spill import SpilledList, memory_of
 from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
-from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
-from firesteel.operators.spill import SpilledList, memory_of
-from firesteel.operators.state_backend import Delta
+from firesteel.operators.state.broadcast_state import BroadcastStates, OperatorBroadcastState
+from firesteel.operators.state.keyed_state_backend import Delta
 
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from firesteel.common.configuration import Configuration, set_default_options
 from firesteel.compat import run_as_main
-from firesteel.datastream.pipeline_executor import set_pipeline_executor
+from firesteel.datastream.streams.pipeline_executor import set_pipeline_executor
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph

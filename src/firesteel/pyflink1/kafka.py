@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.connectors.flink_kafka import FlinkKafkaConsumer, FlinkKafkaProducer, Semantic
+from firesteel.connectors.kafka.functions import FlinkKafkaConsumer, FlinkKafkaProducer, Semantic
 from firesteel.pyflink1.removed import Removed
 
 _PLACES = ("datastream.connectors",)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.formats import avro, csv, json
+from firesteel.connectors.formats.avro import schemas as avro
+from firesteel.connectors.formats.json import schemas as json
+from firesteel.datastream.formats import csv
 from firesteel.pyflink1.removed import Removed
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 from firesteel.common.serialization import Encoder
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.connectors.file_sink import BucketAssigner, FileSink
-from firesteel.datastream.connectors.file_source import FileSource, StreamFormat
+from firesteel.connectors.files.sink import FileSink
+from firesteel.connectors.files.sink_settings import BucketAssigner
+from firesteel.connectors.files.source import FileSource
+from firesteel.connectors.formats.stream_format import StreamFormat
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.stream_base import DataStreamSink
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+from firesteel.datastream.streams.stream_base import DataStreamSink
 from firesteel.pyflink1.removed import Removed, note
 
 _SOURCE = "from_source() with FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build()"

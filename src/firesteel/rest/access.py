@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from firesteel.common.loopback import is_address, is_loopback
-from firesteel.rest.errors import RestError
+from firesteel.common.trust.loopback import is_address, is_loopback
 from firesteel.rest.proofs import Proofs, proven_token
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Route
-from firesteel.runtime.options import InvalidOptionError, boolean
+from firesteel.runtime.cluster_settings import InvalidOptionError, boolean
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.runtime.rpc.secret import MIN_BYTES
 from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common.time import Duration
-from firesteel.rest.errors import RestError
+from firesteel.rest.rest_errors import RestError
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointsSummary, CheckpointStats, SizesOfSubtasks
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobVertexDetails
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from firesteel.common.remote_path import AnyPath
-from firesteel.rest.errors import RestError
+from firesteel.common.files.remote_path import AnyPath
+from firesteel.rest.rest_errors import RestError
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway

@@ -10,13 +10,13 @@ import time
 import traceback
 from typing import Any
 
-from firesteel.common.sensitive_values import masked, masked_argument
+from firesteel.common.options.sensitive_values import masked, masked_argument
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
-from firesteel.rest.errors import RestError
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Call, Handler, Route
+from firesteel.runtime.cluster_settings import boolean
 from firesteel.runtime.executiongraph.job_details import JobDetails
-from firesteel.runtime.options import boolean
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
 FLINK_VERSION = "2.3.0"

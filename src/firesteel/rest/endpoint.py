@@ -11,13 +11,13 @@ from aiohttp import web
 
 from firesteel.rest.access import Access
 from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
-from firesteel.rest.errors import RestError
 from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
+from firesteel.runtime.cluster_settings import number
 from firesteel.runtime.front_door import FrontDoor, connection_limit
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
-from firesteel.runtime.options import number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
 from firesteel.runtime.ssl_contexts import rest_server_context
 

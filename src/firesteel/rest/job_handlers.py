@@ -6,13 +6,13 @@ import base64
 import pickle
 from typing import Any
 
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.rest import checkpoint_messages, job_messages
 from firesteel.rest.cluster import job_id_of, now_ms
-from firesteel.rest.errors import RestError
 from firesteel.rest.java_throwable import failure_cause
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import BOOLEAN, FORM, PATH, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError

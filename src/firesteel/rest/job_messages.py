@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from firesteel.common.sensitive_values import masked
-from firesteel.rest.errors import RestError
+from firesteel.common.options.sensitive_values import masked
+from firesteel.rest.rest_errors import RestError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobVertexDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.rest.cluster import Cluster
-from firesteel.rest.errors import RestError
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Call, File, Pieces, Route
 from firesteel.runtime.resourcemanager.resource_manager_gateway import UnknownTaskExecutorError
 from firesteel.runtime.taskexecutor.log_files import LogFile, LogFileNotFoundError

@@ -11,7 +11,7 @@ from typing import Any
 
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
-from firesteel.rest.errors import RestError
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import STRING, Call, Route, Schema, Text
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus

@@ -12,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from firesteel.rest.errors import RestError
 from firesteel.rest.java_throwable import failure_cause
+from firesteel.rest.rest_errors import RestError
 
 _KEPT = 1000
 _ID = re.compile(r"[0-9a-f]{32}")

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from firesteel.common.message_proof import ANSWER_PROOF, SCHEME, RequestProof, answer_proof
-from firesteel.rest.errors import RestError
+from firesteel.common.trust.message_proof import ANSWER_PROOF, SCHEME, RequestProof, answer_proof
+from firesteel.rest.rest_errors import RestError
 
 __all__ = ["Proofs", "add_answer_proof", "check_content", "proven_token"]
 

@@ -11,10 +11,10 @@ from typing import Any
 from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from firesteel.common.message_proof import content_digest, form_digest
-from firesteel.rest.errors import RestError
+from firesteel.common.trust.message_proof import content_digest, form_digest
 from firesteel.rest.proofs import check_content
-from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
+from firesteel.rest.rest_errors import RestError
+from firesteel.runtime.cluster_settings import InvalidOptionError, memory_bytes, number
 
 _MAX_CONTENT, _MAX_UPLOADS = "rest.server.max-content-length", "rest.server.max-concurrent-uploads"
 _MAX_UPLOAD_BYTES = 512 << 20

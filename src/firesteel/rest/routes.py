@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.rest.cluster import Cluster
-from firesteel.rest.errors import RestError
 from firesteel.rest.operations import Operations
+from firesteel.rest.rest_errors import RestError
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
-from firesteel.rest.errors import RestError
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Call, Route
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from firesteel.runtime.options import InvalidOptionError, boolean
+from firesteel.runtime.cluster_settings import InvalidOptionError, boolean
 from firesteel.runtime.ssl_contexts import load_key, load_trusted, ssl_option
 from firesteel.runtime.tls_versions import restrict
 

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
-from firesteel.runtime.options import InvalidOptionError, boolean, required
+from firesteel.runtime.cluster_settings import InvalidOptionError, boolean, required
 from firesteel.runtime.tls_versions import restrict
 
 __all__ = [

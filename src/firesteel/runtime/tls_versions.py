@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Collection, Mapping
 
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 
 __all__ = ["restrict"]
 

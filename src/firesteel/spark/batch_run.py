@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
 from firesteel.coordinator.batch_leftovers import remove_earlier_runs, remove_failed_run
 from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.split_enumerator import SplitEnumerator
-from firesteel.operators.clock import SteadyClock
-from firesteel.operators.committables import remove_files
+from firesteel.operators.chain.clock import SteadyClock
+from firesteel.operators.sinks.committables import remove_files
 from firesteel.spark import batch_shim
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit

@@ -13,9 +13,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from firesteel.common.restricted_pickle import load_plain
+from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.coordinator.batch_leftovers import failure_note
-from firesteel.operators.errors import failure_of
+from firesteel.operators.chain.operator_errors import failure_of
 from firesteel.spark.shim import SlotFailedError
 from firesteel.task.job_place import remote_store
 from firesteel.task.protocol import Row, StageRequest

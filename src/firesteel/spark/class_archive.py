@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from firesteel.common.trusted_directory import reason_for_distrust
+from firesteel.common.files.trusted_directory import reason_for_distrust
 from firesteel.spark.java import Java
 
 CACHE_DIRECTORY = "XDG_CACHE_HOME"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.datastream.connectors.base import Committer
-from firesteel.operators.committables import Committable, carry_out
-from firesteel.operators.committers import Committers
+from firesteel.functions.connector_base import Committer
+from firesteel.operators.sinks.committables import Committable, carry_out
+from firesteel.operators.sinks.committers import Committers
 
 Collect = Callable[[str, list[Any]], None]
 """(collect id, elements)."""

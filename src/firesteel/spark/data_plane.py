@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from firesteel.common import pickling
-from firesteel.common.cluster_options import options_of_job
-from firesteel.common.file_systems import DEFAULT_SCHEME, scheme_of
+from firesteel.common.files.file_systems import DEFAULT_SCHEME, scheme_of
+from firesteel.common.options.cluster_options import options_of_job
+from firesteel.common.trust import pickling
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
     keeps_checkpoints,

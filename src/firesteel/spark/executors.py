@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from firesteel.spark.errors import ExecutorUnreachableError
 from firesteel.spark.placed_partitions import placed_partitions
+from firesteel.spark.spark_errors import ExecutorUnreachableError
 
 ON_DEMAND = {
     "spark.dynamicAllocation.enabled": "true",

@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.restricted_pickle import load_plain
+from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.runtime.failure import TaskFailure
 from firesteel.spark.shim import FAILURE_MARK
 

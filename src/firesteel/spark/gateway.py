@@ -23,10 +23,10 @@ from typing import Any
 
 from firesteel.runtime.capped_file import CappedFile
 from firesteel.spark.class_archive import ClassArchive, class_archive
-from firesteel.spark.errors import SparkStartError
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
 from firesteel.spark.java_objects import release_java_objects_at_once
+from firesteel.spark.spark_errors import SparkStartError
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
 _OPENED_PACKAGES = [

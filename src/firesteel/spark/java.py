@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from firesteel.spark.errors import JavaNotFoundError
+from firesteel.spark.spark_errors import JavaNotFoundError
 
 MINIMUM_VERSION = 17
 

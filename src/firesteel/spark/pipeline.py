@@ -16,8 +16,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
-from firesteel.operators.buffers import decode
-from firesteel.spark.errors import SparkLostError
+from firesteel.operators.exchange.buffers import decode
 from firesteel.spark.exchange import Exchange
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.lanes import Lanes
@@ -25,6 +24,7 @@ from firesteel.spark.placed_partitions import placed_partitions
 from firesteel.spark.shared_stages import SharedStages
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
 from firesteel.spark.small_batches import SmallBatches
+from firesteel.spark.spark_errors import SparkLostError
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from firesteel.common.restricted_pickle import load_plain
-from firesteel.operators.spill import SpilledList
+from firesteel.common.trust.restricted_pickle import load_plain
+from firesteel.operators.exchange.spill import SpilledList
 from firesteel.runtime.internal_tls import InternalTls, tls_problem
 from firesteel.spark.shim import SlotFailedError
 from firesteel.task.protocol import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from firesteel.operators.spill import SpilledList
+from firesteel.operators.exchange.spill import SpilledList
 from firesteel.spark.lanes import Lanes
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.versions import Chain

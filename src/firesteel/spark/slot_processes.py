@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from firesteel.common.python_dependencies import DEPENDENCIES
+from firesteel.common.options.python_dependencies import DEPENDENCIES
 from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.internal_tls import InternalTls

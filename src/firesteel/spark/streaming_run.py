@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from firesteel.common.file_systems import Files
+from firesteel.common.files.file_systems import Files
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_messages import Answer, Request
 from firesteel.coordinator.checkpoints import Checkpoints
@@ -16,7 +16,7 @@ from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.region_checkpoints import Step
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.errors import FiresteelError
-from firesteel.operators.clock import SteadyClock
+from firesteel.operators.chain.clock import SteadyClock
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint

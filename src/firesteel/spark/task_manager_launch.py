@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from firesteel.spark.task_manager_process import LOG_FILE, READY
 from firesteel.task.state_seal import StateSeal
-
-READY = b"READY\n"
-
-LOG_FILE = "task-manager.log"
 
 
 class TaskManagerStartError(Exception):

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from firesteel.common.locked_directories import remove_if_unlocked
+from firesteel.common.files.locked_directories import remove_if_unlocked
 
 _PREFIX = "firesteel-tmp-"
 

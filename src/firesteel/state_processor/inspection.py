@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from firesteel.common.keys import key_of
+from firesteel.common.keys.canonical_keys import key_of
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, without_time
 from firesteel.task.state_seal import StateSeal
 from firesteel.task.state_types import load_inert

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.common.file_systems import Files
-from firesteel.operators.state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
-from firesteel.operators.state_table import DELETED, NAMESPACED
+from firesteel.common.files.file_systems import Files
+from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
+from firesteel.operators.state.state_table import DELETED, NAMESPACED
 from firesteel.runtime.rpc import state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any

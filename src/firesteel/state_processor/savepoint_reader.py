@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from firesteel.common.keys import key_of
+from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.types import Row
 from firesteel.errors import FiresteelError
 from firesteel.graph.hashing import uid_hash

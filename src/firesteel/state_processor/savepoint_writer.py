@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from firesteel.common.coercion import coercer
-from firesteel.common.file_systems import Files
-from firesteel.common.key_groups import key_group_assigner, operator_index
-from firesteel.common.keys import key_keeper
-from firesteel.common.remote_path import AnyPath, RemotePath, size_of
-from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
+from firesteel.common.keys.canonical_keys import key_keeper
+from firesteel.common.keys.key_groups import key_group_assigner, operator_index
+from firesteel.common.values.coercion import coercer
 from firesteel.errors import FiresteelError
-from firesteel.operators.buffers import pickled
-from firesteel.operators.state_backend import Delta, parts_of
-from firesteel.operators.states import has_ttl, table_name
+from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
+from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.keyed_state_backend import Delta, parts_of
+from firesteel.operators.state.states import has_ttl, table_name
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, seal_of
 from firesteel.state_processor.savepoint_reader import OperatorIdentifier
 from firesteel.task.checkpoint_metadata import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from firesteel.table.catalog_base import Catalog
-from firesteel.table.catalog_objects import (
+from firesteel.table.catalogs.catalog_base import Catalog
+from firesteel.table.catalogs.catalog_objects import (
     CatalogBaseTable,
     CatalogDatabase,
     CatalogDescriptor,
@@ -15,9 +15,9 @@ from firesteel.table.catalog_objects import (
     ObjectPath,
     Procedure,
 )
-from firesteel.table.catalog_statistics import CatalogColumnStatistics, CatalogTableStatistics
-from firesteel.table.jdbc_catalog import JdbcCatalog
-from firesteel.table.memory_catalog import GenericInMemoryCatalog
+from firesteel.table.catalogs.catalog_statistics import CatalogColumnStatistics, CatalogTableStatistics
+from firesteel.table.catalogs.jdbc_catalog import JdbcCatalog
+from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.resolved_schema import (
     Column,
     ComputedColumn,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firesteel.columns.batch import Kind
-from firesteel.table.connectors.base import ALL_KINDS, INSERT_ONLY, UPSERT
+from firesteel.connectors.table_connector import ALL_KINDS, INSERT_ONLY, UPSERT
 
 __all__ = ["ChangelogMode"]
 

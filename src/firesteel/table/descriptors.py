@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns.type_text import type_text
-from firesteel.table.function_types import as_data_type
+from firesteel.table.functions.function_types import as_data_type
 from firesteel.table.table_schema import TableSchema
 
 __all__ = ["Rowtime", "Schema"]

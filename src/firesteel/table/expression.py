@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from firesteel.table.expression_collections import BitmapMethods, CollectionMethods
-from firesteel.table.expression_enums import (
+from firesteel.table.expression_functions.expression_collections import BitmapMethods, CollectionMethods
+from firesteel.table.expression_functions.expression_enums import (
     JsonExistsOnError,
     JsonOnNull,
     JsonQueryOnEmptyOrError,
@@ -15,13 +15,13 @@ from firesteel.table.expression_enums import (
     TimeIntervalUnit,
     TimePointUnit,
 )
-from firesteel.table.expression_json import JsonMethods
-from firesteel.table.expression_logic import LogicMethods, Operators
-from firesteel.table.expression_numbers import AggregateMethods, NumberMethods
-from firesteel.table.expression_strings import StringMethods
-from firesteel.table.expression_text import expression_text
-from firesteel.table.expression_time import TimeMethods
-from firesteel.table.unresolved import Alias, Apply, Lit
+from firesteel.table.expression_functions.expression_json import JsonMethods
+from firesteel.table.expression_functions.expression_logic import LogicMethods, Operators
+from firesteel.table.expression_functions.expression_numbers import AggregateMethods, NumberMethods
+from firesteel.table.expression_functions.expression_strings import StringMethods
+from firesteel.table.expression_functions.expression_text import expression_text
+from firesteel.table.expression_functions.expression_time import TimeMethods
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit
 
 __all__ = [
     "Expression",

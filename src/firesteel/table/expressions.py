@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
-from firesteel.table.expression_base import node_of, operand_nodes
-from firesteel.table.expression_json import json_option
-from firesteel.table.planner.parser import parse_expression
-from firesteel.table.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, TypeName
+from firesteel.table.expression_functions.expression_base import node_of, operand_nodes
+from firesteel.table.expression_functions.expression_json import json_option
+from firesteel.table.planner.parse.parser import parse_expression
+from firesteel.table.syntax.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, TypeName
 
 if TYPE_CHECKING:
     from firesteel.table.types import DataType

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table import queries
-from firesteel.table.column_selection import select_items
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.environment.column_selection import select_items
 from firesteel.table.expression import Expression
-from firesteel.table.expression_base import node_of
-from firesteel.table.expression_text import expression_text
-from firesteel.table.udf_wrappers import UserDefinedFunctionWrapper
-from firesteel.table.unresolved import Alias, Apply, Ref, Star, WindowSpec
+from firesteel.table.expression_functions.expression_base import node_of
+from firesteel.table.expression_functions.expression_text import expression_text
+from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
+from firesteel.table.syntax import queries
+from firesteel.table.syntax.unresolved import Alias, Apply, Ref, Star, WindowSpec
 
 if TYPE_CHECKING:
     from firesteel.table.table import Table

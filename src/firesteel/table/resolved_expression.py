@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.table.expression import Expression
-from firesteel.table.expression_text import expression_text
-from firesteel.table.unresolved import Apply
+from firesteel.table.expression_functions.expression_text import expression_text
+from firesteel.table.syntax.unresolved import Apply
 
 if TYPE_CHECKING:
     from firesteel.table.types import DataType

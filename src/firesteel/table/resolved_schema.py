@@ -7,15 +7,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.type_text import quoted, type_text
-from firesteel.table.connectors import base
-from firesteel.table.expression_text import expression_sql
+from firesteel.connectors import table_connector as base
+from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.resolved_expression import ResolvedExpression
 from firesteel.table.schema import Schema, key_name
-from firesteel.table.statements import ColumnDefinition, WatermarkDefinition
+from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
-    from firesteel.table.connectors.base import ResolvedTable
+    from firesteel.connectors.table_connector import ResolvedTable
 
 
 class Column:

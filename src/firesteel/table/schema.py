@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.type_text import type_text
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression
-from firesteel.table.expression_text import expression_sql, expression_text
-from firesteel.table.function_types import as_data_type
-from firesteel.table.planner.parser import parse_expression
-from firesteel.table.statements import ColumnDefinition, WatermarkDefinition
+from firesteel.table.expression_functions.expression_text import expression_sql, expression_text
+from firesteel.table.functions.function_types import as_data_type
+from firesteel.table.planner.parse.parser import parse_expression
+from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.types import DataType, RowType
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table import statements as s
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.explain_detail import DETAIL_NAMES
-from firesteel.table.planner.parser import parse
+from firesteel.table.planner.parse.parser import parse
+from firesteel.table.syntax import statements as s
 
 if TYPE_CHECKING:
-    from firesteel.table.insert_planning import PlannedInsert
+    from firesteel.table.execution.insert_planning import PlannedInsert
     from firesteel.table.table_descriptor import TableDescriptor
     from firesteel.table.table_environment import TableEnvironment
     from firesteel.table.table_pipeline import TablePipeline

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table import queries
-from firesteel.table.column_operations import ColumnOperations
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.environment.column_operations import ColumnOperations
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.expression import Expression
-from firesteel.table.expression_base import ExpressionBase, node_of
+from firesteel.table.expression_functions.expression_base import ExpressionBase, node_of
 from firesteel.table.grouped_tables import (
     AggregatedTable,
     FlatAggregateTable,
@@ -20,8 +19,9 @@ from firesteel.table.grouped_tables import (
     row_call,
 )
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
+from firesteel.table.syntax import queries
+from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, Ref, Star
 from firesteel.table.table_schema import TableSchema
-from firesteel.table.unresolved import Alias, Apply, Ordering, Ref, Star
 from firesteel.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import time
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
-from firesteel.table.errors import ValidationException
 from firesteel.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]

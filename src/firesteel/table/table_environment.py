@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common.configuration import Configuration
-from firesteel.datastream.execution_mode import RuntimeExecutionMode
+from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
-from firesteel.table import statements as s
-from firesteel.table.catalog_manager import CatalogManager
-from firesteel.table.environment_catalogs import CatalogMethods
+from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.table.catalogs.catalog_manager import CatalogManager
+from firesteel.table.environment.environment_catalogs import CatalogMethods
+from firesteel.table.environment.environment_sources import SourceMethods
+from firesteel.table.environment.environment_streams import StreamMethods
 from firesteel.table.environment_settings import EnvironmentSettings
-from firesteel.table.environment_sources import SourceMethods
-from firesteel.table.environment_streams import StreamMethods
-from firesteel.table.errors import ValidationException
+from firesteel.table.execution.statement_execution import StatementExecutor
 from firesteel.table.explain_detail import DETAIL_NAMES
-from firesteel.table.modules import Modules
-from firesteel.table.planner.parser import parse, parse_all
-from firesteel.table.planner.planner import Planner
-from firesteel.table.statement_execution import StatementExecutor
+from firesteel.table.functions.modules import Modules
+from firesteel.table.planner.parse.parser import parse, parse_all
+from firesteel.table.planner.translate.planner import Planner
 from firesteel.table.statement_set import StatementSet
+from firesteel.table.syntax import statements as s
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
 from firesteel.table.table_pipeline import TablePipeline

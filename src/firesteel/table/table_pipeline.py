@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table.catalog_objects import ObjectIdentifier
+from firesteel.table.catalogs.catalog_objects import ObjectIdentifier
 from firesteel.table.explain_detail import DETAIL_NAMES
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 from firesteel.common.job_client import JobClient
 from firesteel.common.types import Row
-from firesteel.table.print_style import PrintStyle, print_rows
+from firesteel.table.environment.print_style import PrintStyle, print_rows
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.result_kind import ResultKind
 from firesteel.table.table_schema import TableSchema

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.columns.column_types import TimestampKind
 from firesteel.columns.type_text import type_text
-from firesteel.columns.types import TimestampKind
 from firesteel.table.resolved_schema import ResolvedSchema, column_extras, schema_of_rows
 from firesteel.table.schema import Schema
 from firesteel.table.types import DataType, RowField, RowType

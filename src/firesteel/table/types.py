@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from firesteel.columns.types import MAX_LENGTH
+from firesteel.columns.column_types import MAX_LENGTH
 
 # isort: off
 # Public by name, though a star import leaves them out.
-from firesteel.columns.types import (
+from firesteel.columns.column_types import (
     ArrayType as ArrayType,
     AtomicType as AtomicType,
     BigIntType as BigIntType,

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.table.function_types import parameter_types, result_type_of
-from firesteel.table.udf_base import (
+from firesteel.table.functions.function_types import parameter_types, result_type_of
+from firesteel.table.functions.udf_base import (
     AggregateFunction,
     AsyncScalarFunction,
     FunctionContext,
@@ -18,7 +18,7 @@ from firesteel.table.udf_base import (
     TableFunction,
     UserDefinedFunction,
 )
-from firesteel.table.udf_wrappers import (
+from firesteel.table.functions.udf_wrappers import (
     UserDefinedAggregateFunctionWrapper,
     UserDefinedAsyncScalarFunctionWrapper,
     UserDefinedFunctionWrapper,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from firesteel.table.errors import ValidationException
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression
-from firesteel.table.expression_base import node_of
-from firesteel.table.unresolved import CURRENT, Alias, Apply, Lit, Ordering, WindowSpec
+from firesteel.table.expression_functions.expression_base import node_of
+from firesteel.table.syntax.unresolved import CURRENT, Alias, Apply, Lit, Ordering, WindowSpec
 
 __all__ = [
     "GroupWindow",

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from firesteel.common.durability import sync_directory, sync_file
-from firesteel.common.file_systems import LOCAL_FILES, Files
-from firesteel.common.remote_path import AnyPath, RemotePath, size_of
+from firesteel.common.files.durability import sync_directory, sync_file
+from firesteel.common.files.file_systems import LOCAL_FILES, Files
+from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
 from firesteel.errors import FiresteelError
 from firesteel.task.state_file import StateFileError, publish, read_state_file, replace_state_file, state_file_bytes
 from firesteel.task.state_seal import UNSEALED, StateSeal

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
-from firesteel.common.file_systems import Files
-from firesteel.common.locked_directories import remove_if_unlocked
-from firesteel.common.remote_path import AnyPath, RemotePath
-from firesteel.common.temporary_directories import private_directory
+from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.locked_directories import remove_if_unlocked
+from firesteel.common.files.remote_path import AnyPath, RemotePath
+from firesteel.common.files.temporary_directories import private_directory
 
 __all__ = ["CHECKPOINT_DIRECTORY", "HeldDirectories", "JobPlace", "job_place", "remote_store"]
 

@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from firesteel.common.file_systems import Files, scheme_of
-from firesteel.common.python_dependencies import ARCHIVES, DEPENDENCIES, FILES, REQUIREMENTS, dependency_entries
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.file_systems import Files, scheme_of
+from firesteel.common.files.remote_path import RemotePath
+from firesteel.common.options.python_dependencies import ARCHIVES, DEPENDENCIES, FILES, REQUIREMENTS, dependency_entries
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.file_systems import Files
-from firesteel.common.key_groups import key_group_range
-from firesteel.common.remote_path import AnyPath, size_of
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import AnyPath, size_of
+from firesteel.common.keys.key_groups import key_group_range
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
-from firesteel.operators.state_backend import Delta
-from firesteel.operators.subtask import operators_of
+from firesteel.operators.chain.subtask import operators_of
+from firesteel.operators.state.keyed_state_backend import Delta
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
 from firesteel.task.job_place import JobPlace, remote_store
 from firesteel.task.state_file import read_state_file, replace_state_file, state_file_bytes

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from firesteel.common.trusted_directory import reason_for_distrust
+from firesteel.common.files.trusted_directory import reason_for_distrust
 
 
 @dataclass(frozen=True, slots=True)

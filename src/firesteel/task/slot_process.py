@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from firesteel.operators.errors import failure_of
+from firesteel.operators.chain.operator_errors import failure_of
 from firesteel.task.job_place import HeldDirectories, remote_store
 from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, Deployed, Failed, Hello, Progress, encode_message
 from firesteel.task.protocol import (

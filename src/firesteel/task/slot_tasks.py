@@ -9,17 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.bounded_results import DiskReserveError, OutputReserveError
-from firesteel.common.key_groups import default_max_parallelism
-from firesteel.common.temporary_directories import temporary_directory
+from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.common.keys.key_groups import default_max_parallelism
+from firesteel.common.values.bounded_results import DiskReserveError, OutputReserveError
+from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import JobVertex
-from firesteel.operators import clock, edge_writer
-from firesteel.operators.buffers import Item, decode, encode
-from firesteel.operators.operator import TaskInfo, Timestamps
-from firesteel.operators.record_count import record_count
-from firesteel.operators.spill import SpilledList
-from firesteel.operators.splits import Idleness, SplitRange
-from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
+from firesteel.operators.chain import clock
+from firesteel.operators.chain.operator import TaskInfo, Timestamps
+from firesteel.operators.chain.record_count import record_count
+from firesteel.operators.chain.subtask import Edge, RestoredState, Subtask, Version
+from firesteel.operators.exchange import edge_writer
+from firesteel.operators.exchange.buffers import Item, decode, encode
+from firesteel.operators.exchange.spill import SpilledList
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.state_transfer import NOTHING_STORED, Stored
@@ -521,7 +522,7 @@ def _split_of(edge: StageEdge, subtask: int, channels: Sequence[int]) -> edge_wr
 
 
 def _split_columns(columns: tuple[int, ...], max_parallelism: int, channels: int) -> edge_writer.Split:
-    from firesteel.operators.column_split import SplitColumns  # needs pyarrow, which only tables do
+    from firesteel.operators.exchange.column_split import SplitColumns  # needs pyarrow, which only tables do
 
     return SplitColumns(columns, max_parallelism, channels)
 

@@ -16,7 +16,7 @@ import pickle
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 
-from firesteel.operators.spill import SpillFile
+from firesteel.operators.exchange.spill import SpillFile
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, SubtaskReport
 from firesteel.task.versions import BatchTry

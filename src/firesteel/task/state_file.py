@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
-from firesteel.common.frame_seal import TAG_BYTES, FrameSeal, read_unproven
-from firesteel.common.regular_file import open_regular
-from firesteel.common.remote_path import AnyPath, RemotePath
+from firesteel.common.files.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
+from firesteel.common.files.regular_file import open_regular
+from firesteel.common.files.remote_path import AnyPath, RemotePath
+from firesteel.common.trust.frame_seal import TAG_BYTES, FrameSeal, read_unproven
 from firesteel.errors import FiresteelError
+from firesteel.task.moved_modules import import_moved_modules
 from firesteel.task.state_seal import (
     ALLOW_UNVERIFIED,
     KEY_ID_BYTES,
@@ -29,6 +30,8 @@ from firesteel.task.state_seal import (
     UNSEALED,
     StateSeal,
 )
+
+import_moved_modules()  # for the pickles in state of earlier releases
 
 FORMAT_VERSION = 5
 """The only supported format version. Version 1 stored whole maps as values of map states; version 2 named version files

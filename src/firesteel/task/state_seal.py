@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from firesteel.common.frame_seal import FrameSeal
+from firesteel.common.trust.frame_seal import FrameSeal
 
 __all__ = ["ALLOW_UNVERIFIED", "KEY_ID_BYTES", "NONCE_BYTES", "UNSEALED", "StateSeal"]
 

@@ -14,9 +14,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from firesteel.common.durability import make_directory, sync_file
-from firesteel.common.remote_files import RemoteFileNotFoundError
-from firesteel.common.remote_path import AnyPath, RemotePath, size_of
+from firesteel.common.files.durability import make_directory, sync_file
+from firesteel.common.files.remote_files import RemoteFileNotFoundError
+from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
 from firesteel.task.state_file import StateFileError, check_state_file
 from firesteel.task.versions import Chain, VersionFile
 

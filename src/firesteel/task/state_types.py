@@ -18,7 +18,8 @@ import pickle
 import reprlib
 from typing import Any
 
-from firesteel.common.restricted_pickle import VALUES, load_listed
+from firesteel.common.trust.restricted_pickle import VALUES, load_listed
+from firesteel.task.moved_modules import MOVED
 
 __all__ = ["load_committables", "load_frame", "load_inert", "load_metadata", "load_sources"]
 
@@ -27,30 +28,30 @@ _METADATA = {
     "firesteel.task.restore": ("RestorePlan",),
     "firesteel.task.versions": ("VersionFile",),
 }
-_FRAME = {"collections": ("Counter",), "firesteel.operators.input_gate": ("_Valve",)}
+_FRAME = {"collections": ("Counter",), "firesteel.operators.exchange.input_gate": ("_Valve",)}
 _SOURCES = {
     "firesteel.coordinator.source_splits": ("SourceState", "_unpack_keys"),
-    "firesteel.operators.splits": ("Split", "Stop"),
+    "firesteel.functions.splits": ("Split", "Stop"),
 }
 _COMMITTABLES = {
     **VALUES,
-    "firesteel.common.multipart": ("UploadPart",),
-    "firesteel.datastream.connectors.base": ("CommitRequest",),
-    "firesteel.datastream.connectors.file_committer": ("FinishedPart", "LeftoverParts"),
-    "firesteel.datastream.connectors.kafka_writer": ("PreparedRecords",),
-    "firesteel.datastream.connectors.remote_committer": (
+    "firesteel.common.files.multipart": ("UploadPart",),
+    "firesteel.functions.connector_base": ("CommitRequest",),
+    "firesteel.connectors.files.committer": ("FinishedPart", "LeftoverParts"),
+    "firesteel.connectors.kafka.writer": ("PreparedRecords",),
+    "firesteel.connectors.files.remote_committer": (
         "ForgottenObjects",
         "RemoteLeftovers",
         "StagedPart",
         "UploadedPart",
     ),
-    "firesteel.datastream.connectors.staging": ("PreparedRows",),
-    "firesteel.operators.committables": ("SinkCommittables",),
+    "firesteel.connectors.staging": ("PreparedRows",),
+    "firesteel.operators.sinks.committables": ("SinkCommittables",),
 }
 _SHOWN = {
     **VALUES,
     "firesteel.common.types": ("Row", "RowKind", "_make_row"),
-    "firesteel.operators.state_table": ("DELETED",),
+    "firesteel.operators.state.state_table": ("DELETED",),
 }
 
 
@@ -60,17 +61,17 @@ def load_metadata(data: bytes) -> Any:
     Raises:
         pickle.UnpicklingError: (all readers) the data contains a class that is not in the table.
     """
-    return load_listed(data, "a checkpoint's metadata", _METADATA)
+    return load_listed(data, "a checkpoint's metadata", _METADATA, MOVED)
 
 
 def load_frame(data: bytes) -> Any:
     """Return a frame of a version file."""
-    return load_listed(data, "a frame of a version file", _FRAME)
+    return load_listed(data, "a frame of a version file", _FRAME, MOVED)
 
 
 def load_sources(data: bytes) -> Any:
     """Return the states of sources by operator id."""
-    return load_listed(data, "the position of a source", _SOURCES)
+    return load_listed(data, "the position of a source", _SOURCES, MOVED)
 
 
 def load_committables(data: bytes, has_own: bool) -> Any:
@@ -81,7 +82,7 @@ def load_committables(data: bytes, has_own: bool) -> Any:
         has_own: Whether a sink of the job has committables of its own classes, so that this process, which runs its
             committer, reads all classes.
     """
-    return pickle.loads(data) if has_own else load_listed(data, "what a sink commits", _COMMITTABLES)
+    return pickle.loads(data) if has_own else load_listed(data, "what a sink commits", _COMMITTABLES, MOVED)
 
 
 class _Inert:
@@ -128,6 +129,7 @@ class _InertUnpickler(pickle.Unpickler):
         self._inert: dict[tuple[str, str], type[_Inert]] = {}
 
     def find_class(self, module: str, name: str) -> Any:
+        module = MOVED.get(module, module)
         if name in _SHOWN.get(module, ()):
             return super().find_class(module, name)
         return self._inert.setdefault((module, name), _inert_class(module, name))

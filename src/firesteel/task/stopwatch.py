@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from firesteel.operators.subtask import Subtask
+from firesteel.operators.chain.subtask import Subtask
 
 
 class Stopwatch:

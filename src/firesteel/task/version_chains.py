@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from firesteel.operators.buffers import pickled
+from firesteel.operators.exchange.buffers import pickled
 from firesteel.task.versions import Chain
 
 Frame = tuple[str, str | None, Any]

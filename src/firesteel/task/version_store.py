@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from firesteel.common.durability import make_directory, sync_directory, sync_file
-from firesteel.common.remote_path import AnyPath, RemotePath
+from firesteel.common.files.durability import make_directory, sync_directory, sync_file
+from firesteel.common.files.remote_path import AnyPath, RemotePath
 from firesteel.task.state_file import read_state_file, write_state_file
 from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import NOTHING_STORED, StateUploads, Stored, fetch_chain

@@ -10,23 +10,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
+from firesteel.connectors.files.committer import FinishedPart
+from firesteel.connectors.files.writer import FileWriter
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import restore_job
-from firesteel.datastream.connectors.base import Committer
-from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.errors import InvalidProgramError, TranslationError
+from firesteel.functions.connector_base import Committer
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
-from firesteel.operators.buffers import decode
-from firesteel.operators.clock import now_ms
-from firesteel.operators.committables import Committable, SinkCommittables, carry_out, remove_files
-from firesteel.operators.committers import Committers
-from firesteel.operators.file_sink import FileWriter
-from firesteel.operators.sinks import SinkWriterRunner
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.exchange.buffers import decode
+from firesteel.operators.sinks.committables import Committable, SinkCommittables, carry_out, remove_files
+from firesteel.operators.sinks.committers import Committers
+from firesteel.operators.sinks.sinks import SinkWriterRunner
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of

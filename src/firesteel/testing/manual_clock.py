@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from firesteel.operators.clock import use_time_source
+from firesteel.operators.chain.clock import use_time_source
 
 
 class ManualClock:

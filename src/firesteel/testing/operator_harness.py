@@ -6,11 +6,10 @@ import pickle
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from firesteel.common import pickling
-from firesteel.common.keys import key_keeper
-from firesteel.operators.factory import make_operator
-from firesteel.operators.keyed import KeyedOperator
-from firesteel.operators.operator import (
+from firesteel.common.keys.canonical_keys import key_keeper
+from firesteel.common.trust import pickling
+from firesteel.operators.chain.factory import make_operator
+from firesteel.operators.chain.operator import (
     MAX_WATERMARK,
     Operator,
     OperatorInput,
@@ -19,7 +18,8 @@ from firesteel.operators.operator import (
     Timestamps,
     with_operator_named,
 )
-from firesteel.operators.state_backend import TIMERS_TABLE
+from firesteel.operators.keyed import KeyedOperator
+from firesteel.operators.state.keyed_state_backend import TIMERS_TABLE
 
 Element = tuple[Any, int | None]
 """(value, timestamp in ms or None)."""
@@ -29,7 +29,7 @@ class OperatorHarness:
     """Creates and opens the operator of a descriptor, passes elements and watermarks to it, and records its output.
 
     Args:
-        descriptor: One of `firesteel.datastream.operator_descriptors`.
+        descriptor: One of `firesteel.functions.operator_descriptors`.
         output_type: Declared type of the results.
         key_selectors: Key selector of each input of a keyed operator, whose elements become `(key, value)`; None for an
             input without keys.
@@ -41,7 +41,7 @@ class OperatorHarness:
         snapshot: Result of `snapshot()` of another harness to restore.
 
     Example:
-        >>> from firesteel.datastream.operator_descriptors import MapOperator
+        >>> from firesteel.functions.operator_descriptors import MapOperator
         >>> with OperatorHarness(MapOperator(lambda n: n + 1)) as harness:
         ...     harness.process(1)
         ...     harness.values

@@ -63,7 +63,7 @@ def mysql_server() -> Iterator[str]:
 
 @pytest.fixture
 def mysql(mysql_server: str) -> Target:
-    from firesteel.datastream.connectors.jdbc_address import database_of
+    from firesteel.connectors.jdbc.address import database_of
 
     def execute(sql: str) -> list[Any]:
         with closing(database_of(mysql_server, None, None).connect()) as connection, connection.cursor() as cursor:

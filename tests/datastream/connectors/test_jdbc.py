@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 
 from firesteel.common import Instant, Row, Types, WatermarkStrategy
-from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError
+from firesteel.common.files.run_directory import RUN_DIRECTORY, UnsafeDirectoryError
+from firesteel.connectors.jdbc import writer as jdbc_writer
+from firesteel.connectors.jdbc.address import database_of
+from firesteel.connectors.jdbc.database import count_parameters, native_statement
+from firesteel.connectors.jdbc.mysql import MySqlDatabase
+from firesteel.connectors.jdbc.postgresql import PostgresDatabase
+from firesteel.connectors.jdbc.writer import INLINE_ROWS, JdbcCommitter, JdbcWriter, PreparedRows, RowError
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.datastream.connectors import jdbc_writer
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
-from firesteel.datastream.connectors.jdbc_address import database_of
-from firesteel.datastream.connectors.jdbc_database import count_parameters, native_statement
-from firesteel.datastream.connectors.jdbc_mysql import MySqlDatabase
-from firesteel.datastream.connectors.jdbc_postgresql import PostgresDatabase
-from firesteel.datastream.connectors.jdbc_writer import INLINE_ROWS, JdbcCommitter, JdbcWriter, PreparedRows, RowError
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.committables import SinkCommitError
-from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.sinks.committables import SinkCommitError
 from firesteel.testing import Fault, run_local
 from tests.datastream.connectors.conftest import Target
 

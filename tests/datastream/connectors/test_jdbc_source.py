@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from firesteel.common import Instant, Row, Types, WatermarkStrategy
+from firesteel.connectors.jdbc.values import rows_of
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.jdbc import (
     GenericParameterValuesProvider,
     JdbcSource,
     NumericBetweenParametersProvider,
 )
-from firesteel.datastream.connectors.jdbc_values import rows_of
 from firesteel.testing import Fault, run_local
 from tests.datastream.connectors.conftest import Target
 

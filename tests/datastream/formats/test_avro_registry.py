@@ -11,12 +11,12 @@ from firesteel.common import Row
 
 pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
 
-from firesteel.datastream.formats.avro import AvroSchema
-from firesteel.datastream.formats.avro_registry import (
+from firesteel.connectors.formats.avro.registry import (
     ConfluentRegistryAvroDeserializationSchema,
     ConfluentRegistryAvroSerializationSchema,
     SchemaRegistry,
 )
+from firesteel.datastream.formats.avro import AvroSchema
 from tests.kafka import schema_registry
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firesteel.common import Instant, Row, Types
-from firesteel.datastream.formats import json_batch
+from firesteel.connectors.formats.json import batch as json_batch
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 
 PAIR = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])

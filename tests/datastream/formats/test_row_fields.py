@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from firesteel.common import Row, Types
+from firesteel.connectors.formats.parquet.files import _plain
 from firesteel.datastream.connectors.kafka import KafkaRecordSerializationSchema
 from firesteel.datastream.formats.avro import AvroRowSerializationSchema
 from firesteel.datastream.formats.csv import CsvRowSerializationSchema
 from firesteel.datastream.formats.json import JsonRowSerializationSchema
-from firesteel.operators.column_format import _plain
 
 ROW = Types.ROW_NAMED(["a", "b"], [Types.STRING(), Types.INT()])
 AVRO = (

@@ -18,8 +18,8 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
 )
 from firesteel.runtime.executiongraph.job_details import JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.highavailability.errors import CorruptEntryError
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
+from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError
 from firesteel.runtime.highavailability.job_result_store import JobResultStore
 from firesteel.runtime.highavailability.memory_storage import MemoryStorage
 from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry

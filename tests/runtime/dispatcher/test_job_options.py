@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
 from firesteel.runtime.dispatcher.job_options import check_job_options
-from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import job_graph
 from tests.runtime.simulated import Cluster
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
-from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.executiongraph.errors import (
+from firesteel.runtime.executiongraph.execution_errors import (
     ExecutionGraphError,
     ExecutionNotFoundError,
     IllegalTransitionError,

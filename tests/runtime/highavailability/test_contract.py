@@ -11,13 +11,13 @@ import pytest
 from firesteel.runtime.executiongraph.job_details import JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
-from firesteel.runtime.highavailability.errors import StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import (
     HaStores,
     HighAvailabilityServices,
     JobGraphStore,
     LeaderElection,
 )
+from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import Embedded, FileSystem, Kind, ZooKeeper, eventually

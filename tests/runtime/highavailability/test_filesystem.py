@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError
 from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
 from firesteel.runtime.highavailability.file_lock import FileLock
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
+from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, HighAvailabilityError
 from firesteel.runtime.highavailability.polling import Poller
 from firesteel.runtime.highavailability.storage import JOBS
 from tests.runtime.helpers import an_id, job_graph

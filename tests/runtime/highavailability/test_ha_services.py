@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.common.run_directory import UnsafeDirectoryError
+from firesteel.common.files.run_directory import UnsafeDirectoryError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.trusted_storage import check_storage
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
-from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import SECRET
 

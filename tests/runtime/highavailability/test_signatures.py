@@ -14,14 +14,14 @@ import pytest
 from kazoo.exceptions import NoAuthError
 
 from firesteel.runtime.clock import SystemClock
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
-from firesteel.runtime.highavailability.errors import UntrustedEntryError
 from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
+from firesteel.runtime.highavailability.high_availability_errors import UntrustedEntryError
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
-from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.foreign_client import foreign_client
 from tests.runtime.highavailability.kinds import CODEC, SECRET, FileSystem, Kind, ZooKeeper, eventually

@@ -13,9 +13,13 @@ import pytest
 from kazoo.client import KazooState
 from kazoo.exceptions import ConnectionLoss
 
-from firesteel.common.file_systems import Files
-from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
+from firesteel.common.files.file_systems import Files
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
+from firesteel.runtime.highavailability.high_availability_errors import (
+    CorruptEntryError,
+    HighAvailabilityError,
+    StaleLeaderError,
+)
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.highavailability.storage import JOBS, REMOVED_JOBS
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.spark.errors import JavaNotFoundError
 from firesteel.spark.java import find_java
+from firesteel.spark.spark_errors import JavaNotFoundError
 
 JAR = Path("/usr/share/java/zookeeper.jar")
 INSTALL = "apt-get install -y --no-install-recommends zookeeper"

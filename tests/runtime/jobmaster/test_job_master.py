@@ -19,7 +19,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
     UnknownTaskManagerError,
 )
 from firesteel.runtime.registration.retrying_registration import Declined
-from firesteel.runtime.rpc.errors import EndpointStoppedError, FencingTokenError
+from firesteel.runtime.rpc.rpc_errors import EndpointStoppedError, FencingTokenError
 from firesteel.runtime.slotpool.slot import SlotOffer
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster

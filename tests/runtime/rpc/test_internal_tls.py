@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from firesteel.cli.main import cli
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.internal_tls import InternalTls
-from firesteel.runtime.options import InvalidOptionError
 from firesteel.runtime.rpc import RpcConnectionError, TcpRpcService
-from firesteel.runtime.rpc.errors import RpcAuthenticationError
+from firesteel.runtime.rpc.rpc_errors import RpcAuthenticationError
 from firesteel.spark.remote_slots import connect
 from firesteel.spark.slot_relay import SlotRelay
 from tests.runtime.rpc.test_tcp_rpc import SECRET, Echo, EchoGateway

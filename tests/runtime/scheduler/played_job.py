@@ -19,9 +19,9 @@ from firesteel.runtime.scheduler.actions import (
     SchedulerAction,
     ScheduleRestart,
 )
-from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.restart_strategy import FixedDelayRestartStrategy, RestartStrategy
 from firesteel.runtime.scheduler.scheduler import Scheduler
+from firesteel.runtime.scheduler.scheduler_settings import SchedulerOptions
 from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality
 from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 from tests.runtime.helpers import an_id

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
-from firesteel.runtime.options import InvalidOptionError
 from firesteel.runtime.scheduler.failover_strategy import failover_strategy
 from firesteel.runtime.scheduler.topology import SchedulingTopology
 from tests.runtime.golden_data import golden

@@ -10,9 +10,9 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.scheduler.actions import CancelTask, ReleaseSlots, RequestSlots, StartQuery, StopQuery
-from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.restart_strategy import FixedDelayRestartStrategy
 from firesteel.runtime.scheduler.scheduler import Actions, Scheduler
+from firesteel.runtime.scheduler.scheduler_settings import SchedulerOptions
 from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality
 from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 from firesteel.testing import ManualClock

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.executiongraph.errors import IllegalTransitionError, SlotLostError
+from firesteel.runtime.executiongraph.execution_errors import IllegalTransitionError, SlotLostError
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
-from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.restart_strategy import NoRestartStrategy
 from firesteel.runtime.scheduler.scheduler import IllegalSchedulingError
+from firesteel.runtime.scheduler.scheduler_settings import SchedulerOptions
 from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality
 from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 from tests.runtime.helpers import an_id, job_graph

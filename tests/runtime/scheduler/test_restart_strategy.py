@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.scheduler.restart_strategy import (
     ExponentialDelayRestartStrategy,
     NoRestartStrategy,

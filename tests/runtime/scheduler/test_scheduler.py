@@ -23,13 +23,13 @@ from firesteel.runtime.scheduler.actions import (
     StartQuery,
     StopQuery,
 )
-from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.restart_strategy import (
     FixedDelayRestartStrategy,
     NoRestartStrategy,
     RestartStrategy,
 )
 from firesteel.runtime.scheduler.scheduler import IllegalSchedulingError, Scheduler
+from firesteel.runtime.scheduler.scheduler_settings import SchedulerOptions
 from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality, SlotProfile, TaskManagerLocation
 from firesteel.runtime.slotpool.slot_provider import LogicalSlotRequest
 from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot

@@ -6,9 +6,9 @@ import pytest
 
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
-from firesteel.runtime.options import InvalidOptionError
 from firesteel.runtime.scheduler.lazy_inputs import InputDependencyConstraint
 from firesteel.runtime.scheduler.scheduling_strategy import (
     Bulk,

@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.remote_path import AnyPath, RemotePath
+from firesteel.common.files.remote_path import AnyPath, RemotePath
 from firesteel.coordinator.checkpoint_messages import Request
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory, restore_job
-from firesteel.operators.committables import Committable, carry_out
-from firesteel.operators.committers import Committers
+from firesteel.operators.sinks.committables import Committable, carry_out
+from firesteel.operators.sinks.committers import Committers
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Parents, Pipeline

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.remote_path import AnyPath
+from firesteel.common.files.remote_path import AnyPath
+from firesteel.connectors.files.writer import FileWriter
 from firesteel.coordinator import version_files
 from firesteel.coordinator.checkpoint_files import CheckpointFiles
 from firesteel.coordinator.checkpoint_messages import CommitPart, Directive
@@ -20,7 +21,6 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
 from firesteel.coordinator.region_checkpoints import RegionCheckpoints
-from firesteel.operators.file_sink import FileWriter
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, CheckpointMetadata, checkpoints_in
 from firesteel.task.protocol import Row, StageRequest

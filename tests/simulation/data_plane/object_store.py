@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.remote_files import RemoteFileSystem
-from firesteel.common.remote_path import RemotePath
+from firesteel.common.files.remote_files import RemoteFileSystem
+from firesteel.common.files.remote_path import RemotePath
 from tests.simulation.data_plane.processes import Process, Scheduler
 
 _SCHEME = "simulated://"

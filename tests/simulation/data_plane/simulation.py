@@ -22,11 +22,11 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from firesteel.common.remote_path import AnyPath
+from firesteel.common.files.remote_path import AnyPath
+from firesteel.connectors.files.committer import FinishedPart
 from firesteel.coordinator.part_uploads import MAX_CONCURRENT, TIMEOUT, TOLERABLE_FAILURES
 from firesteel.coordinator.stored_checkpoints import NUM_RETAINED
-from firesteel.datastream.connectors.file_committer import FinishedPart
-from firesteel.operators.committables import SinkCommittables
+from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.task import checkpoint_metadata, version_chains, version_store
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from firesteel.task.state_file import StateFileError, check_state_file

@@ -13,14 +13,14 @@ from typing import Any
 from firesteel.coordinator.idle_splits import IdleSplits
 from firesteel.coordinator.input_clock import InputClock
 from firesteel.coordinator.source_splits import SourceSplits, SourceState
-from firesteel.operators.clock import SteadyClock
-from firesteel.operators.input_gate import _Valve
-from firesteel.operators.map_table import MapTable
-from firesteel.operators.operator import MAX_WATERMARK
-from firesteel.operators.splits import Idleness
-from firesteel.operators.state_table import StateTable
-from firesteel.operators.timers import _TimerQueue
-from firesteel.operators.window_table import WindowTable
+from firesteel.functions.splits import Idleness
+from firesteel.operators.chain.clock import SteadyClock
+from firesteel.operators.chain.operator import MAX_WATERMARK
+from firesteel.operators.exchange.input_gate import _Valve
+from firesteel.operators.state.map_table import MapTable
+from firesteel.operators.state.state_table import StateTable
+from firesteel.operators.state.timers import _TimerQueue
+from firesteel.operators.windows.window_table import WindowTable
 from firesteel.task import version_store
 from tests.simulation.mutations import Mutation, run_mutations
 from tests.simulation.state.simulation import simulate

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from firesteel.operators.clock import SteadyClock, use_time_source
+from firesteel.operators.chain.clock import SteadyClock, use_time_source
 from firesteel.task import version_chains, version_store
 from firesteel.testing.local_job import Fault, _LocalJob
 from tests.simulation.data_plane.simulation import MEMORY, Outcome
@@ -42,7 +42,7 @@ def _small_limits() -> Iterator[None]:
     with (
         mock.patch.object(version_chains, "FAN_IN", 3),
         mock.patch.object(version_store, "is_full_due", lambda parent: not parent or len(parent) > 25),
-        mock.patch("firesteel.operators.timers._SLACK", 4),
+        mock.patch("firesteel.operators.state.timers._SLACK", 4),
     ):
         yield
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.errors import JobExecutionError
 
 State = list[Any]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.functions import accumulators as acc
 from firesteel.columns.functions import value_accumulators as values
 from firesteel.columns.functions.accumulators import Accumulator
-from firesteel.columns.functions.errors import cannot_apply, wrong_count
+from firesteel.columns.functions.function_errors import cannot_apply, wrong_count
 from firesteel.columns.functions.json_accumulators import JsonArrayAgg, JsonObjectAgg
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import avg_type, sum_type

@@ -12,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.calendar import shifted
 from firesteel.columns.functions.accumulators import WIDE, fit_decimal
-from firesteel.columns.functions.errors import cannot_apply, wrong_count
 from firesteel.columns.functions.function import (
     CallSite,
     Column,
@@ -26,6 +25,7 @@ from firesteel.columns.functions.function import (
     Types,
     per_row,
 )
+from firesteel.columns.functions.function_errors import cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import argument, signature
 from firesteel.columns.type_families import APPROXIMATE, INTERVALS
 from firesteel.columns.type_rules import arithmetic_type, as_decimal, common_type, is_exact

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.cast_rules import can_cast
-from firesteel.columns.context import EvaluationContext
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.accumulators import fit_decimal, number_cast
 from firesteel.columns.functions.cast_parsing import CastError, parse_timestamp, text_parser
-from firesteel.columns.functions.errors import FunctionError, UnsupportedFunctionError
 from firesteel.columns.functions.function import CallSite, Column, Function, Kernel, Operands, Resolved, Types
+from firesteel.columns.functions.function_errors import FunctionError, UnsupportedFunctionError
 from firesteel.columns.functions.nested_casts import nested_cast
 from firesteel.columns.functions.time_zones import to_instant, to_local
 from firesteel.columns.type_families import BYTES, STRINGS, TIMESTAMPS

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
-from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import (
     CallSite,
     Column,
@@ -23,6 +22,7 @@ from firesteel.columns.functions.function import (
     per_row,
     plain,
 )
+from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, argument, signature
 from firesteel.columns.functions.value_accumulators import freeze
 from firesteel.columns.rex import Literal

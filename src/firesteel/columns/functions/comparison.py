@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.calendar import shifted
-from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import (
     CallSite,
     Column,
@@ -24,6 +23,7 @@ from firesteel.columns.functions.function import (
     per_row,
     vector,
 )
+from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, signature
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import any_nullable, common_type

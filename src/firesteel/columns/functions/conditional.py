@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.comparison import comparable_types
-from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import CallSite, Function, Kernel, Operands, Resolved, Types, per_row
+from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, signature
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable, common_argument_type, common_type

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from firesteel.columns import types as t
-from firesteel.columns.context import EvaluationContext
-from firesteel.columns.functions.errors import cannot_apply
+from firesteel.columns import column_types as t
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import Bind, CallSite, Function, Kernel, Operands, Resolved, Types
+from firesteel.columns.functions.function_errors import cannot_apply
 from firesteel.columns.functions.signatures import STRING, signature
 from firesteel.columns.functions.time_zones import local_datetime
 from firesteel.columns.type_families import TIMESTAMPS

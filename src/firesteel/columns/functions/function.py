@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from firesteel.columns import types as t
-from firesteel.columns.context import EvaluationContext
+from firesteel.columns import column_types as t
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.rex import Literal, Rex
 from firesteel.columns.values import arrow_type
 

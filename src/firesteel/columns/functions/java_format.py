@@ -6,9 +6,9 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from firesteel.columns import types as t
-from firesteel.common.java_text import to_java_string
+from firesteel.columns import column_types as t
 from firesteel.common.typeinfo import Types
+from firesteel.common.values.java_text import to_java_string
 
 _SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])|%")
 _BITS: tuple[tuple[type, int], ...] = ((t.TinyIntType, 8), (t.SmallIntType, 16), (t.IntType, 32))

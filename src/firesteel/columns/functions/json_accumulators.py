@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.accumulators import Accumulator, State
 from firesteel.columns.functions.value_accumulators import ValueLog
 from firesteel.columns.json_text import json_writer, object_text

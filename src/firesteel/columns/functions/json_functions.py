@@ -16,9 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.cast_parsing import CastError, text_parser
-from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import (
     CallSite,
     Column,
@@ -31,6 +30,7 @@ from firesteel.columns.functions.function import (
     per_row,
     plain,
 )
+from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
 from firesteel.columns.json_text import json_writer, object_text, quote

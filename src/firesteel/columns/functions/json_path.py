@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.json_text import object_text, quote
 
 _STEP = re.compile(

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.accumulators import WIDE, number_cast
 from firesteel.columns.functions.function import (
     Bind,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.value_text import map_types
 from firesteel.columns.values import arrow_type
 

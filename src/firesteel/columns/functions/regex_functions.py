@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from firesteel.columns import types as t
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import Function, may_fail, never_fails, per_row, plain
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, signature
 
 _TEXT = "CHARACTER"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.columns import column_types as t
 from firesteel.columns import type_families as families_of
 from firesteel.columns import type_rules as rules
-from firesteel.columns import types as t
-from firesteel.columns.functions.errors import cannot_apply, wrong_count
 from firesteel.columns.functions.function import Operands, Resolved, Types
+from firesteel.columns.functions.function_errors import cannot_apply, wrong_count
 from firesteel.columns.rex import Literal
 
 STRING = families_of.STRING

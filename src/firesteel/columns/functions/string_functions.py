@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
-from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import (
     Bind,
     CallSite,
@@ -24,6 +23,7 @@ from firesteel.columns.functions.function import (
     vector,
     vector_cast,
 )
+from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import INT, STRING, argument, literal_text, signature, varying
 from firesteel.columns.type_families import BYTES, STRINGS
 from firesteel.columns.type_rules import any_nullable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import Types
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import any_nullable, common_type

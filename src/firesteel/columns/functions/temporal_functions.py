@@ -9,11 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
+from firesteel.columns import column_types as t
 from firesteel.columns.calendar import add_months, months_between
 from firesteel.columns.functions.accumulators import quotient, wrap
 from firesteel.columns.functions.cast_parsing import CastError, parse_date, parse_timestamp
-from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import (
     Bind,
     CallSite,
@@ -25,6 +24,7 @@ from firesteel.columns.functions.function import (
     Types,
     per_row,
 )
+from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.java_dates import java_formatter, java_parser
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import instant_datetime, local_datetime, to_local

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns import types as t
-from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import CallSite, Column, Kernel, Operands, Resolved, Types
+from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import literal_text
 from firesteel.columns.functions.time_zones import to_instant, to_local
 from firesteel.columns.type_families import DATETIMES

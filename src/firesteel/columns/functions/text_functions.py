@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
-from firesteel.columns import types as t
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import Bind, CallSite, Function, Operands, Types, per_row, plain
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.java_format import FormatError, java_format
 from firesteel.columns.functions.regex_functions import java_regex
 from firesteel.columns.functions.signatures import BOOLEAN, BYTES, INT, STRING, Result, signature

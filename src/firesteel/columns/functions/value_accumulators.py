@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from firesteel.columns.functions.accumulators import Accumulator, State
-from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function_errors import FunctionError
 
 
 def freeze(value: Any) -> Hashable:

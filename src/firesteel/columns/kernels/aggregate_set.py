@@ -11,7 +11,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rows import freeze
 from firesteel.columns.values import arrow_type, to_arrow, to_python
-from firesteel.common.bounded_results import all_of
+from firesteel.common.values.bounded_results import all_of
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from firesteel.columns.rows import (
     rows_of,
 )
 from firesteel.columns.values import arrow_type, to_arrow, to_python
-from firesteel.common.bounded_results import all_of
+from firesteel.common.values.bounded_results import all_of
 
 
 @dataclass(frozen=True)

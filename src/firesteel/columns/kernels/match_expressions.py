@@ -126,7 +126,7 @@ def _evaluated(rex: Any, row: Any, plan: Any) -> Any:
         return row[plain.index]
     if isinstance(plain, Literal):
         return plain.value
-    from firesteel.columns.context import EvaluationContext
+    from firesteel.columns.evaluation_context import EvaluationContext
 
     types = [arrow_type(kind) for kind in plan.types]
     return compile_rex(plain, EvaluationContext())(batch_of([row], types))[0].as_py()

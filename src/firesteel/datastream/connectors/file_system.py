@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.connectors.file_sink import (
+from firesteel.connectors.files.sink import FileSink, StreamingFileSink
+from firesteel.connectors.files.sink_settings import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileCompactor,
     FileCompactStrategy,
-    FileSink,
     FileSinkSettings,
     OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
-    StreamingFileSink,
 )
-from firesteel.datastream.connectors.file_source import (
-    BulkFormat,
+from firesteel.connectors.files.source import (
     FileEnumeratorProvider,
     FileSource,
     FileSourceBuilder,
     FileSourceSettings,
     FileSplitAssignerProvider,
-    StreamFormat,
 )
+from firesteel.connectors.formats.stream_format import BulkFormat, StreamFormat
 
 __all__ = [
     "BucketAssigner",

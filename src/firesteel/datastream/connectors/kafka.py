@@ -1,23 +1,22 @@
 """Apache Kafka connectors (module as `pyflink.datastream.connectors.kafka`), which use `confluent-kafka`."""
 
-from firesteel.datastream.connectors.flink_kafka import (
+from firesteel.connectors.kafka.functions import (
     FlinkKafkaConsumer,
     FlinkKafkaConsumerBase,
     FlinkKafkaProducer,
     FlinkKafkaProducerBase,
     Semantic,
 )
-from firesteel.datastream.connectors.kafka_records import (
+from firesteel.connectors.kafka.records import (
     KafkaRecordSerializationSchema,
     KafkaRecordSerializationSchemaBuilder,
     KafkaTopicSelector,
 )
-from firesteel.datastream.connectors.kafka_sink import KafkaSink, KafkaSinkBuilder
-from firesteel.datastream.connectors.kafka_source import (
+from firesteel.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
+from firesteel.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
+from firesteel.connectors.kafka.source_settings import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
-    KafkaSource,
-    KafkaSourceBuilder,
     KafkaTopicPartition,
 )
 

@@ -1,17 +1,17 @@
 """Amazon Kinesis connectors (module as `pyflink.datastream.connectors.kinesis`)."""
 
-from firesteel.datastream.connectors.kinesis_consumer import (
-    FlinkKinesisConsumer,
-    KinesisDeserializationSchema,
-    KinesisShardAssigner,
-    WatermarkTracker,
-)
-from firesteel.datastream.connectors.kinesis_sink import (
+from firesteel.connectors.kinesis.sink import (
     KinesisFirehoseSink,
     KinesisFirehoseSinkBuilder,
     KinesisStreamsSink,
     KinesisStreamsSinkBuilder,
     PartitionKeyGenerator,
+)
+from firesteel.connectors.kinesis.source import (
+    FlinkKinesisConsumer,
+    KinesisDeserializationSchema,
+    KinesisShardAssigner,
+    WatermarkTracker,
 )
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.formats.csv_rows import CsvRowDeserializationSchema, CsvRowSerializationSchema
-from firesteel.datastream.formats.csv_schema import CsvBulkWriters, CsvReaderFormat, CsvSchema, CsvSchemaBuilder
+from firesteel.connectors.formats.csv.file_schema import CsvBulkWriters, CsvReaderFormat, CsvSchema, CsvSchemaBuilder
+from firesteel.connectors.formats.csv.schemas import CsvRowDeserializationSchema, CsvRowSerializationSchema
 
 __all__ = [
     "CsvBulkWriters",

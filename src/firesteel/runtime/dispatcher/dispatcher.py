@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from firesteel.common.durability import is_disk_full
+from firesteel.common.files.durability import is_disk_full
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
@@ -23,8 +23,12 @@ from firesteel.runtime.dispatcher.job_submission import check_job_graph
 from firesteel.runtime.dispatcher.turns import Turns
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability_errors import (
+    CorruptEntryError,
+    HighAvailabilityError,
+    StaleLeaderError,
+)
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster, restored, with_cluster_defaults

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher import Dispatcher
-from firesteel.runtime.highavailability.errors import CorruptEntryError
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, HaStores, HighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.jobmaster.data_plane import DataPlane
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener

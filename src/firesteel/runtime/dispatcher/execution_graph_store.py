@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from firesteel.runtime.clock import Clock
+from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, memory_bytes, number
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
-from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes, number
 from firesteel.runtime.thread_pools import ARCHIVE
 
 __all__ = ["ExecutionGraphStore"]

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from firesteel.runtime.clock import Clock, sleep
-from firesteel.runtime.highavailability.errors import StaleLeaderError
+from firesteel.runtime.cluster_settings import duration_s, number
 from firesteel.runtime.highavailability.high_availability import HaStores
+from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.logs import about
-from firesteel.runtime.options import duration_s, number
 
 __all__ = ["JobCleanup"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from firesteel.runtime.options import InvalidOptionError, boolean, duration_s, memory_bytes
+from firesteel.runtime.cluster_settings import InvalidOptionError, boolean, duration_s, memory_bytes
 from firesteel.runtime.scheduler.restart_strategy import restart_strategy
 
 __all__ = ["check_job_options"]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.job_options import check_job_options
-from firesteel.runtime.options import InvalidOptionError
 
 __all__ = ["JobSubmissionError", "check_job_graph", "submittable"]
 

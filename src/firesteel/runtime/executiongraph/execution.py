@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firesteel.runtime.executiongraph.errors import IllegalTransitionError, SlotLostError
+from firesteel.runtime.executiongraph.execution_errors import IllegalTransitionError, SlotLostError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.task_metrics import TaskMetrics
 from firesteel.runtime.failure import TaskFailure

@@ -10,12 +10,12 @@ from typing import Any
 
 from firesteel.graph.job_graph import JobGraph, JobVertex
 from firesteel.runtime.executiongraph.edges import edge_groups
-from firesteel.runtime.executiongraph.errors import (
+from firesteel.runtime.executiongraph.execution import Execution
+from firesteel.runtime.executiongraph.execution_errors import (
     ExecutionGraphError,
     ExecutionNotFoundError,
     IllegalTransitionError,
 )
-from firesteel.runtime.executiongraph.execution import Execution
 from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent, because
 from firesteel.runtime.executiongraph.execution_graph_dict import edge_to_dict, result_to_dict, vertex_to_dict
 from firesteel.runtime.executiongraph.execution_history import ExecutionHistory

@@ -6,8 +6,8 @@ from collections import Counter
 
 from firesteel.graph.job_graph import JobVertex
 from firesteel.runtime.executiongraph.edges import EdgeGroup, ExecutionEdge
-from firesteel.runtime.executiongraph.errors import IllegalTransitionError
 from firesteel.runtime.executiongraph.execution import Execution
+from firesteel.runtime.executiongraph.execution_errors import IllegalTransitionError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.input_splits import InputSplit, InputSplitAssigner
 from firesteel.runtime.executiongraph.intermediate_result import IntermediateResult

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from firesteel.common.key_groups import default_max_parallelism
+from firesteel.common.keys.key_groups import default_max_parallelism
 from firesteel.graph.job_graph import JobGraph, JobVertex
-from firesteel.runtime.executiongraph.errors import ExecutionGraphError
+from firesteel.runtime.executiongraph.execution_errors import ExecutionGraphError
 
 __all__ = ["resolve_parallelism"]
 

@@ -8,8 +8,8 @@ import json
 import pickle
 from typing import Any
 
-from firesteel.common import pickling
-from firesteel.runtime.highavailability.errors import CorruptEntryError, UntrustedEntryError
+from firesteel.common.trust import pickling
+from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, UntrustedEntryError
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS, REMOVED_JOBS
 
 __all__ = ["EntryCodec", "dump_value", "load_value"]

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
-from firesteel.runtime.highavailability.errors import HighAvailabilityError, StaleLeaderError
+from firesteel.runtime.highavailability.high_availability_errors import HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.storage import FOLDERS, Names
 from firesteel.runtime.highavailability.trusted_storage import check_storage
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
-from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
 from firesteel.runtime.highavailability.fenced_directory import LEADERS, FencedDirectory
 from firesteel.runtime.highavailability.file_lock import FileLock
 from firesteel.runtime.highavailability.filesystem_storage import FileSystemStorage
 from firesteel.runtime.highavailability.high_availability import HaStores, LeaderElection, LeaderRetrieval
+from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, StaleLeaderError
 from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphStore
 from firesteel.runtime.highavailability.job_result_store import JobResultStore
 from firesteel.runtime.highavailability.polling import LeaderPoller, PolledLeaderRetrieval, Poller

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from firesteel.common.file_systems import Files
-from firesteel.common.remote_path import AnyPath
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import AnyPath
 from firesteel.errors import InvalidProgramError
+from firesteel.runtime.cluster_settings import InvalidOptionError, boolean, required
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import QUORUM, ZooKeeperOptions
-from firesteel.runtime.options import InvalidOptionError, boolean, required
 from firesteel.runtime.rpc import rpc_secret
 
 __all__ = ["ha_services", "has_high_availability", "storage_directory"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.highavailability.errors import StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import JobGraphListener
+from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.highavailability.storage import JOBS, REMOVED_JOBS, HaStorage, Names
 
 __all__ = ["SharedJobGraphStore", "StandaloneJobGraphStore"]

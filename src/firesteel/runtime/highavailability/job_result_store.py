@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from firesteel.runtime.executiongraph.job_details import JobResult
-from firesteel.runtime.highavailability.errors import CorruptEntryError
+from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, HaStorage, Names
 from firesteel.runtime.logs import about
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Set
 from typing import Any
 
-from firesteel.runtime.highavailability.errors import StaleLeaderError
+from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.highavailability.storage import Names
 
 __all__ = ["MemoryEntries", "MemoryStorage"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from firesteel.common.run_directory import UnsafeDirectoryError
-from firesteel.common.trusted_directory import reason_for_distrust, reason_for_distrust_of_parent
+from firesteel.common.files.run_directory import UnsafeDirectoryError
+from firesteel.common.files.trusted_directory import reason_for_distrust, reason_for_distrust_of_parent
 
 __all__ = ["check_storage"]
 

@@ -27,10 +27,10 @@ from typing import Any
 from kazoo.exceptions import CancelledError, NodeExistsError, NoNodeError
 from kazoo.recipe.lock import Lock
 
-from firesteel.common.remote_path import AnyPath
+from firesteel.common.files.remote_path import AnyPath
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
-from firesteel.runtime.highavailability.errors import UntrustedEntryError
 from firesteel.runtime.highavailability.high_availability import HaStores, LeaderElection, LeaderListener
+from firesteel.runtime.highavailability.high_availability_errors import UntrustedEntryError
 from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphStore
 from firesteel.runtime.highavailability.job_result_store import JobResultStore
 from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry

@@ -17,8 +17,8 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.security import CREATOR_ALL_ACL, make_acl
 
-from firesteel.runtime.highavailability.errors import HighAvailabilityError
-from firesteel.runtime.options import InvalidOptionError, boolean, duration_s, number, required
+from firesteel.runtime.cluster_settings import InvalidOptionError, boolean, duration_s, number, required
+from firesteel.runtime.highavailability.high_availability_errors import HighAvailabilityError
 from firesteel.runtime.thread_pools import HIGH_AVAILABILITY
 
 __all__ = ["QUORUM", "Watch", "ZooKeeperConnection", "ZooKeeperOptions"]

@@ -11,9 +11,13 @@ from typing import Any
 
 from kazoo.exceptions import NodeExistsError, NoNodeError, RolledBackError, RuntimeInconsistency
 
-from firesteel.common.remote_path import AnyPath, RemotePath
+from firesteel.common.files.remote_path import AnyPath, RemotePath
 from firesteel.runtime.highavailability.entry_codec import EntryCodec, dump_value, load_value
-from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError, UntrustedEntryError
+from firesteel.runtime.highavailability.high_availability_errors import (
+    CorruptEntryError,
+    StaleLeaderError,
+    UntrustedEntryError,
+)
 from firesteel.runtime.highavailability.storage import Names
 from firesteel.runtime.highavailability.zookeeper_connection import Watch, ZooKeeperConnection
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Protocol
 
-from firesteel.common.durability import is_disk_full
+from firesteel.common.files.durability import is_disk_full
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import Clock, sleep
@@ -17,8 +17,8 @@ from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
-from firesteel.runtime.highavailability.errors import HighAvailabilityError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability_errors import HighAvailabilityError
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
 from firesteel.runtime.jobmaster.job_master import JobMaster

@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from firesteel.common.cluster_options import recorded_options
+from firesteel.common.options.cluster_options import recorded_options
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
-from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
+from firesteel.runtime.cluster_settings import duration_s
+from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
@@ -42,7 +43,6 @@ from firesteel.runtime.jobmaster.slot_requests import SlotRequests
 from firesteel.runtime.jobmaster.task_calls import TaskCalls
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
 from firesteel.runtime.logs import about
-from firesteel.runtime.options import duration_s
 from firesteel.runtime.registration.leader_connection import LeaderConnection
 from firesteel.runtime.registration.retrying_registration import Declined, RegistrationOptions
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (

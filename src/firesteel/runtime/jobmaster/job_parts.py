@@ -11,9 +11,9 @@ from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.rpc import RpcEndpoint
-from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.restart_strategy import restart_strategy
 from firesteel.runtime.scheduler.scheduler import Scheduler
+from firesteel.runtime.scheduler.scheduler_settings import SchedulerOptions
 from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.slotpool.slot_provider import SlotProvider
 from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy

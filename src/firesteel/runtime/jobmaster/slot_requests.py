@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from firesteel.runtime.cluster_settings import duration_s
 from firesteel.runtime.jobmaster.job_parts import JobSession
-from firesteel.runtime.options import duration_s
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.slot_report import SlotRequest
 from firesteel.runtime.scheduler.actions import ReleaseSlots, RequestSlots

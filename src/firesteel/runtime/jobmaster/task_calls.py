@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
+from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import UnknownTaskManagerError
 from firesteel.runtime.jobmaster.job_parts import JobSession

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from firesteel.runtime.cluster_settings import duration_s
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.jobmaster.job_parts import JobSession
-from firesteel.runtime.options import duration_s
 from firesteel.runtime.rpc import RpcConnectionError
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway

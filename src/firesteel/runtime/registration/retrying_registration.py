@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from firesteel.runtime.clock import Clock, sleep, with_timeout
-from firesteel.runtime.options import duration_s
+from firesteel.runtime.cluster_settings import duration_s
 
 __all__ = ["Declined", "RegistrationOptions", "Rejected", "register_with_retry"]
 

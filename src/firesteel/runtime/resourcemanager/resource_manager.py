@@ -7,10 +7,10 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from firesteel.runtime.cluster_settings import duration_s, number
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
-from firesteel.runtime.options import duration_s, number
 from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver, StandaloneDriver

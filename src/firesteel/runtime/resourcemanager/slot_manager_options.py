@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from firesteel.runtime.options import boolean, duration_s, number
+from firesteel.runtime.cluster_settings import boolean, duration_s, number
 from firesteel.runtime.slotpool.resource_profile import ResourceProfile
 
 __all__ = ["SlotManagerOptions"]

@@ -1,6 +1,7 @@
 """Endpoints, and the gateways through which they call each other."""
 
-from firesteel.runtime.rpc.errors import (
+from firesteel.runtime.rpc.rpc_endpoint import FencedRpcEndpoint, RpcEndpoint
+from firesteel.runtime.rpc.rpc_errors import (
     EndpointStoppedError,
     FencingTokenError,
     RpcAuthenticationError,
@@ -11,7 +12,6 @@ from firesteel.runtime.rpc.errors import (
     RpcTimeoutError,
     RpcVersionError,
 )
-from firesteel.runtime.rpc.rpc_endpoint import FencedRpcEndpoint, RpcEndpoint
 from firesteel.runtime.rpc.rpc_service import InMemoryRpcService, RpcService, large_arguments, no_rpc_timeout
 from firesteel.runtime.rpc.secret import rpc_secret, rpc_secret_or_new, state_key
 from firesteel.runtime.rpc.tcp_rpc_service import TcpRpcService

@@ -26,7 +26,7 @@ import struct
 from dataclasses import dataclass
 
 from firesteel.runtime.internal_tls import tls_problem
-from firesteel.runtime.rpc.errors import (
+from firesteel.runtime.rpc.rpc_errors import (
     RpcAuthenticationError,
     RpcConnectionError,
     RpcMessageTooLargeError,

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from firesteel.runtime.clock import Clock, Timer
-from firesteel.runtime.rpc.errors import EndpointStoppedError, FencingTokenError, RpcError
+from firesteel.runtime.rpc.rpc_errors import EndpointStoppedError, FencingTokenError, RpcError
 from firesteel.runtime.rpc.rpc_service import RpcCall, RpcService
 
 __all__ = ["FencedRpcEndpoint", "RpcEndpoint"]

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
 from firesteel.runtime.clock import Clock, SystemClock
 from firesteel.runtime.rpc.deadlines import Deadlines
-from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcTimeoutError
+from firesteel.runtime.rpc.rpc_errors import EndpointStoppedError, RpcConnectionError, RpcTimeoutError
 
 __all__ = ["Gateway", "InMemoryRpcService", "RpcCall", "RpcServer", "RpcService", "fail", "no_rpc_timeout"]
 

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.placeholders import check_not_placeholder
 
 __all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", "state_key"]

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
 from firesteel.runtime.rpc.channel import Channel, open_channel
-from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcError, RpcProtocolError
+from firesteel.runtime.rpc.rpc_errors import EndpointStoppedError, RpcConnectionError, RpcError, RpcProtocolError
 from firesteel.runtime.rpc.rpc_service import RpcCall, RpcServer, fail
 
 __all__ = ["IncomingConnection", "OutgoingConnection"]

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from firesteel.common import pickling
+from firesteel.common.trust import pickling
 from firesteel.runtime.clock import Clock, with_timeout
+from firesteel.runtime.cluster_settings import duration_s, memory_bytes, number
 from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, connection_limit
 from firesteel.runtime.internal_tls import InternalTls
-from firesteel.runtime.options import duration_s, memory_bytes, number
 from firesteel.runtime.rpc.channel import accept_channel
-from firesteel.runtime.rpc.errors import RpcConnectionError
+from firesteel.runtime.rpc.rpc_errors import RpcConnectionError
 from firesteel.runtime.rpc.rpc_service import Gateway, InMemoryRpcService, RpcCall, fail
 from firesteel.runtime.rpc.secret import rpc_secret
 from firesteel.runtime.rpc.tcp_connection import IncomingConnection, OutgoingConnection

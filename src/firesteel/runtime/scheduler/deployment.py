@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firesteel.common import pickling
-from firesteel.common.cluster_options import options_of_job
+from firesteel.common.options.cluster_options import options_of_job
+from firesteel.common.trust import pickling
 from firesteel.graph.regions import regions_of
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from firesteel.graph.slot_numbering import SlotSharing, slot_sharing_name
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
-from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.preferred_locations import PreferredLocations
+from firesteel.runtime.scheduler.scheduler_settings import SchedulerOptions
 from firesteel.runtime.scheduler.slot_sharing_strategy import slot_numbering
 from firesteel.runtime.slotpool.resource_profile import ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotProfile, TaskManagerLocation

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from firesteel.runtime.options import InvalidOptionError, duration_s, number
+from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, number
 
 __all__ = [
     "ExponentialDelayRestartStrategy",

@@ -27,10 +27,10 @@ from firesteel.runtime.scheduler.deployment import TaskDeploymentDescriptorFacto
 from firesteel.runtime.scheduler.execution_slot_allocator import ExecutionSlotAllocator
 from firesteel.runtime.scheduler.execution_vertex_versioner import ExecutionVertexVersioner
 from firesteel.runtime.scheduler.failover_strategy import failover_strategy
-from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.pending_restarts import PendingRestarts
 from firesteel.runtime.scheduler.queries import Queries
 from firesteel.runtime.scheduler.restart_strategy import RestartStrategy
+from firesteel.runtime.scheduler.scheduler_settings import SchedulerOptions
 from firesteel.runtime.scheduler.scheduling_strategy import scheduling_strategy
 from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
 from firesteel.runtime.scheduler.topology import Region, SchedulingTopology

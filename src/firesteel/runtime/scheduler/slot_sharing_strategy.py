@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.graph.slot_numbering import SlotSharing
+from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.options import InvalidOptionError
 from firesteel.runtime.scheduler.local_input_preferred import local_input_preferred
 
 __all__ = ["SLOT_SHARING_STRATEGIES", "SharedSlots", "SlotNumbering", "slot_numbering"]

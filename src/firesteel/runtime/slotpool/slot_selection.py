@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from firesteel.runtime.options import boolean
+from firesteel.runtime.cluster_settings import boolean
 from firesteel.runtime.slotpool.available_slots import AvailableSlots
 from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality, SlotProfile
 

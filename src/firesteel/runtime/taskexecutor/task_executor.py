@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from firesteel.runtime.cluster_settings import duration_s
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
@@ -16,7 +17,6 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskManagerRegistrationSuccess,
     TaskProgress,
 )
-from firesteel.runtime.options import duration_s
 from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
 from firesteel.runtime.registration.leader_connection import LeaderConnection, RegistrationTimeoutError
 from firesteel.runtime.registration.retrying_registration import RegistrationOptions

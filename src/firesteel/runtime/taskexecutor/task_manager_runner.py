@@ -22,11 +22,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from firesteel.errors import FiresteelError
+from firesteel.runtime.cluster_settings import InvalidOptionError, number, required
 from firesteel.runtime.highavailability.ha_services import TYPE, ha_services
 from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
 from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
 from firesteel.runtime.logs import configure_logging
-from firesteel.runtime.options import InvalidOptionError, number, required
 from firesteel.runtime.process_usage import usage_of_this_process
 from firesteel.runtime.rpc import RpcService, TcpRpcService
 from firesteel.runtime.taskexecutor.log_files import LogFiles

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
+from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway, TaskExecutionState
 from firesteel.runtime.rpc import RpcEndpoint, RpcTimeoutError
 

@@ -1,0 +1,1 @@
+"""Files and file systems, local and remote."""

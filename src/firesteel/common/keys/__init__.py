@@ -1,0 +1,1 @@
+"""Canonical keys and key groups."""

@@ -1,0 +1,1 @@
+"""Pickles, seals and proofs: what is read from others, and how it is checked."""

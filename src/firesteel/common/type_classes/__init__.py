@@ -1,0 +1,1 @@
+"""The classes that `firesteel.common.typeinfo` re-exports."""

@@ -1,0 +1,1 @@
+"""Values of records: conversion to declared types, text as in Java, ownership, size."""

@@ -1,0 +1,470 @@
+"""Conversion of records to their declared types, with the same effect as Flink's serializers.
+
+`coercer(type_info)` compiles a type into one function, so that a record costs one call. An integer outside the
+range of its type is an error, other numbers lose their fraction where an integer is declared, `FLOAT` is rounded to 32
+bits, and times keep milliseconds. The result never shares a mutable container with its argument.
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from firesteel.common.compiled_source import run_source
+from firesteel.common.time import Instant
+from firesteel.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ElementTypeInfo,
+    ExternalTypeInfo,
+    LocalTimeTypeInfo,
+    MapTypeInfo,
+    PickledBytesTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+from firesteel.common.types import Row
+from firesteel.common.values.ownership import IMMUTABLE, IS_IMMUTABLE, own
+from firesteel.common.values.whole_numbers import MAX_LONG, MIN_LONG, WHOLE_BITS, range_of
+from firesteel.errors import TypeMismatchError, ValueOverflowError
+
+Coercer = Callable[[Any], Any]
+
+_FLOAT = struct.Struct("<f")
+
+
+def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
+    """Return the function that converts a value to `type_info`, or None if every value passes unchanged.
+
+    The function raises `TypeMismatchError` (a `TypeError`), which names the field, the declared type and the value
+    found; a number outside the range of its type is a `ValueOverflowError` (an `OverflowError`). None is a value of
+    every type.
+
+    Example:
+        >>> coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))(["a", 4387.8])
+        ('a', 4387)
+    """
+    if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
+        return None
+    if isinstance(type_info, BasicTypeInfo):
+        return _scalar(type_info.basic_type)
+    for kind, build in _BUILDERS:
+        if isinstance(type_info, kind):
+            return build(type_info)
+    return None
+
+
+def batch_coercer(type_info: TypeInformation[Any] | None) -> Callable[[list[Any]], list[Any]] | None:
+    """Return the conversion of `coercer` for a list of values; values that pass unchanged cost no call.
+
+    Example:
+        >>> batch_coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))([("a", 4387.8), ("b", 1)])
+        [('a', 4387), ('b', 1)]
+    """
+    coerce = coercer(type_info)
+    if coerce is None:
+        return None
+    # `operators.errors.in_hand` reads from `remaining` which value failed.
+    check = fits(type_info, "v")
+    source = f"""
+def coerce_all(values):
+    remaining = iter(values)
+    return [v if {check} else coerce(v) for v in remaining]
+"""
+    scope: dict[str, Any] = {"coerce": coerce, "immutable": IMMUTABLE}
+    run_source(source, scope, __file__)
+    return scope["coerce_all"]  # type: ignore[no-any-return]
+
+
+def fits(type_info: Any, value: str) -> str:
+    """Return source code that tells whether a value passes unchanged, or `False` if there is no simple check.
+
+    If the check is true, the value is immutable. The source refers to `ownership.IMMUTABLE` as `immutable`.
+
+    Example:
+        >>> fits(Types.STRING(), "name")
+        'name.__class__ is str'
+    """
+    return _check_of(type_info, value) or "False"
+
+
+def _check_of(type_info: Any, value: str) -> str | None:
+    """Return source code that tells whether a value passes unchanged, or None if there is no simple check."""
+    if coercer(type_info) is None:
+        return IS_IMMUTABLE.format(v=value)
+    if isinstance(type_info, BasicTypeInfo):
+        check = _INLINE.get(type_info.basic_type)
+        return None if check is None else check.format(v=value)
+    if not isinstance(type_info, TupleTypeInfo):
+        return None
+    fields = type_info.get_field_types()
+    checks = [_check_of(field, f"{value}[{i}]") for i, field in enumerate(fields)]
+    if None in checks:
+        return None
+    return " and ".join([f"{value}.__class__ is tuple and len({value}) == {len(fields)}", *map(str, checks)])
+
+
+def settler(type_info: TypeInformation[Any] | None) -> tuple[str, Coercer]:
+    """Return what converts a value of user code to an unshared value of a type: `(source, function)`.
+
+    The source tells whether a value `v` passes unchanged, so that it costs no call. The function converts the others.
+    """
+    return fits(type_info, "v"), coercer(type_info) or own
+
+
+def is_immutable_type(type_info: TypeInformation[Any] | None) -> bool:
+    """Return whether values are immutable once they are converted to a type."""
+    while isinstance(type_info, ExternalTypeInfo):
+        type_info = type_info.type_info
+    if isinstance(type_info, TupleTypeInfo):
+        return all(map(is_immutable_type, type_info.get_field_types()))
+    if isinstance(type_info, PrimitiveArrayTypeInfo):
+        return coercer(type_info) is _bytes_array
+    return isinstance(type_info, (BasicTypeInfo, DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, LocalTimeTypeInfo))
+
+
+# --- scalars ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _scalar(basic: BasicType) -> Coercer:
+    if basic in WHOLE_BITS:
+        return _whole(f"{basic.name} (int)", *range_of(basic))
+    return _SCALARS[basic]
+
+
+def _whole(expected: str, low: int, high: int) -> Coercer:
+    def coerce(value: Any) -> Any:
+        if value.__class__ is int:
+            if low <= value <= high:
+                return value
+            raise ValueOverflowError(expected, value)
+        if value is None:
+            return None
+        try:
+            whole = value.__index__()
+        except AttributeError:
+            whole = _cut(expected, value)
+        if low <= whole <= high:
+            return whole
+        raise ValueOverflowError(expected, value)
+
+    return coerce
+
+
+def _cut(expected: str, value: Any) -> int:
+    """Return a number without its fraction, as PyFlink does."""
+    try:
+        return value.__int__()  # type: ignore[no-any-return]
+    except (AttributeError, ValueError, OverflowError):  # no number, NaN, infinite
+        raise TypeMismatchError(expected, value) from None
+
+
+def _string(value: Any) -> Any:
+    if value is None or value.__class__ is str:
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise TypeMismatchError("STRING (str)", value)
+
+
+def _boolean(value: Any) -> Any:
+    if value is None or value.__class__ is bool:
+        return value
+    if hasattr(value, "__index__") or type(value).__name__ in (
+        "bool",
+        "bool_",
+    ):  # bool_: numpy, which is not imported here
+        return bool(value)
+    raise TypeMismatchError("BOOLEAN (bool)", value)
+
+
+def _float(value: Any) -> Any:
+    if value is None:
+        return None
+    try:
+        return _FLOAT.unpack(_FLOAT.pack(value))[0]
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except struct.error:
+        raise TypeMismatchError("FLOAT (float)", value) from None
+
+
+def _double(value: Any) -> Any:
+    if value is None or value.__class__ is float:
+        return value
+    if not isinstance(value, str):
+        try:
+            return float(value)
+        except TypeError:
+            pass
+    raise TypeMismatchError("DOUBLE (float)", value)
+
+
+def _char(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, str) and len(value) == 1:
+        return str.__str__(value)
+    raise TypeMismatchError("CHAR (str of length 1)", value)
+
+
+def _big_int(value: Any) -> Any:
+    if value is None or value.__class__ is int:
+        return value
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise TypeMismatchError("BIG_INT (int)", value) from None
+
+
+def _big_dec(value: Any) -> Any:
+    if value is None or value.__class__ is Decimal:
+        return value
+    if isinstance(value, (int, float)):
+        return Decimal(str(value))
+    raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
+
+
+def _instant(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Instant):
+        if MIN_LONG <= value.seconds <= MAX_LONG:
+            return value
+        raise ValueOverflowError("INSTANT (Instant)", value)
+    raise TypeMismatchError("INSTANT (Instant)", value)
+
+
+_SCALARS: dict[BasicType, Coercer] = {
+    BasicType.STRING: _string,
+    BasicType.BOOLEAN: _boolean,
+    BasicType.FLOAT: _float,
+    BasicType.DOUBLE: _double,
+    BasicType.CHAR: _char,
+    BasicType.BIG_INT: _big_int,
+    BasicType.BIG_DEC: _big_dec,
+    BasicType.INSTANT: _instant,
+}
+
+
+def _date(value: Any) -> Any:
+    if value is None or value.__class__ is datetime.date:
+        return value
+    if isinstance(value, datetime.date):
+        return datetime.date(value.year, value.month, value.day)
+    raise TypeMismatchError("SQL_DATE (datetime.date)", value)
+
+
+def _time(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, datetime.time):
+        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    raise TypeMismatchError("SQL_TIME (datetime.time)", value)
+
+
+def _timestamp(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, datetime.datetime):
+        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    raise TypeMismatchError("SQL_TIMESTAMP (datetime.datetime)", value)
+
+
+def _local_time(type_info: Any) -> Coercer:
+    return (_date, _time, _timestamp)[type_info.time_type.value]
+
+
+# --- containers ------------------------------------------------------------------------------------------------------
+
+
+def _bytes_array(value: Any) -> Any:
+    if value is None or value.__class__ is bytes:
+        return value
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, (list, tuple)):
+        if all(-128 <= item <= 255 for item in value):
+            return bytes([item & 0xFF for item in value])
+        raise ValueOverflowError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
+    raise TypeMismatchError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
+
+
+def _array(type_info: Any) -> Coercer:
+    element = type_info.element_type
+    if isinstance(type_info, PrimitiveArrayTypeInfo) and element.basic_type is BasicType.BYTE:
+        return _bytes_array
+    convert = coercer(element) or own
+    expected = f"{type_info!r} (list)"
+
+    def coerce(value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+            raise TypeMismatchError(expected, value)
+        try:
+            return [convert(item) for item in value]
+        except TypeMismatchError:
+            _locate(((f"[{i}]", convert, item) for i, item in enumerate(value)))
+            raise
+
+    return coerce
+
+
+def _map(type_info: Any) -> Coercer:
+    key = coercer(type_info.key_type) or own
+    item = coercer(type_info.value_type) or own
+
+    def coerce(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise TypeMismatchError(f"{type_info!r} (dict)", value)
+        try:
+            return {key(k): item(v) for k, v in value.items()}
+        except TypeMismatchError:
+            _locate((".keys()", key, k) for k in value)
+            _locate((f"[{k!r}]", item, v) for k, v in value.items())
+            raise
+
+    return coerce
+
+
+def _locate(parts: Any) -> None:
+    for step, convert, value in parts:
+        try:
+            convert(value)
+        except TypeMismatchError as mismatch:
+            raise mismatch.below(step) from None
+
+
+# Fields of these types are checked inline in the compiled source; other fields cost a call of their coercer.
+_INLINE = {
+    BasicType.STRING: "{v}.__class__ is str",
+    BasicType.BOOLEAN: "{v}.__class__ is bool",
+    BasicType.DOUBLE: "{v}.__class__ is float",
+    **{basic: "{{v}}.__class__ is int and {} <= {{v}} <= {}".format(*range_of(basic)) for basic in WHOLE_BITS},
+}
+
+
+def _compile_fields(
+    fields: list[TypeInformation[Any]], head: str, unchanged: str, changed: str, names: dict[str, Any]
+) -> Coercer:
+    """Return a function over the fields `a0`, `a1` ...
+
+    It runs `unchanged` if all fields pass unchanged, otherwise `changed`, and `slow(v)` if a field does not fit.
+    """
+    variables = [f"a{i}" for i in range(len(fields))]
+    checks, results = [], []
+    scope: dict[str, Any] = {"TypeMismatchError": TypeMismatchError, **names}
+    for i, field in enumerate(fields):
+        convert = coercer(field) or own
+        inline = _INLINE.get(field.basic_type) if isinstance(field, BasicTypeInfo) else None
+        if inline is not None:
+            checks.append(inline.format(v=variables[i]))
+            results.append(variables[i])
+        else:
+            scope[f"c{i}"] = convert
+            results.append(f"c{i}({variables[i]})")
+    unpack = f"{', '.join(variables)}, = {{}}" if variables else "pass  # {}"
+    body = (unchanged if results == variables else changed).format(fields="".join(f"{result}, " for result in results))
+    source = f"""
+def coerce(v):
+    if {head}:
+        {unpack.format(names["values"])}
+        if {" and ".join(checks) or "True"}:
+            try:
+                {body}
+            except TypeMismatchError:
+                pass
+    return slow(v)
+"""
+    run_source(source, scope, __file__)
+    return scope["coerce"]  # type: ignore[no-any-return]
+
+
+def _slow_fields(
+    fields: list[TypeInformation[Any]], names: list[str] | None, expected: str
+) -> Callable[[Any, Any], list[Any]]:
+    converts = [coercer(field) or own for field in fields]
+    steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(fields))]
+
+    def convert_all(values: Any, whole: Any) -> list[Any]:
+        if len(values) != len(converts):
+            raise TypeMismatchError(f"{expected} of {len(converts)} fields", whole)
+        try:
+            return [convert(value) for convert, value in zip(converts, values, strict=True)]
+        except TypeMismatchError:
+            _locate(zip(steps, converts, values, strict=True))
+            raise
+
+    return convert_all
+
+
+def _tuple(type_info: Any) -> Coercer:
+    fields = type_info.get_field_types()
+    convert_all = _slow_fields(fields, None, "TUPLE (tuple)")
+
+    def slow(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, (tuple, list, Row)):
+            raise TypeMismatchError(f"TUPLE (tuple) of {len(fields)} fields", value)
+        return tuple(convert_all(value, value))
+
+    head = f"v.__class__ is tuple and len(v) == {len(fields)}"
+    return _compile_fields(fields, head, "return v", "return ({fields})", {"values": "v", "slow": slow})
+
+
+def _row(type_info: Any) -> Coercer:
+    fields, names = type_info.get_field_types(), tuple(type_info.get_field_names())
+    named = type_info.named
+    convert_all = _slow_fields(fields, list(names), "ROW (Row)")
+
+    def slow(value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, dict):
+            values: Any = [value.get(name) for name in names]
+        elif isinstance(value, (Row, tuple, list)):
+            values = value.get_fields_by_names(list(names)) if named and isinstance(value, Row) else value
+        else:
+            raise TypeMismatchError(f"ROW (Row) of {len(fields)} fields", value)
+        row = Row(*convert_all(values, value))
+        row._fields = names
+        if isinstance(value, Row):
+            row._row_kind = value._row_kind
+        return row
+
+    allowed = "v._fields is None or v._fields is names" + ("" if named else " or True")
+    make = "r = new(Row); r._fields = names; r._row_kind = v._row_kind; r._values = [{fields}]; return r"
+    scope = {"values": "v._values", "slow": slow, "Row": Row, "new": Row.__new__, "names": names}
+    head = f"v.__class__ is Row and len(v._values) == {len(fields)} and ({allowed})"
+    return _compile_fields(fields, head, make, make, scope)
+
+
+def _external(type_info: Any) -> Coercer | None:
+    return coercer(type_info.type_info)
+
+
+_BUILDERS: tuple[tuple[type, Callable[[Any], Coercer | None]], ...] = (
+    (TupleTypeInfo, _tuple),
+    (RowTypeInfo, _row),
+    (ElementTypeInfo, _array),
+    (MapTypeInfo, _map),
+    (DateTypeInfo, lambda _: _date),
+    (TimeTypeInfo, lambda _: _time),
+    (TimestampTypeInfo, lambda _: _timestamp),
+    (LocalTimeTypeInfo, _local_time),
+    (ExternalTypeInfo, _external),
+)

@@ -1,0 +1,198 @@
+"""Java's text of a value, as shown by Flink's `print()` and text sinks.
+
+`java_formatter(type_info)` compiles a type into one function. Records without a declared type are Python objects to
+Flink's Python API, which formats them with `str()`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from firesteel.common.time import Instant
+from firesteel.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ElementTypeInfo,
+    ExternalTypeInfo,
+    LocalTimeTypeInfo,
+    MapTypeInfo,
+    PickledBytesTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+from firesteel.common.types import Row
+from firesteel.common.values.hash_map_order import hash_map_order
+
+Formatter = Callable[[Any], str]
+
+
+def to_java_string(value: Any, type_info: TypeInformation[Any] | None = None) -> str:
+    """Return Java's text of a value of `type_info`, or `str(value)` without a type.
+
+    Example:
+        >>> to_java_string(Row("a", None), Types.ROW([Types.STRING(), Types.INT()]))
+        '+I[a, null]'
+    """
+    return java_formatter(type_info)(value)
+
+
+def java_formatter(type_info: TypeInformation[Any] | None) -> Formatter:
+    """Return the function that formats values of `type_info` as Java does."""
+    if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
+        return str
+    if isinstance(type_info, BasicTypeInfo):
+        return _nullable(_SCALARS.get(type_info.basic_type, str))
+    for kind, build in _BUILDERS:
+        if isinstance(type_info, kind):
+            return build(type_info)
+    return str
+
+
+def _nullable(text: Formatter) -> Formatter:
+    return lambda value: "null" if value is None else text(value)
+
+
+def _boolean(value: Any) -> str:
+    return "true" if value else "false"
+
+
+def _double(value: Any) -> str:
+    return _java_decimal(repr(float(value)), value)
+
+
+def _float(value: Any) -> str:
+    if value != value or value in (float("inf"), float("-inf")):
+        return _java_decimal("", value)
+    single = struct.pack("<f", value)
+    digits = next((p for p in range(1, 9) if _single(float(f"{value:.{p}g}")) == single), 9)
+    return _java_decimal(f"{value:.{digits}g}", value)
+
+
+def _single(value: float) -> bytes | None:
+    """Return the value as 32 bits, or None if it is too large."""
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return None
+
+
+def _java_decimal(shortest: str, value: float) -> str:
+    """Return the shortest decimal text of `value` in the layout of `Double.toString`."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    sign, digit_tuple, exponent = Decimal(shortest).as_tuple()
+    assert isinstance(exponent, int)
+    digits = "".join(map(str, digit_tuple)).lstrip("0")
+    stripped = digits.rstrip("0")
+    exponent += len(digits) - len(stripped)
+    prefix = "-" if sign else ""
+    if not stripped:
+        return prefix + "0.0"
+    point = len(stripped) + exponent
+    if not -3 < point <= 7:
+        return f"{prefix}{stripped[0]}.{stripped[1:] or '0'}E{point - 1}"
+    if point <= 0:
+        return f"{prefix}0.{'0' * -point}{stripped}"
+    return f"{prefix}{stripped[:point].ljust(point, '0')}.{stripped[point:] or '0'}"
+
+
+def _fraction(micros: int) -> str:
+    return f"{micros:06d}".rstrip("0") or "0"
+
+
+def _sql_time(value: datetime.time) -> str:
+    return value.strftime("%H:%M:%S")
+
+
+def _sql_timestamp(value: datetime.datetime) -> str:
+    return f"{value:%Y-%m-%d %H:%M:%S}.{_fraction(value.microsecond)}"
+
+
+def _local_time(value: datetime.time | datetime.datetime, minutes: str) -> str:
+    """Format a time as `java.time` does: without zero seconds and fraction, with a fraction of 3 or 6 digits."""
+    if not value.second and not value.microsecond:
+        return value.strftime(minutes)
+    micros = value.microsecond
+    fraction = "" if not micros else f".{micros // 1000:03d}" if micros % 1000 == 0 else f".{micros:06d}"
+    return value.strftime(f"{minutes}:%S") + fraction
+
+
+def _instant(value: Instant) -> str:
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
+    nanos = f"{value.nanos:09d}"
+    while len(nanos) > 3 and nanos.endswith("000"):
+        nanos = nanos[:-3]
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{'' if not value.nanos else '.' + nanos}Z"
+
+
+_SCALARS: dict[BasicType, Formatter] = {
+    BasicType.BOOLEAN: _boolean,
+    BasicType.DOUBLE: _double,
+    BasicType.FLOAT: _float,
+    BasicType.INSTANT: _instant,
+}
+
+
+def _local(type_info: Any) -> Formatter:
+    time_type = type_info.time_type
+    if time_type is LocalTimeTypeInfo.TimeType.LOCAL_DATE:
+        return _nullable(str)
+    minutes = "%H:%M" if time_type is LocalTimeTypeInfo.TimeType.LOCAL_TIME else "%Y-%m-%dT%H:%M"
+    return _nullable(lambda value: _local_time(value, minutes))
+
+
+def _array(type_info: Any) -> Formatter:
+    element_type: Any = type_info.element_type
+    element = java_formatter(element_type)
+    if isinstance(type_info, PrimitiveArrayTypeInfo) and element_type.basic_type is BasicType.BYTE:
+        return _nullable(lambda value: f"[{', '.join(str(b - 256 if b > 127 else b) for b in value)}]")
+    return _nullable(lambda value: f"[{', '.join(map(element, value))}]")
+
+
+def _map(type_info: Any) -> Formatter:
+    key, item = java_formatter(type_info.key_type), java_formatter(type_info.value_type)
+    ordered = hash_map_order(type_info.key_type)
+    return _nullable(lambda value: f"{{{', '.join(f'{key(k)}={item(value[k])}' for k in ordered(value))}}}")
+
+
+def _tuple(type_info: Any) -> Formatter:
+    fields = [java_formatter(field) for field in type_info.get_field_types()]
+
+    def text(value: Any) -> str:
+        return f"({','.join(field(item) for field, item in zip(fields, value, strict=False))})"
+
+    return _nullable(text)
+
+
+def _row(type_info: Any) -> Formatter:
+    fields = [java_formatter(field) for field in type_info.get_field_types()]
+
+    def text(value: Any) -> str:
+        kind = str(value.get_row_kind()) if isinstance(value, Row) else "+I"
+        return f"{kind}[{', '.join(field(item) for field, item in zip(fields, value, strict=False))}]"
+
+    return _nullable(text)
+
+
+_BUILDERS: tuple[tuple[type, Callable[[Any], Formatter]], ...] = (
+    (TupleTypeInfo, _tuple),
+    (RowTypeInfo, _row),
+    (ElementTypeInfo, _array),
+    (MapTypeInfo, _map),
+    (DateTypeInfo, lambda _: _nullable(str)),
+    (TimeTypeInfo, lambda _: _nullable(_sql_time)),
+    (TimestampTypeInfo, lambda _: _nullable(_sql_timestamp)),
+    (LocalTimeTypeInfo, _local),
+    (ExternalTypeInfo, lambda type_info: java_formatter(type_info.type_info)),
+)

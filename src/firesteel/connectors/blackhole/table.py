@@ -1,0 +1,34 @@
+"""The connector `blackhole`. Flink: `BlackHoleTableSinkFactory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
+from firesteel.connectors.table_options import Options
+from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.functions.user_functions import SinkFunction
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> BlackHole:
+    """Return a sink that discards rows."""
+    Options(table.options, "blackhole").check((), ())
+    return BlackHole()
+
+
+class BlackHole:
+    """A sink that discards rows."""
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return all kinds."""
+        return kinds
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Discard the rows."""
+        return stream.add_sink(_Nothing()).name(name)
+
+
+class _Nothing(SinkFunction[Any]):
+    def invoke(self, value: Any) -> None:
+        """Do nothing."""

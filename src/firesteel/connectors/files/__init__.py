@@ -1,0 +1,1 @@
+"""Files: source and sinks of streams, and the table connector `filesystem`."""

@@ -1,0 +1,190 @@
+"""The connector `filesystem`. Flink: `FileSystemTableFactory`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.common.files.file_systems import scheme_of
+from firesteel.common.table_errors import ValidationException
+from firesteel.common.time import Duration
+from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.files.source import FileSource, FileSourceSettings
+from firesteel.connectors.files.table_paths import ColumnsFileFormat, TableFiles, TablePathFilter
+from firesteel.connectors.files.table_writing import TableFileSink
+from firesteel.connectors.formats.table_format import Columns, Format, make_format
+from firesteel.connectors.table_connector import INSERT_ONLY, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_options import Options
+from firesteel.connectors.table_registry import ConnectorContext
+
+_OPTIONS = (
+    "partition.default-name",
+    "source.monitor-interval",
+    "source.path.regex-pattern",
+    "source.report-statistics",
+    "sink.rolling-policy.file-size",
+    "sink.rolling-policy.rollover-interval",
+    "sink.rolling-policy.inactivity-interval",
+    "sink.rolling-policy.check-interval",
+    "sink.shuffle-by-partition.enable",
+    "auto-compaction",
+    "compaction.file-size",
+    "compaction.parallelism",
+    "sink.partition-commit.trigger",
+    "sink.partition-commit.delay",
+    "sink.partition-commit.watermark-time-zone",
+    "sink.partition-commit.policy.kind",
+    "sink.partition-commit.policy.class",
+    "sink.partition-commit.policy.class.parameters",
+    "sink.partition-commit.success-file.name",
+    "partition.time-extractor.kind",
+    "partition.time-extractor.class",
+    "partition.time-extractor.timestamp-pattern",
+    "partition.time-extractor.timestamp-formatter",
+)
+_METADATA = ("file.path", "file.name", "file.size", "file.modification-time")
+
+
+def source(table: ResolvedTable, context: ConnectorContext) -> FileTable:
+    """Return the source that reads a table of files."""
+    return FileTable(table, context)
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> FileTableSink:
+    """Return the sink that writes a table of files."""
+    return FileTableSink(table, request, context)
+
+
+class _Files:
+    """The base of file sources and sinks."""
+
+    def __init__(self, table: ResolvedTable) -> None:
+        self.table = table
+        name = table.options.get("format", "")
+        self.options = Options(table.options, "filesystem")
+        self.options.check(("path", "format"), _OPTIONS, (f"{name}.",))
+
+    def format_of(self, columns: tuple[Column, ...]) -> Format:
+        """Return the format with some physical columns."""
+        name = self.options.text("format")
+        plain = Columns(tuple(c.name for c in columns), tuple(c.type for c in columns))
+        return make_format(name, plain, self.options.below(f"{name}.", name), "files")
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The columns that are in the files, not in the names of directories."""
+        return tuple(c for c in self.table.physical_columns if c.name not in self.table.partition_keys)
+
+
+class FileTable(_Files):
+    """Files below a path, with partitions as directories `key=value`."""
+
+    kinds: frozenset[Kind] = INSERT_ONLY
+
+    def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
+        super().__init__(table)
+        for column in table.columns:
+            key = column.metadata_key or column.name
+            if column.kind == "METADATA" and key not in _METADATA:
+                raise ValidationException(
+                    f"Invalid metadata key '{key}' in column '{column.name}' of table '{'.'.join(table.path)}'. The "
+                    f"DynamicTableSource class supports the following metadata keys for "
+                    f"reading:\n{chr(10).join(_METADATA)}"
+                )
+        self.format_of(self.stored)
+        _check_pattern(self.options)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it does not look for new files."""
+        return "source.monitor-interval" not in self.table.options
+
+    @property
+    def reads_fields(self) -> bool:
+        """Whether it needs only the columns, and fields of rows, that are read."""
+        return self.format_of(self.stored).reads_fields
+
+    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+        """Return the stream of column batches."""
+        keys = self.table.partition_keys
+        stored = self.stored
+        if self.reads_fields:
+            stored = tuple(c for c in request.columns if c.name not in keys) or stored[:1]
+        reading = TableFiles(
+            self.format_of(stored),
+            tuple((c.name, c.type, c.name in keys) for c in request.columns),
+            request.metadata,
+            tuple((c.name, c.type) for c in self.table.physical_columns if c.name in keys),
+            self.options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__"),
+        )
+        selected = TablePathFilter(self.options.values.get("source.path.regex-pattern"), request.partitions, reading)
+        interval = self.options.duration_ms("source.monitor-interval")
+        every = None if interval is None else Duration.of_millis(interval)
+        paths = (self.options.text("path"),)
+        settings = FileSourceSettings(ColumnsFileFormat(reading), paths, every, path_filter=selected)
+        return environment.from_source(FileSource(settings), WatermarkStrategy.no_watermarks(), name)
+
+
+class FileTableSink(_Files):
+    """Files below a path; a partition is a directory `key=value`."""
+
+    def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
+        super().__init__(table)
+        self._request = request
+        self._format = self.format_of(self.stored)
+        self._format.check_sink()
+        if self.options.flag("auto-compaction"):
+            raise ValidationException("auto-compaction is not supported; write with fewer subtasks instead")
+        if self.options.flag("sink.shuffle-by-partition.enable"):
+            raise ValidationException(
+                "sink.shuffle-by-partition.enable is not supported; set sink.parallelism to write fewer files"
+            )
+        self._success_file = _success_file(self.options, bool(table.partition_keys), request.is_bounded)
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return the kinds of rows that the format can write."""
+        return self._format.kinds
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Write the column batches."""
+        names = [column.name for column in self.table.physical_columns]
+        keys = tuple((key, names.index(key)) for key in self.table.partition_keys)
+        stored = tuple(names.index(column.name) for column in self.stored)
+        types = tuple(column.type for column in self.table.physical_columns)
+        sink = TableFileSink(self._format, keys, stored, types, self.options, self._request, self._success_file)
+        return stream.sink_to(sink).name(name)
+
+
+def _check_pattern(options: Options) -> None:
+    pattern = options.values.get("source.path.regex-pattern")
+    if pattern is None:
+        return
+    try:
+        re.compile(pattern)
+    except re.error:
+        raise options.invalid("source.path.regex-pattern", "a regular expression") from None
+
+
+def _success_file(options: Options, is_partitioned: bool, is_bounded: bool) -> str | None:
+    """Return the name of the file that marks a committed partition, None for no file.
+
+    Raises:
+        ValidationException: the options ask for a trigger, delay or policy that is not supported.
+    """
+    policies = [policy.strip() for policy in options.text("sink.partition-commit.policy.kind").split(",")]
+    unknown = sorted({*policies} - {"", "success-file"})
+    if unknown:
+        raise ValidationException(
+            f"sink.partition-commit.policy.kind '{unknown[0]}' is not supported; the only policy is 'success-file'"
+        )
+    if policies == [""]:
+        return None
+    if options.text("sink.partition-commit.trigger", "process-time") != "process-time":
+        raise ValidationException("sink.partition-commit.trigger is supported with 'process-time' only")
+    if options.duration_ms("sink.partition-commit.delay", 0):
+        raise ValidationException("sink.partition-commit.delay is not supported; partitions commit at checkpoints")
+    if scheme_of(options.text("path")) not in (None, "file"):
+        raise ValidationException("sink.partition-commit.policy.kind is supported for local files only")
+    writes = is_partitioned or is_bounded  # A streaming job commits partitions only, as Flink's does.
+    return options.text("sink.partition-commit.success-file.name", "_SUCCESS") if writes else None

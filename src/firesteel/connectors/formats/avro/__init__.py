@@ -1,0 +1,1 @@
+"""Avro, also with a schema registry."""

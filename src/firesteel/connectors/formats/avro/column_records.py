@@ -1,0 +1,99 @@
+"""Rows as records of Avro, shared by the formats of messages and files."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import to_arrow
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.formats.avro.column_values import expect, field_readers, same, value_writer
+from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, row_type
+from firesteel.connectors.formats.avro.schemas import AvroSchema
+from firesteel.connectors.formats.avro.values import fastavro
+from firesteel.connectors.formats.table_format import Columns, Format
+from firesteel.connectors.table_options import Options
+from firesteel.errors import TypeMismatchError
+
+
+class AvroFormat(Format):
+    """Base of the formats that store a row as a record.
+
+    Attributes:
+        schema: The reader and writer schema.
+    """
+
+    is_text = False
+
+    def __init__(self, columns: Columns, options: Options, schema: AvroSchema) -> None:
+        super().__init__(columns, options)
+        self.schema = schema
+
+    def batch_of(self, records: list[Any]) -> ColumnBatch:
+        """Return the rows of records that fastavro read.
+
+        Raises:
+            ValueError: a record has values of other types, or lacks a required field.
+        """
+        expanded = fastavro().schema.expand_schema(json.loads(self.schema.json_schema))
+        for record in records:
+            expect(record, dict, "a record")
+        arrays = []
+        fields = field_readers(row_type(self.columns), expanded)
+        for field, name, kind in zip(fields, self.columns.names, self.columns.types, strict=True):
+            try:
+                arrays.append(to_arrow(field.values(records), kind))
+            except TypeMismatchError as error:
+                raise ValueError(f"field '{name}': {error}") from error
+        return ColumnBatch(tuple(arrays), len(records))
+
+    def records_of(self, batch: ColumnBatch) -> list[dict[str, Any]]:
+        """Return a record for fastavro per row."""
+        columns = []
+        for array, kind in zip(batch.columns, self.columns.types, strict=True):
+            write, values = value_writer(kind), array.to_pylist()
+            columns.append(values if write is same else [write(value) for value in values])
+        rows = zip(*columns, strict=True) if columns else [()] * batch.length
+        return [dict(zip(self.columns.names, row, strict=True)) for row in rows]
+
+    def binary(self, record: Any) -> bytes:
+        """Return a record in Avro's binary encoding."""
+        buffer = io.BytesIO()
+        fastavro().schemaless_writer(buffer, self.schema.parsed, record)
+        return buffer.getvalue()
+
+
+def mapped_schema(columns: Columns, options: Options) -> AvroSchema:
+    """Return the schema of columns, with timestamps as the option `timestamp_mapping.legacy` says.
+
+    Raises:
+        ValidationException: Avro has no such columns.
+    """
+    is_legacy = options.flag("timestamp_mapping.legacy", True)
+    return parsed_schema(derived_schema(columns, Timestamps.LEGACY if is_legacy else Timestamps.LOCAL), "avro")
+
+
+def parsed_schema(schema: Any, owner: str) -> AvroSchema:
+    """Return a schema.
+
+    Args:
+        schema: The schema as JSON data or text.
+        owner: The format, for messages.
+
+    Raises:
+        ValidationException: it is not a valid schema.
+    """
+    text = schema if isinstance(schema, str) else json.dumps(schema, separators=(",", ":"))
+    problems = (ValueError, fastavro().schema.SchemaParseException)
+    try:
+        return AvroSchema(text)
+    except problems as error:
+        raise ValidationException(f"Invalid Avro schema of format '{owner}': {error}") from error
+
+
+def problem(what: str, error: Exception) -> ValueError:
+    """Return the error for records that fastavro can't read or write; it raises errors of many kinds."""
+    reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return ValueError(f"Failed to {what}. {reason}")

@@ -1,0 +1,108 @@
+"""Avro messages in Confluent's wire format. Flink: `RegistryAvroFormatFactory`."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.formats.avro.column_records import AvroFormat, parsed_schema, problem
+from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, shape, without_null
+from firesteel.connectors.formats.avro.registry import SchemaRegistry, split_message, wire_message
+from firesteel.connectors.formats.avro.schemas import AvroSchema
+from firesteel.connectors.formats.avro.values import fastavro
+from firesteel.connectors.formats.table_format import Columns
+from firesteel.connectors.table_options import Options
+
+_NAME = "avro-confluent"
+_FALLBACK = "schema-registry."
+_PROPERTIES = "properties."
+_CONFIGS = {
+    "basic-auth.credentials-source": "basic.auth.credentials.source",
+    "basic-auth.user-info": "basic.auth.user.info",
+    "bearer-auth.credentials-source": "bearer.auth.credentials.source",
+    "bearer-auth.token": "bearer.auth.token",
+}
+"""Options and the properties of the registry's client that they set."""
+
+
+def make(columns: Columns, options: Options) -> AvroConfluentMessages:
+    """Return the format.
+
+    Options may have their names of Flink 1.13, such as `schema-registry.url`.
+
+    Raises:
+        ValidationException: Avro has no such columns, or the schema in the options does not match them.
+        ModuleNotFoundError: fastavro is not installed.
+    """
+    older = options.below(_FALLBACK, options.owner).values
+    newer = {key: value for key, value in options.values.items() if not key.startswith(_FALLBACK)}
+    options = Options({**older, **newer}, options.owner)
+    options.check(("url",), ("schema", "subject", *_CONFIGS), (_PROPERTIES,))
+    return AvroConfluentMessages(columns, options)
+
+
+class AvroConfluentMessages(AvroFormat):
+    """Messages of one record with the id of their schema, which is stored in a schema registry."""
+
+    def __init__(self, columns: Columns, options: Options) -> None:
+        super().__init__(columns, options, _schema(columns, options))
+        self._subject = options.values.get("subject")
+        configs = options.below(_PROPERTIES, options.owner).values
+        configs |= {_CONFIGS[key]: value for key, value in options.values.items() if key in _CONFIGS}
+        try:
+            self._registry = SchemaRegistry(options.text("url"), configs)
+        except ValueError as error:
+            raise ValidationException(str(error)) from error
+        # The schema in the options must match all columns.
+        self.reads_fields = "schema" not in options.values
+
+    def check_sink(self) -> None:
+        """Check that there is a subject to register the schema under.
+
+        Raises:
+            ValidationException: there is none.
+        """
+        if self._subject is None:
+            raise ValidationException(f"Option {_NAME}.subject is required for serialization")
+
+    def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
+        """Return a row per message."""
+        try:
+            return self.batch_of([self._record(message) for message in messages if message is not None])
+        except OSError:  # from the registry; the message may be valid
+            raise
+        except Exception as error:  # fastavro raises errors of many kinds for malformed messages
+            raise problem("deserialize Avro record", error) from error
+
+    def encode(self, batch: ColumnBatch) -> list[bytes]:
+        """Return the message of each row. The schema is registered before the first one."""
+        assert self._subject is not None
+        if not batch.length:
+            return []
+        schema_id = self._registry.register(self._subject, self.schema)
+        try:
+            return [wire_message(schema_id, self.binary(record)) for record in self.records_of(batch)]
+        except Exception as error:
+            raise problem("serialize row", error) from error
+
+    def _record(self, message: bytes) -> Any:
+        schema_id, body = split_message(message)
+        return fastavro().schemaless_reader(io.BytesIO(body), self._registry.schema(schema_id).parsed, None)
+
+
+def _schema(columns: Columns, options: Options) -> AvroSchema:
+    """Return the schema of the options, or the one derived from the columns."""
+    if "schema" not in options.values:
+        return parsed_schema(derived_schema(columns, Timestamps.LEGACY), _NAME)
+    derived = derived_schema(columns, Timestamps.GIVEN)
+    given = parsed_schema(options.text("schema"), _NAME)
+    expanded = fastavro().schema.expand_schema(json.loads(given.json_schema))
+    if shape(without_null(expanded)) != shape(derived):
+        raise ValidationException(
+            f"Schema provided for '{_NAME}' format does not match the table schema: expected fields as in "
+            f"{json.dumps(derived)}, found {given.json_schema}"
+        )
+    return given

@@ -1,0 +1,248 @@
+"""JSON, a record per line or message. Flink: `flink-json`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from firesteel.columns import column_types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import arrow_type, to_arrow
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.formats.json.column_values import Number, json_reader, json_writer
+from firesteel.connectors.formats.table_format import Columns, Format
+from firesteel.connectors.table_options import Options
+
+_OPTIONS = (
+    "decode.json-parser.enabled",
+    "encode.decimal-as-plain-number",
+    "encode.ignore-null-fields",
+    "fail-on-missing-field",
+    "ignore-parse-errors",
+    "map-null-key.literal",
+    "map-null-key.mode",
+    "timestamp-format.standard",
+)
+_DIRECT = (
+    t.CharType,
+    t.VarCharType,
+    t.BooleanType,
+    t.TinyIntType,
+    t.SmallIntType,
+    t.IntType,
+    t.BigIntType,
+    t.FloatType,
+    t.DoubleType,
+)
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_SQL_TIMESTAMP = r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
+_ISO_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
+_MICROSECONDS = 6
+
+
+def make(columns: Columns, options: Options) -> JsonFormat:
+    """Return the format."""
+    options.check((), _OPTIONS)
+    return JsonFormat(columns, options)
+
+
+class JsonFormat(Format):
+    """JSON objects."""
+
+    def __init__(self, columns: Columns, options: Options) -> None:
+        super().__init__(columns, options)
+        self._ignores = options.flag("ignore-parse-errors")
+        self._fails_on_missing = options.flag("fail-on-missing-field")
+        if self._ignores and self._fails_on_missing:
+            raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
+        self.reads_fields = not self._fails_on_missing
+        standard = options.text("timestamp-format.standard", "SQL").upper()
+        if standard not in ("SQL", "ISO-8601"):
+            raise ValidationException(
+                f"Unsupported value '{standard}' for timestamp-format.standard. Supported values are [SQL, ISO-8601]."
+            )
+        self._is_iso = standard == "ISO-8601"
+        self._null_keys = options.choice("map-null-key.mode", ("fail", "drop", "literal"), "fail")
+        self._null_key = options.text("map-null-key.literal", "null")
+        self._plain = options.flag("encode.decimal-as-plain-number")
+        self._skips_nulls = options.flag("encode.ignore-null-fields")
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def decode_block(self, data: bytes) -> ColumnBatch:
+        """Return the rows of whole lines."""
+        return self._decode_columns(data) or self._decode_records(data.split(b"\n"))
+
+    def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
+        """Return the rows of messages of one record each."""
+        found = [message for message in messages if message]
+        return self._decode_columns(b"\n".join(m.replace(b"\n", b" ") for m in found)) or self._decode_records(found)
+
+    def _decode_columns(self, data: bytes) -> ColumnBatch | None:
+        """Return the rows by Arrow's parser; None where its meaning may differ."""
+        row_type = t.RowType(list(map(t.RowField, self.columns.names, self.columns.types)))
+        if self._fails_on_missing or not _is_columnar(row_type) or data.isspace() or not data:
+            return None
+        schema = pa.schema(_text_type(row_type))
+        try:
+            table = pa.json.read_json(
+                pa.py_buffer(data),
+                pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+                pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+            )
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+        columns = [_one(table.column(name)) for name in self.columns.names]
+        arrays = [self._parsed(array, kind) for array, kind in zip(columns, self.columns.types, strict=True)]
+        return None if any(array is None for array in arrays) else ColumnBatch(tuple(arrays), table.num_rows)
+
+    def _parsed(self, array: pa.Array, kind: t.DataType) -> pa.Array | None:
+        """Return values whose times were read as texts; None if one of them has another form."""
+        if isinstance(kind, t.TimestampType):
+            return self._timestamps(array, kind)
+        if isinstance(kind, t.DateType):
+            return self._dates(array)
+        if isinstance(kind, t.ArrayType):
+            values = self._parsed(array.values, kind.element_type)
+            if values is None or values is array.values:
+                return None if values is None else array
+            return pa.ListArray.from_arrays(array.offsets, values, mask=array.is_null())
+        if not isinstance(kind, t.RowType):
+            return array
+        children = [self._parsed(array.field(index), field.data_type) for index, field in enumerate(kind.fields)]
+        if any(child is None for child in children):
+            return None
+        return pa.StructArray.from_arrays(children, fields=list(arrow_type(kind)), mask=array.is_null())
+
+    def _dates(self, texts: pa.Array) -> pa.Array | None:
+        """Return dates, None where a text has another form."""
+        if not has_form(texts, "0000-00-00", _DATE):
+            return None
+        try:
+            return texts.cast(pa.date32())
+        except pa.ArrowInvalid:
+            return None
+
+    def _timestamps(self, texts: pa.Array, kind: t.TimestampType) -> pa.Array | None:
+        """Return timestamps, None where a text has another form."""
+        pattern = _ISO_TIMESTAMP if self._is_iso else _SQL_TIMESTAMP
+        form = "0000-00-00T00:00:00.000000" if self._is_iso else "0000-00-00 00:00:00.000000"
+        if not has_form(texts, form, pattern):
+            return None
+        try:
+            found = texts.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            return None
+        if kind.precision >= _MICROSECONDS:
+            return found
+        step = 10 ** (_MICROSECONDS - kind.precision)
+        whole = pc.multiply(pc.divide(found.cast(pa.int64()), step), step)
+        return whole.cast(pa.timestamp("us"))
+
+    def _decode_records(self, records: list[bytes]) -> ColumnBatch:
+        rows = list(self._rows(records))
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.columns.types)
+        pairs = zip(columns, self.columns.types, strict=True)
+        return ColumnBatch(tuple(to_arrow(list(column), kind) for column, kind in pairs), len(rows))
+
+    def _rows(self, records: list[bytes]) -> Iterator[tuple[Any, ...]]:
+        row_type = t.RowType(
+            [t.RowField(name, kind) for name, kind in zip(self.columns.names, self.columns.types, strict=True)]
+        )
+        convert = json_reader(row_type, self._is_iso, self._ignores, self._fails_on_missing)
+        for record in records:
+            if not record.strip():
+                continue
+            try:
+                value = json.loads(record, parse_float=Number)
+                values = [convert(item) for item in (value if isinstance(value, list) else [value])]
+            except (ValueError, RecursionError) as error:
+                if self._ignores:
+                    continue
+                shown = record[:200].decode("utf-8", "replace")
+                raise ValueError(f"Failed to deserialize JSON '{shown}'. {error}") from error
+            yield from (row for row in values if row is not None)
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def encode(self, batch: ColumnBatch) -> list[bytes]:
+        """Return an object per row."""
+        names = [json.dumps(name, ensure_ascii=False) for name in self.columns.names]
+        columns = [
+            self._texts(array.to_pylist(), kind) for array, kind in zip(batch.columns, self.columns.types, strict=True)
+        ]
+        if self._skips_nulls:
+            return [
+                _object(pair for pair in zip(names, row, strict=True) if pair[1] != "null")
+                for row in zip(*columns, strict=True)
+            ]
+        return [_object(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _texts(self, values: list[Any], kind: t.DataType) -> list[str]:
+        write = self.writer(kind)
+        return ["null" if value is None else write(value) for value in values]
+
+    def writer(self, kind: t.DataType) -> Callable[[Any], str]:
+        """Return the function that returns the JSON text of a value."""
+        return json_writer(kind, self._is_iso, self._plain, self._null_keys, self._null_key)
+
+
+def _is_columnar(kind: t.DataType) -> bool:
+    """Return whether Arrow's parser reads a type as Flink does."""
+    if isinstance(kind, t.RowType):
+        names = kind.field_names()
+        return 0 < len(names) == len(set(names)) and all(map(_is_columnar, kind.field_types()))
+    if isinstance(kind, t.ArrayType):
+        return _is_columnar(kind.element_type)
+    return isinstance(kind, (*_DIRECT, t.TimestampType, t.DateType))
+
+
+def _text_type(kind: t.DataType) -> pa.DataType:
+    """Return the Arrow type to read; times are read as texts."""
+    if isinstance(kind, t.RowType):
+        return pa.struct([(field.name, _text_type(field.data_type)) for field in kind.fields])
+    if isinstance(kind, t.ArrayType):
+        return pa.list_(_text_type(kind.element_type))
+    return pa.string() if isinstance(kind, (t.TimestampType, t.DateType)) else arrow_type(kind)
+
+
+def _object(pairs: Any) -> bytes:
+    return ("{" + ",".join(f"{name}:{text}" for name, text in pairs) + "}").encode()
+
+
+def has_form(texts: pa.Array, form: str, pattern: str) -> bool:
+    """Return whether all texts match a pattern.
+
+    Args:
+        texts: The texts; NULL matches.
+        form: The longest text that matches, with 0 for each digit. Shorter texts match if they begin like it and also
+            match the pattern.
+        pattern: A regular expression, much slower than a comparison of bytes.
+    """
+    if texts.null_count:
+        texts = texts.drop_null()
+    count = len(texts)
+    if not count:
+        return True
+    offsets = np.frombuffer(texts.buffers()[1], np.int32, count + 1, texts.offset * 4)
+    length = int(offsets[1] - offsets[0])
+    example = form[:length]
+    if (np.diff(offsets) != length).any() or re.match(pattern, example) is None or len(example) < length:
+        return pc.all(pc.match_substring_regex(texts, pattern)).as_py() is True
+    found = np.frombuffer(texts.buffers()[2], np.uint8)[offsets[0] : offsets[-1]].reshape(count, length)
+    expected = np.frombuffer(example.encode(), np.uint8)
+    is_digit = expected == ord("0")
+    digits = found[:, is_digit] - np.uint8(ord("0"))  # other characters wrap to more than 9
+    return bool((digits <= 9).all() and (found[:, ~is_digit] == expected[~is_digit]).all())
+
+
+def _one(column: Any) -> pa.Array:
+    array = column.combine_chunks()
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

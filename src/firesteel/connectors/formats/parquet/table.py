@@ -1,0 +1,76 @@
+"""Parquet files. Flink: `ParquetFileFormatFactory`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import arrow_type
+from firesteel.connectors.formats.table_format import Columns, Format
+from firesteel.connectors.table_options import Options
+
+_BATCH_ROWS = 10_000
+
+
+def make(columns: Columns, options: Options) -> ParquetFormat:
+    """Return the format; options of Parquet's own are accepted as they are."""
+    return ParquetFormat(columns, options)
+
+
+class ParquetFormat(Format):
+    """Files of columns; columns that a file does not have are NULL."""
+
+    is_text = False
+    reads_fields = True
+    suffix = "parquet"
+
+    def __init__(self, columns: Columns, options: Options) -> None:
+        super().__init__(columns, options)
+        self._compression = options.text("compression", "snappy").lower()
+
+    def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
+        """Yield the rows of a file."""
+        with pyarrow.parquet.ParquetFile(files.input(path)) as parquet:
+            there = parquet.schema_arrow
+            pairs = zip(self.columns.names, self.columns.types, strict=True)
+            found = [(name, arrow_type(kind), there.field(name).type) for name, kind in pairs if name in there.names]
+            paths = [path for name, wanted, stored in found for path in _paths(name, wanted, stored)]
+            for batch in parquet.iter_batches(_BATCH_ROWS, columns=paths):
+                yield self._batch(batch)
+
+    def write_file(self, file: IO[bytes], batches: Iterable[ColumnBatch]) -> None:
+        """Write the rows of batches, with one row group per batch."""
+        schema = pa.schema(list(zip(self.columns.names, map(arrow_type, self.columns.types), strict=True)))
+        with pyarrow.parquet.ParquetWriter(file, schema, compression=self._compression) as writer:
+            for batch in batches:
+                writer.write_batch(pa.RecordBatch.from_arrays(list(batch.columns), schema=schema))
+
+    def _batch(self, batch: Any) -> ColumnBatch:
+        there = set(batch.schema.names)
+        arrays = []
+        for name, kind in zip(self.columns.names, self.columns.types, strict=True):
+            wanted = arrow_type(kind)
+            arrays.append(_converted(batch.column(name), wanted) if name in there else pa.nulls(batch.num_rows, wanted))
+        return ColumnBatch(tuple(arrays), batch.num_rows)
+
+
+def _paths(name: str, wanted: pa.DataType, stored: pa.DataType) -> list[str]:
+    """Return the paths of the parts of a column to read: the wanted fields of a row, if it has all of them."""
+    if not (pa.types.is_struct(wanted) and pa.types.is_struct(stored)):
+        return [name]
+    fields = {field.name: field.type for field in stored}
+    if not all(field.name in fields and "." not in field.name for field in wanted):
+        return [name]
+    return [path for field in wanted for path in _paths(f"{name}.{field.name}", field.type, fields[field.name])]
+
+
+def _converted(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if array.type == wanted:
+        return array
+    if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type) and array.type.tz and not wanted.tz:
+        array = array.cast(pa.timestamp(array.type.unit, "UTC")).cast(pa.int64()).cast(pa.timestamp(array.type.unit))
+    return array.cast(wanted, safe=False)

@@ -1,0 +1,90 @@
+"""Raw bytes: one column per line or message. Flink: `RawFormatFactory`."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.columns import column_types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import to_arrow
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.formats.table_format import Columns, Format
+from firesteel.connectors.table_options import Options
+
+_CODES: dict[type[t.DataType], str] = {
+    t.BooleanType: "?",
+    t.TinyIntType: "b",
+    t.SmallIntType: "h",
+    t.IntType: "i",
+    t.BigIntType: "q",
+    t.FloatType: "f",
+    t.DoubleType: "d",
+}
+_STRINGS = (t.CharType, t.VarCharType)
+_BYTES = (t.BinaryType, t.VarBinaryType)
+
+
+def make(columns: Columns, options: Options) -> RawFormat:
+    """Return the format.
+
+    Raises:
+        ValidationException: the table has another number of columns than one, or the type can't be raw.
+    """
+    options.check((), ("charset", "endianness"))
+    return RawFormat(columns, options)
+
+
+class RawFormat(Format):
+    """One column that holds a line or message as it is."""
+
+    def __init__(self, columns: Columns, options: Options) -> None:
+        super().__init__(columns, options)
+        if len(columns.types) > 1:
+            fields = ", ".join(f"`{name}`" for name in columns.names)
+            raise ValidationException(
+                f"The 'raw' format only supports single physical column. However the defined schema contains multiple "
+                f"physical columns: [{fields}]"
+            )
+        kind = columns.types[0] if columns.types else None
+        if kind is not None and type(kind) not in _CODES and not isinstance(kind, (*_STRINGS, *_BYTES)):
+            raise ValidationException(f"The 'raw' format doesn't supports '{kind.type_name()}' as column type.")
+        self._charset = options.text("charset", "UTF-8")
+        self._order = (
+            "<" if options.choice("endianness", ("big-endian", "little-endian"), "big-endian")[0] == "l" else ">"
+        )
+
+    def decode_block(self, data: bytes) -> ColumnBatch:
+        """Return a row per line."""
+        lines = data.replace(b"\r\n", b"\n").split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        return self.decode_messages(list(lines))
+
+    def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
+        """Return a row per message."""
+        if not self.columns.types:
+            return ColumnBatch((), len(messages))
+        read = self._reader(self.columns.types[0])
+        values = [None if message is None else read(message) for message in messages]
+        return ColumnBatch((to_arrow(values, self.columns.types[0]),), len(messages))
+
+    def _reader(self, kind: t.DataType) -> Callable[[bytes], Any]:
+        if isinstance(kind, _STRINGS):
+            return lambda message: message.decode(self._charset, "replace")
+        if isinstance(kind, _BYTES):
+            return bytes
+        unpack = struct.Struct(self._order + _CODES[type(kind)]).unpack
+        return lambda message: unpack(message)[0]
+
+    def encode(self, batch: ColumnBatch) -> list[bytes]:
+        """Return the bytes of each row."""
+        kind = self.columns.types[0]
+        values = batch.columns[0].to_pylist()
+        if isinstance(kind, _STRINGS):
+            return [b"" if value is None else value.encode(self._charset) for value in values]
+        if isinstance(kind, _BYTES):
+            return [b"" if value is None else value for value in values]
+        pack = struct.Struct(self._order + _CODES[type(kind)]).pack
+        return [b"" if value is None else pack(value) for value in values]

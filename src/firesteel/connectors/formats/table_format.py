@@ -1,0 +1,121 @@
+"""The interface of formats, and how they are found by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any, Literal
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.column_types import DataType
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import INSERT_ONLY
+from firesteel.connectors.table_options import Options
+
+_TEXT = {"csv": "csv.table", "debezium-json": "json.debezium_table", "json": "json.table", "raw": "raw.table"}
+_MODULES = {
+    "files": {**_TEXT, "avro": "avro.table_files", "parquet": "parquet.table"},
+    "messages": {**_TEXT, "avro": "avro.table", "avro-confluent": "avro.confluent_table"},
+}
+"""The module of each format, by use. It has `make(columns, options)`."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names and types of the columns that a format reads or writes."""
+
+    names: tuple[str, ...]
+    types: tuple[DataType, ...]
+
+
+class Format:
+    """A picklable reader and writer of the physical columns of a table.
+
+    Attributes:
+        columns: The columns that it reads or writes.
+        is_text: Whether records are lines of text; otherwise a file can only be read and written as a whole, by
+            `read_file` and `write_file`.
+        reads_fields: Whether it needs only the columns, and fields of rows, that are read.
+        quote: The quote character, within which a record may span lines.
+        suffix: The suffix of names of temporary files.
+    """
+
+    is_text = True
+    reads_fields = False
+    quote: bytes | None = None
+    suffix = ""
+
+    def __init__(self, columns: Columns, options: Options) -> None:
+        self.columns = columns
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of rows that it reads and writes."""
+        return INSERT_ONLY
+
+    def decode_block(self, data: bytes) -> ColumnBatch:
+        """Return the rows of whole lines.
+
+        Raises:
+            ValueError: a record can't be read.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not read text")
+
+    def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
+        """Return the rows of messages; None is a message without content.
+
+        Raises:
+            ValueError: a message can't be read.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not read messages")
+
+    def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
+        """Yield the rows of a file that is no text."""
+        raise NotImplementedError(f"{type(self).__name__} does not read files")
+
+    def check_sink(self) -> None:
+        """Check the options that matter to sinks only.
+
+        Raises:
+            ValidationException: an option is missing or invalid.
+        """
+
+    def encode(self, batch: ColumnBatch) -> list[bytes]:
+        """Return a record per row, without line ends.
+
+        Raises:
+            ValueError: a row can't be written.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not write")
+
+    def write_file(self, file: IO[bytes], batches: Iterable[ColumnBatch]) -> None:
+        """Write the rows of batches as a file that is no text.
+
+        Raises:
+            ValueError: a row can't be written.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not write files")
+
+
+def make_format(name: str, columns: Columns, options: Options, use: Literal["files", "messages"]) -> Format:
+    """Create a format by name.
+
+    Args:
+        name: Its name, such as `json`.
+        columns: The columns to read or write.
+        options: Options of the table below the format's prefix.
+        use: Whether it reads and writes files or messages; one name may have a format for each.
+
+    Raises:
+        ValidationException: there is no such format, or an option is invalid.
+    """
+    modules = _MODULES[use]
+    if name not in modules:
+        known = "\n".join(sorted(modules))
+        raise ValidationException(
+            f"Could not find any format factory for identifier '{name}' in the classpath.\n\n"
+            f"Available factory identifiers for {use} are:\n\n{known}"
+        )
+    module = importlib.import_module(f"firesteel.connectors.formats.{modules[name]}")
+    return module.make(columns, options)  # type: ignore[no-any-return]

@@ -1,0 +1,45 @@
+"""The options of Iceberg catalogs and tables, and late imports of the modules that need the package pyiceberg."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+CATALOG_PROPERTIES = (
+    "uri",
+    "warehouse",
+    "credential",
+    "token",
+    "scope",
+    "audience",
+    "resource",
+    "oauth2-server-uri",
+    "prefix",
+)
+"""Properties of catalogs that Iceberg and pyiceberg have in common; those after `warehouse` are for `rest`."""
+
+CATALOG_OPTIONS = ("catalog-type", *CATALOG_PROPERTIES)
+CATALOG_PREFIXES = ("catalog.", "header.", "rest.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
+"""Prefixes of properties that pyiceberg gets as they are, except that `catalog.` is removed."""
+
+TABLE_PREFIXES = ("write.", "read.", "commit.", "history.", "format-version")
+"""Prefixes of the properties that a new table gets."""
+
+
+def iceberg_module(name: str) -> Any:
+    """Import a module of firesteel that uses pyiceberg.
+
+    Args:
+        name: Its name, such as `firesteel.connectors.iceberg.tables`.
+
+    Raises:
+        ModuleNotFoundError: pyiceberg is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyiceberg":
+            raise
+        raise ModuleNotFoundError(
+            "Iceberg tables need the package pyiceberg: pip install 'firesteel[iceberg]'", name=error.name
+        ) from None

@@ -1,0 +1,220 @@
+"""The source of Iceberg tables: a split is a data file. Flink: `IcebergSource`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
+from pyiceberg.transforms import IdentityTransform
+
+from firesteel.columns import column_types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import arrow_type, to_python
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.iceberg.tables import IcebergTableAddress
+from firesteel.connectors.iceberg.types import to_sql_array
+from firesteel.connectors.table_connector import ScanRequest
+from firesteel.connectors.table_options import Options
+from firesteel.functions.connector_base import Source, SourceSplit
+
+BATCH_ROWS = 10_000
+
+_SNAPSHOT_OPTIONS = ("snapshot-id", "as-of-timestamp", "start-snapshot-id", "end-snapshot-id")
+_TOGETHER = {"start-snapshot-id", "end-snapshot-id"}
+_STREAMING = {"start-snapshot-id"}
+
+_PRUNABLE = (t.BooleanType, t.IntegralType, t.DecimalType, t.CharType, t.VarCharType, t.DateType)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRange:
+    """The data files to read: those of one snapshot, then those that later snapshots append.
+
+    Attributes:
+        snapshot_id: The snapshot that is read in full; None for no such snapshot.
+        is_incremental: Whether appended files are read.
+        after: The snapshot after which appended files are read; None for all of the table's history.
+        until: The last snapshot whose appended files are read; None for the current one.
+    """
+
+    snapshot_id: int | None = None
+    is_incremental: bool = False
+    after: int | None = None
+    until: int | None = None
+
+    def plan(self, table: Any) -> Iterator[Any]:
+        """Yield pyiceberg's task for each data file.
+
+        Raises:
+            ValueError: a snapshot does not exist any more, or they do not follow each other.
+        """
+        if self.snapshot_id is not None:
+            yield from table.scan(snapshot_id=self.snapshot_id).plan_files()
+        if self.is_incremental:
+            last = _current_id(table) if self.until is None else self.until
+            if last is not None and last != self.after:
+                scan = table.incremental_append_scan(
+                    from_snapshot_id_exclusive=self.after, to_snapshot_id_inclusive=last
+                )
+                yield from scan.plan_files()
+
+
+def files_of(options: Options, table: Any, is_bounded: bool) -> SnapshotRange:
+    """Return the data files that the options of a table select. Flink: `ScanContext`.
+
+    Args:
+        options: `snapshot-id`, `as-of-timestamp`, `start-snapshot-id` and `end-snapshot-id`.
+        table: The pyiceberg table.
+        is_bounded: Whether later snapshots are not read.
+
+    Raises:
+        ValidationException: the options exclude each other, or a snapshot does not exist.
+    """
+    given = [key for key in _SNAPSHOT_OPTIONS if key in options.values]
+    if len(given) > 1 and not set(given) <= _TOGETHER:
+        raise ValidationException(f"The options {' and '.join(map(repr, given))} of 'iceberg' exclude each other")
+    if not is_bounded and not set(given) <= _STREAMING:
+        raise ValidationException(f"Cannot set {given[-1]} option for streaming reader")
+    start, end = (_snapshot_option(options, table, key) for key in ("start-snapshot-id", "end-snapshot-id"))
+    if start is not None or end is not None:
+        current = _current_id(table) if is_bounded else None
+        return SnapshotRange(is_incremental=True, after=start, until=current if end is None else end)
+    chosen = _chosen_snapshot(options, table)
+    return SnapshotRange(chosen) if is_bounded else SnapshotRange(chosen, is_incremental=True, after=chosen)
+
+
+def _chosen_snapshot(options: Options, table: Any) -> int | None:
+    """Return the snapshot to read in full: the one that options name, otherwise the current one."""
+    if "snapshot-id" in options.values:
+        return _snapshot_option(options, table, "snapshot-id")
+    moment = options.number("as-of-timestamp")
+    if moment is None:
+        return _current_id(table)
+    found = table.snapshot_as_of_timestamp(moment)
+    if found is None:
+        raise ValidationException(f"Cannot find a snapshot older than as-of-timestamp {moment} (ms since the epoch)")
+    return int(found.snapshot_id)
+
+
+def _snapshot_option(options: Options, table: Any, key: str) -> int | None:
+    number: int | None = options.number(key)
+    if number is not None and table.snapshot_by_id(number) is None:
+        known = ", ".join(str(snapshot.snapshot_id) for snapshot in table.snapshots())
+        raise options.invalid(key, f"a snapshot of the table ({known or 'it has none'})")
+    return number
+
+
+def _current_id(table: Any) -> int | None:
+    current = table.current_snapshot()
+    return None if current is None else current.snapshot_id
+
+
+class IcebergSource(Source[ColumnBatch]):
+    """Reads data files as column batches; delete files are applied.
+
+    Each split is one data file, which is read as a whole. The id of a split is the path of its file, so that an
+    unbounded source recognises files that it has read.
+
+    Args:
+        address: The table.
+        files: The data files to read.
+        request: The columns to read, and the partitions that a filter leaves.
+        monitor_ms: Interval in ms at which new snapshots are discovered; None reads the present ones and ends.
+    """
+
+    def __init__(
+        self, address: IcebergTableAddress, files: SnapshotRange, request: ScanRequest, monitor_ms: int | None
+    ) -> None:
+        super().__init__()
+        self._address = address
+        self._files = files
+        self._request = request
+        self._is_bounded = monitor_ms is None
+        self.discovery_interval_ms = monitor_ms or 0
+        self._table: Any = None
+        self._tasks: dict[str, Any] = {}
+        self._last_snapshot: int | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_table": None, "_tasks": {}, "_last_snapshot": None}
+
+    def is_bounded(self) -> bool:
+        """Return whether the source does not look for new snapshots."""
+        return self._is_bounded
+
+    # --- discovery ---------------------------------------------------------------------------------------------------
+
+    def discover_splits(self) -> Sequence[SourceSplit]:
+        """Return a split for each data file."""
+        self._refresh()
+        finished = not self._is_bounded
+        return [SourceSplit(path, 1, is_finished=finished) for path in sorted(self._tasks)]
+
+    def _refresh(self) -> None:
+        """Load the table, and plan the files of the snapshots since the last call."""
+        with self._address.opened() as table:
+            found = _current_id(table)
+            if self._table is not None and found == self._last_snapshot:
+                return
+            files = self._files
+            if self._last_snapshot is not None and files.is_incremental:
+                files = replace(files, snapshot_id=None, after=self._last_snapshot)
+            tasks = {task.file.file_path: task for task in files.plan(table) if self._is_wanted(task, table)}
+            self._table, self._last_snapshot = table, found
+            self._tasks.update(tasks)
+
+    def _is_wanted(self, task: Any, table: Any) -> bool:
+        """Return whether a file can have rows of the partitions that the filter leaves."""
+        if self._request.partitions is None:
+            return True
+        names = {field.field_id: field.name for field in table.schema().fields}
+        stored = {
+            names.get(field.source_id): task.file.partition[index]
+            for index, field in enumerate(table.specs()[task.file.spec_id].fields)
+            if isinstance(field.transform, IdentityTransform)
+        }
+        values = _partition_values(self._request.partitions.keys, stored)
+        return values is None or bool(self._request.partitions(values))
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def read_split(self, split_id: str, start: int, end: int) -> Iterator[ColumnBatch]:
+        """Yield the rows of a data file.
+
+        Raises:
+            FileNotFoundError: the snapshot with the file has expired.
+        """
+        if split_id not in self._tasks:
+            self._refresh()
+        if split_id not in self._tasks:
+            raise FileNotFoundError(f"data file {split_id} is in no snapshot of the Iceberg table {self._address}")
+        table, task = self._table, self._tasks[split_id]
+        names = [column.name for column in self._request.columns]
+        schema = table.schema().select(*(names or table.schema().column_names[:1]))
+        scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
+        # ArrowScan.to_record_batches() would hold all rows of the file in memory.
+        deletes = _read_all_delete_files(table.io, [task])
+        for batch in scan._record_batches_from_scan_tasks_and_deletes([task], deletes):
+            yield from self._columns(batch)
+
+    def _columns(self, batch: pa.RecordBatch) -> Iterator[ColumnBatch]:
+        columns = tuple(to_sql_array(batch.column(c.name), c.type) for c in self._request.columns)
+        whole = ColumnBatch(columns, batch.num_rows)
+        for first in range(0, whole.length, BATCH_ROWS):
+            yield whole.slice(first, min(first + BATCH_ROWS, whole.length))
+
+
+def _partition_values(
+    keys: Sequence[tuple[str, t.DataType]], stored: Mapping[str | None, Any]
+) -> dict[str, Any] | None:
+    """Return the partition values as Python objects; None if the file is not partitioned by all of the columns."""
+    values: dict[str, Any] = {}
+    for name, kind in keys:
+        if name not in stored or not isinstance(kind, _PRUNABLE):
+            return None
+        values[name] = to_python(pa.array([stored[name]], arrow_type(kind)), kind)[0]
+    return values

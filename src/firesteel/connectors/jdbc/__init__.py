@@ -1,0 +1,1 @@
+"""Databases: source and sink of streams, and the table connector `jdbc`."""

@@ -1,0 +1,142 @@
+"""The connector `jdbc`. Flink: `JdbcDynamicTableFactory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.column_type_information import type_info_of
+from firesteel.columns.column_types import RowField, RowType
+from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.jdbc.address import database_of
+from firesteel.connectors.jdbc.lookup import JdbcLookup, LookupQuery
+from firesteel.connectors.jdbc.sink import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from firesteel.connectors.jdbc.source import JdbcSource
+from firesteel.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS
+from firesteel.connectors.lookup_cache import lookup_cache
+from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_options import Options
+from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+
+_OPTIONS = (
+    "driver",
+    "username",
+    "password",
+    "scan.fetch-size",
+    "sink.buffer-flush.max-rows",
+    "sink.buffer-flush.interval",
+    "sink.max-retries",
+    *LOOKUP_OPTIONS,
+)
+
+
+def source(table: ResolvedTable, context: ConnectorContext) -> JdbcTable:
+    """Return the source that reads a table of a database."""
+    return JdbcTable(table)
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> JdbcTable:
+    """Return the sink that writes a table of a database."""
+    return JdbcTable(table)
+
+
+class JdbcTable:
+    """A table of a database; a source and a sink. With a primary key rows are replaced, else added."""
+
+    kinds: frozenset[Kind] = INSERT_ONLY
+    is_bounded = True
+
+    def __init__(self, table: ResolvedTable) -> None:
+        self._table = table
+        self._options = Options(table.options, "jdbc")
+        self._options.check(("url", "table-name"), _OPTIONS)
+        self._quote = "`" if self._options.text("url").removeprefix("jdbc:").startswith(("mysql", "mariadb")) else '"'
+
+    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+        """Return the stream of column batches."""
+        options = self._options
+        columns = ", ".join(self._quoted(column.name) for column in request.columns) or "1"
+        builder = JdbcSource.builder().set_db_url(options.text("url"))
+        builder.set_sql(f"SELECT {columns} FROM {self._name()}")
+        builder.set_type_information(type_info_of(_row_type(request.columns)))
+        if "username" in options.values:
+            builder.set_username(options.text("username")).set_password(options.text("password"))
+        if options.number("scan.fetch-size", 0) > 0:
+            builder.set_result_set_fetch_size(options.number("scan.fetch-size"))
+        rows = environment.from_source(builder.build(), WatermarkStrategy.no_watermarks(), name)
+        fields = tuple((index, column.type) for index, column in enumerate(request.columns))
+        return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
+
+    def lookup(self, keys: list[str]) -> JdbcLookup:
+        """Return the lookup of all columns by the values of key columns.
+
+        Raises:
+            ValidationException: an option of lookups is invalid.
+        """
+        options, columns = self._options, self._table.physical_columns
+        by_name = {column.name: column for column in columns}
+        condition = " AND ".join(f"{self._quoted(key)} = ?" for key in keys)
+        user, password = (options.values.get(key) for key in ("username", "password"))
+        selected = ", ".join(self._quoted(column.name) for column in columns)
+        key_type: Any = type_info_of(_row_type(tuple(by_name[key] for key in keys)))
+        row_type: Any = type_info_of(_row_type(columns))
+        query = LookupQuery(
+            database_of(options.text("url"), user, password),
+            f"SELECT {selected} FROM {self._name()} WHERE {condition}",
+            key_type,
+            row_type,
+            tuple(column.type for column in columns),
+            options.number("lookup.max-retries", 3),
+        )
+        return JdbcLookup(query, lookup_cache(options))
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return the upsert kinds if there is a key. Actual deletions fail the job."""
+        return UPSERT if self._table.primary_key else INSERT_ONLY
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Write the column batches."""
+        columns = self._table.physical_columns
+        types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
+        row_type: Any = type_info_of(_row_type(columns))
+        checked = stream.map(_refuse_deletions)
+        rows = checked._new_stream(checked._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
+        connection = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(self._options.text("url"))
+        if "username" in self._options.values:
+            connection.with_user_name(self._options.text("username")).with_password(self._options.text("password"))
+        execution = JdbcExecutionOptions.builder().with_max_retries(self._options.number("sink.max-retries", 3))
+        sink = JdbcSink.sink(self._statement(names), row_type, connection.build(), execution.build())
+        return rows.sink_to(sink).name(name)
+
+    def _statement(self, names: tuple[str, ...]) -> str:
+        columns, marks = ", ".join(map(self._quoted, names)), ", ".join("?" * len(names))
+        insert = f"INSERT INTO {self._name()} ({columns}) VALUES ({marks})"
+        keys = self._table.primary_key
+        if not keys:
+            return insert
+        others = [name for name in names if name not in keys] or list(keys)
+        if self._quote == "`":
+            return f"{insert} ON DUPLICATE KEY UPDATE " + ", ".join(
+                f"{self._quoted(name)}=VALUES({self._quoted(name)})" for name in others
+            )
+        updates = ", ".join(f"{self._quoted(name)}=EXCLUDED.{self._quoted(name)}" for name in others)
+        return f"{insert} ON CONFLICT ({', '.join(map(self._quoted, keys))}) DO UPDATE SET {updates}"
+
+    def _name(self) -> str:
+        return ".".join(map(self._quoted, self._options.text("table-name").split(".")))
+
+    def _quoted(self, name: str) -> str:
+        return self._quote + name.replace(self._quote, self._quote * 2) + self._quote
+
+
+def _refuse_deletions(batch: ColumnBatch) -> ColumnBatch:
+    if batch.kinds is not None and (batch.kinds == int(Kind.DELETE)).any():
+        raise NotImplementedError(
+            "The connector 'jdbc' can't delete rows; write a query that only adds and updates rows"
+        )
+    return batch
+
+
+def _row_type(columns: tuple[Column, ...]) -> RowType:
+    return RowType([RowField(column.name, column.type) for column in columns])

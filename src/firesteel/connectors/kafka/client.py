@@ -1,0 +1,171 @@
+"""Admin client of Kafka: partitions, offsets and consumer groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from firesteel.connectors.kafka.properties import admin_settings, timeout_s
+from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
+from firesteel.errors import FiresteelError
+
+T = TypeVar("T")
+Offsets = dict[KafkaTopicPartition, int]
+
+_RETRY_S = 0.1
+_PASSING = frozenset(
+    {
+        "_TRANSPORT",
+        "LEADER_NOT_AVAILABLE",
+        "NOT_LEADER_FOR_PARTITION",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "NOT_COORDINATOR",
+        "UNSTABLE_OFFSET_COMMIT",
+    }
+)
+"""Transient errors, e.g. while brokers start or partitions move."""
+
+QUIET = {"log_level": "2"}
+"""Keeps librdkafka from writing errors to standard error that are raised as exceptions anyway."""
+
+
+class KafkaError(FiresteelError):
+    """Kafka rejected a request or did not respond."""
+
+
+def kafka_library() -> Any:
+    """Import and return the module `confluent_kafka`.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin  # late: only jobs that use Kafka need the package
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "Kafka needs the package confluent-kafka: pip install 'firesteel[kafka]'", name=error.name
+        ) from None
+    return confluent_kafka
+
+
+class LastError:
+    """Stores the last connection error of a client, which explains a later timeout."""
+
+    def __init__(self, servers: str) -> None:
+        self._servers = servers
+        self.error: Any = None
+
+    def __call__(self, error: Any) -> None:
+        """Store an error; passed to librdkafka as `error_cb`."""
+        # "All brokers are down" follows the actual error, so keep that one.
+        if self.error is None or error.name() != "_ALL_BROKERS_DOWN":
+            self.error = error
+
+    def about(self, what: str, error: Any) -> KafkaError:
+        """Return an error that says what failed, where, and why."""
+        causes = [_text(cause) for cause in (error, self.error) if cause is not None]
+        return KafkaError(f"Kafka at {self._servers}: could not {what}: {'; '.join(dict.fromkeys(causes))}")
+
+
+def _text(cause: Any) -> str:
+    return str(cause.str()) if hasattr(cause, "str") else str(cause)
+
+
+class KafkaAdmin:
+    """Queries brokers for partitions and offsets.
+
+    Args:
+        properties: Properties of the Java client.
+
+    Raises:
+        KafkaError: (all methods) brokers reject the request, or do not respond within `request.timeout.ms`.
+    """
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self._library = kafka_library()
+        self._errors = LastError(properties["bootstrap.servers"])
+        self._timeout_s = timeout_s(properties)
+        settings = {**QUIET, **admin_settings(properties), "error_cb": self._errors}
+        self._client = self._library.admin.AdminClient(settings)
+
+    def partitions(self) -> dict[str, list[int]]:
+        """Return the numbers of the partitions of all topics, by topic."""
+        found = self._retry("list topics", lambda left_s: self._client.list_topics(timeout=left_s).topics)
+        return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
+
+    def offsets(self, partitions: Iterable[KafkaTopicPartition], spec: Any, is_committed: bool = False) -> Offsets:
+        """Return the offset in each partition that a specification resolves to, or -1 if there is none.
+
+        Args:
+            partitions: The partitions to query.
+            spec: An `OffsetSpec`.
+            is_committed: Ignore records of open transactions.
+        """
+        levels = self._library.IsolationLevel
+        level = levels.READ_COMMITTED if is_committed else levels.READ_UNCOMMITTED
+        asked = {self._theirs(partition): spec for partition in partitions}
+
+        def ask(left_s: float) -> Offsets:
+            answers = self._client.list_offsets(asked, isolation_level=level, request_timeout=left_s)
+            return {_ours(theirs): answer.result().offset for theirs, answer in answers.items()}
+
+        return self._retry("look up offsets", ask) if asked else {}
+
+    def require_topic(self, topic: str) -> None:
+        """Raise an error if a topic does not exist and the broker does not create topics on request."""
+        found = self._retry("look up a topic", lambda left_s: self._client.list_topics(topic, left_s).topics[topic])
+        if found.error is not None and found.error.name() not in _PASSING:
+            raise self._errors.about(f"write to topic {topic!r}", found.error)
+
+    def committed(self, group: str, partitions: Iterable[KafkaTopicPartition] | None) -> Offsets:
+        """Return the committed offsets of a group by partition; `partitions` None queries all of them."""
+        asked = None if partitions is None else [self._theirs(partition) for partition in partitions]
+
+        def ask(left_s: float) -> Offsets:
+            request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
+            answers = self._client.list_consumer_group_offsets(request, require_stable=True, request_timeout=left_s)
+            found = _only(answers).topic_partitions
+            return {_ours(theirs): theirs.offset for theirs in found if theirs.offset >= 0}
+
+        return {} if asked == [] else self._retry(f"look up offsets of group {group!r}", ask)
+
+    def commit(self, group: str, offsets: Mapping[KafkaTopicPartition, int]) -> None:
+        """Commit offsets for a group."""
+        asked = [self._theirs(partition, offset) for partition, offset in offsets.items()]
+
+        def ask(left_s: float) -> None:
+            request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
+            done = _only(self._client.alter_consumer_group_offsets(request, request_timeout=left_s))
+            refused = next((theirs.error for theirs in done.topic_partitions if theirs.error is not None), None)
+            if refused is not None:
+                raise self._library.KafkaException(refused)
+
+        self._retry(f"commit offsets of group {group!r}", ask)
+
+    def _theirs(self, partition: KafkaTopicPartition, *offset: int) -> Any:
+        return self._library.TopicPartition(partition.topic, partition.partition, *offset)
+
+    def _retry(self, what: str, ask: Callable[[float], T]) -> T:
+        """Call `ask` until it returns or raises an error that is not transient, or the timeout has passed."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return ask(max(0.001, deadline - time.monotonic()))
+            except self._library.KafkaException as error:
+                self._client.poll(0)
+                if time.monotonic() + _RETRY_S >= deadline or error.args[0].name() not in _PASSING:
+                    raise self._errors.about(what, error.args[0]) from error
+            time.sleep(_RETRY_S)
+
+
+def _only(answers: Mapping[Any, Future[Any]]) -> Any:
+    (answer,) = answers.values()
+    return answer.result()
+
+
+def _ours(theirs: Any) -> KafkaTopicPartition:
+    return KafkaTopicPartition(theirs.topic, theirs.partition)

@@ -1,0 +1,159 @@
+"""Records of Kafka as column batches, and back; shared by `kafka` and `upsert-kafka`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.column_types import DataType
+from firesteel.columns.values import to_arrow
+from firesteel.common.serialization import DeserializationSchema
+from firesteel.connectors.formats.table_format import Format
+from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema, Record, _RecordSettings
+
+METADATA: dict[str, Callable[[Any], Any]] = {
+    "topic": lambda record: record.topic(),
+    "partition": lambda record: record.partition(),
+    "offset": lambda record: record.offset(),
+    "timestamp": lambda record: datetime.datetime.fromtimestamp(record.timestamp()[1] / 1000, datetime.UTC),
+    "timestamp-type": lambda record: ("NoTimestampType", "CreateTime", "LogAppendTime")[record.timestamp()[0]],
+    "headers": lambda record: dict(record.headers() or ()),
+    "leader-epoch": lambda record: record.leader_epoch(),
+}
+"""Metadata columns by key."""
+
+
+class KafkaColumns(DeserializationSchema[Any]):
+    """A deserializer from records to column batches.
+
+    Args:
+        key: The format of keys; None to ignore them.
+        value: The format of values.
+        columns: The source of each column: `("key", index)` or `("value", index)`.
+        metadata: Keys and types of the metadata columns after these.
+        is_upsert: Whether a record without value deletes the row of its key.
+    """
+
+    def __init__(
+        self,
+        key: Format | None,
+        value: Format,
+        columns: tuple[tuple[str, int], ...],
+        metadata: tuple[tuple[str, DataType], ...],
+        is_upsert: bool,
+    ) -> None:
+        self._key = key
+        self._value = value
+        self._columns = columns
+        self._metadata = metadata
+        self.takes_tombstones = is_upsert
+
+    def decode_records(self, records: Sequence[Any]) -> list[ColumnBatch]:
+        """Return the rows of records.
+
+        Raises:
+            ValueError: a record can't be read.
+        """
+        if self.takes_tombstones:
+            return self._upserts(records)
+        return self._rows(records)
+
+    def _rows(self, records: Sequence[Any]) -> list[ColumnBatch]:
+        values = self._value.decode_messages([record.value() for record in records])
+        if not self._metadata and self._key is None:
+            return [self._arranged(values, None, records)]
+        keys = None if self._key is None else self._key.decode_messages([record.key() for record in records])
+        if values.length == len(records) and (keys is None or keys.length == len(records)):
+            return [self._arranged(values, keys, records)]
+        if len(records) == 1:
+            return self._of_one(values, keys, records[0])
+        return [batch for record in records for batch in self._rows([record])]
+
+    def _of_one(self, values: ColumnBatch, keys: ColumnBatch | None, record: Any) -> list[ColumnBatch]:
+        """Return the rows of a record that has none or several."""
+        if not values.length:
+            return []
+        if keys is not None:
+            absent = ColumnBatch(tuple(pa.nulls(1, column.type) for column in keys.columns), 1)
+            keys = (keys if keys.length else absent).take([0] * values.length)
+        return [self._arranged(values, keys, [record] * values.length)]
+
+    def _arranged(self, values: ColumnBatch, keys: ColumnBatch | None, records: Sequence[Any]) -> ColumnBatch:
+        sides = {"value": values, "key": keys}
+        arrays = [sides[side].columns[index] for side, index in self._columns]  # type: ignore[union-attr]
+        for key, kind in self._metadata:
+            arrays.append(to_arrow([METADATA[key](record) for record in records], kind))
+        return values.with_columns(arrays)
+
+    def _upserts(self, records: Sequence[Any]) -> list[ColumnBatch]:
+        """Return a row per record, whose columns are NULL beside the key where it is deleted."""
+        assert self._key is not None
+        keys = self._key.decode_messages([record.key() for record in records])
+        present = [index for index, record in enumerate(records) if record.value() is not None]
+        values = self._value.decode_messages([records[index].value() for index in present])
+        if keys.length != len(records) or values.length != len(present):
+            raise ValueError("a record of an upsert table must hold exactly one row")
+        places = np.full(len(records), -1)
+        places[present] = np.arange(len(present))
+        indices = pa.array(places, mask=places < 0)
+        spread = ColumnBatch(tuple(column.take(indices) for column in values.columns), len(records))
+        kinds = np.where(places < 0, int(Kind.DELETE), int(Kind.UPDATE_AFTER)).astype(np.int8)
+        arranged = self._arranged(spread, keys, records)
+        return [ColumnBatch(arranged.columns, arranged.length, kinds)]
+
+
+class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
+    """A serializer from column batches to records.
+
+    Args:
+        topic: The target topic.
+        key: The format of keys; None for no keys.
+        key_columns: Positions of the key columns.
+        value: The format of values.
+        value_columns: Positions of the value columns.
+        is_upsert: Whether deleted rows become records without value.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        key: Format | None,
+        key_columns: tuple[int, ...],
+        value: Format,
+        value_columns: tuple[int, ...],
+        is_upsert: bool,
+    ) -> None:
+        super().__init__(_RecordSettings(topic=topic))
+        self._topic = topic
+        self._key = key
+        self._key_columns = key_columns
+        self._value = value
+        self._value_columns = value_columns
+        self._is_upsert = is_upsert
+
+    def records(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> list[Record]:
+        """Return a record per row."""
+        found: list[Record] = []
+        for batch in elements:
+            keys: list[bytes] | list[None] = [None] * batch.length
+            if self._key is not None:
+                keys = self._key.encode(batch.with_columns([batch.columns[i] for i in self._key_columns]))
+            values = self._values(batch)
+            found += [(self._topic, key, value, 0, None) for key, value in zip(keys, values, strict=True)]
+        return found
+
+    def _values(self, batch: ColumnBatch) -> Sequence[bytes | None]:
+        """Return the value of each row. Deleted rows are not encoded, as their other columns may be NULL."""
+        if not self._is_upsert or batch.kinds is None:
+            return self._encoded(batch)
+        is_kept = ~np.isin(batch.kinds, (int(Kind.DELETE), int(Kind.UPDATE_BEFORE)))
+        values = iter(self._encoded(batch.filter(is_kept)))
+        return [next(values) if kept else None for kept in is_kept.tolist()]
+
+    def _encoded(self, batch: ColumnBatch) -> list[bytes]:
+        return self._value.encode(batch.with_columns([batch.columns[i] for i in self._value_columns]))

@@ -1,0 +1,95 @@
+"""Committers for Kafka: offsets of a source's group, and records of an exactly-once sink."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from firesteel.connectors.kafka.client import KafkaAdmin, KafkaError
+from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
+from firesteel.connectors.kafka.transactions import commit_in_transaction
+from firesteel.functions.connector_base import CommitRequest, Committer
+
+logger = logging.getLogger(__name__)
+
+_MOST_THREADS = 16
+_KNOWN_TOPICS: set[str] = set()
+
+
+@lru_cache(maxsize=16)
+def _admin(properties: tuple[tuple[str, str], ...]) -> KafkaAdmin:
+    """Return a client that stays connected between checkpoints."""
+    return KafkaAdmin(dict(properties))
+
+
+@dataclass(frozen=True)
+class KafkaOffsetsCommitter(Committer):
+    """Commits the offsets of a checkpoint to the group of a source.
+
+    The offsets only show progress, as a job restores them from its checkpoint. So errors are logged and ignored, as in
+    Flink.
+
+    Attributes:
+        properties: Properties of the Java client.
+    """
+
+    properties: Mapping[str, str] = field(repr=False)
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Commit the highest offset of each partition."""
+        offsets: dict[KafkaTopicPartition, int] = {}
+        for request in requests:
+            for split_id, offset in request.committable.items():
+                topic, _, number = split_id.rpartition("-")
+                partition = KafkaTopicPartition(topic, int(number))
+                offsets[partition] = max(offset, offsets.get(partition, 0))
+        try:
+            _admin(tuple(sorted(self.properties.items()))).commit(self.properties["group.id"], offsets)
+        except KafkaError as error:
+            logger.warning("could not commit the offsets of the last checkpoint: %s", error)
+
+
+@dataclass(frozen=True)
+class KafkaCommitter(Committer):
+    """Produces the staged records of an exactly-once sink, in one transaction per writer.
+
+    Attributes:
+        properties: Properties of the Java client.
+    """
+
+    properties: Mapping[str, str] = field(repr=False)
+
+    def check(self, requests: Sequence[CommitRequest]) -> None:
+        """Check that all topics exist.
+
+        Raises:
+            KafkaError: a topic does not exist, or brokers do not respond.
+        """
+        topics = {topic for request in requests for topic in request.committable.topics}
+        unknown = topics - _KNOWN_TOPICS
+        if unknown:
+            admin = _admin(tuple(sorted(self.properties.items())))
+            for topic in sorted(unknown):
+                admin.require_topic(topic)
+            _KNOWN_TOPICS.update(unknown)
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Produce the records that were not produced before, concurrently for all writers.
+
+        Raises:
+            KafkaError: a transaction failed; the transactions of other writers may be committed.
+        """
+        of_writer: dict[tuple[str, str, int], list[CommitRequest]] = {}
+        for request in sorted(requests, key=lambda request: request.number):
+            of_writer.setdefault((request.job_id, request.sink_id, request.subtask_index), []).append(request)
+        with ThreadPoolExecutor(min(_MOST_THREADS, len(of_writer)), "kafka-commit") as pool:
+            for _ in pool.map(self._commit_writer, of_writer.values()):
+                pass
+
+    def _commit_writer(self, requests: Sequence[CommitRequest]) -> None:
+        commit_in_transaction(self.properties, requests)
+        for request in requests:
+            request.committable.rows.discard()

@@ -1,0 +1,149 @@
+"""Transactions that write the records of a completed checkpoint exactly once.
+
+A transaction also commits a marker: the number of the writer's next commit, stored as an offset of a consumer group
+that belongs to the writer. Kafka commits both atomically.
+
+If the outcome of a commit is unknown, the retry first starts a producer with the same transactional id. That fences the
+former producer and completes or aborts its transaction. Then the marker is final and tells which requests are left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from firesteel.connectors.kafka.client import QUIET, KafkaAdmin, KafkaError, kafka_library
+from firesteel.connectors.kafka.properties import timeout_s
+from firesteel.connectors.kafka.writer import RecordProducer
+from firesteel.functions.connector_base import CommitRequest
+
+_TRANSACTION_TIMEOUT_MS = "300000"
+"""Must cover the time to produce the records of one checkpoint, while the transaction is open."""
+
+_UNUSED_S = 600.0
+"""Idle time after which a producer is closed when another one commits."""
+
+_OF_A_FENCED_PRODUCER = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
+
+
+class TransactionalProducer:
+    """A producer with a transactional id and the known markers of its writers.
+
+    Raises:
+        KafkaError: (all methods) a broker rejects the request or does not respond; the producer is unusable afterwards.
+    """
+
+    def __init__(self, properties: Mapping[str, str], transactional_id: str) -> None:
+        self._id = transactional_id
+        self._timeout_s = timeout_s(properties)
+        self._admin = KafkaAdmin(properties)
+        settings = {"transaction.timeout.ms": properties.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)}
+        self._producer = RecordProducer(properties, **{"transactional.id": transactional_id, **settings})
+        self._markers: dict[str, tuple[int, Any]] = {}
+        self._call("begin to write", self._producer.client.init_transactions, self._timeout_s)
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Produce the records of one writer's uncommitted requests in one transaction.
+
+        Args:
+            requests: Requests in the order of their numbers.
+        """
+        group = _group(self._id, requests[0])
+        if group not in self._markers:
+            self._markers[group] = self._read_marker(group), _group_metadata(group)
+        marker, metadata = self._markers[group]
+        new = [request for request in requests if request.number >= marker]
+        if not new:
+            return
+        client = self._producer.client
+        self._call("begin a transaction", client.begin_transaction)
+        for request in new:
+            for records in request.committable.rows.chunks():
+                self._call("write", self._producer.produce, records)
+        topic, following = min(new[-1].committable.topics), new[-1].number + 1
+        offsets = [kafka_library().TopicPartition(topic, 0, following)]
+        self._call("note the commit", client.send_offsets_to_transaction, offsets, metadata, self._timeout_s)
+        # Waits until brokers have received all records.
+        self._call("commit a transaction", client.commit_transaction, self._producer.timeout_s)
+        self._markers[group] = following, metadata
+
+    def _read_marker(self, group: str) -> int:
+        return max(self._admin.committed(group, None).values(), default=0)
+
+    def _call(self, what: str, call: Any, *args: Any) -> None:
+        library = kafka_library()
+        try:
+            call(*args)
+        except library.KafkaException as error:
+            reason = error.args[0]
+            if reason.name() in _OF_A_FENCED_PRODUCER:
+                raise KafkaError(
+                    f"transactional id {self._id!r} is used by another job, or by another run of this one, whose "
+                    "producer fenced this one: give each sink a transactional id prefix of its own"
+                ) from error
+            raise self._producer.errors.about(f"{what} with transactional id {self._id!r}", reason) from error
+
+    def abandon(self) -> None:
+        """Discard uncommitted records; the next producer with the same id aborts the transaction."""
+        self._producer.client.purge()
+
+
+def _group(transactional_id: str, request: CommitRequest) -> str:
+    sink = hashlib.md5(request.sink_id.encode(), usedforsecurity=False).hexdigest()[:12]
+    return f"{transactional_id}-{request.job_id}-{sink}"
+
+
+def _group_metadata(group: str) -> Any:
+    """Return the metadata of a consumer group for a transaction; only a consumer can create it, but needs no broker."""
+    consumer = kafka_library().Consumer({**QUIET, "group.id": group})
+    try:
+        return consumer.consumer_group_metadata()
+    finally:
+        consumer.close()
+
+
+class _Shared:
+    """The producer of a transactional id in this process, for one thread at a time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.producer: TransactionalProducer | None = None
+        self.used_s = time.monotonic()
+
+
+_shared: dict[tuple[str, str], _Shared] = {}
+_shared_lock = threading.Lock()
+
+
+def commit_in_transaction(properties: Mapping[str, str], requests: Sequence[CommitRequest]) -> None:
+    """Commit requests of one writer; the producer stays open for later requests.
+
+    Raises:
+        KafkaError: the requests were not committed, or the outcome is unknown: commit them again.
+    """
+    transactional_id = requests[0].committable.transactional_id
+    shared = _shared_producer((properties["bootstrap.servers"], transactional_id))
+    with shared.lock:
+        if shared.producer is None:
+            shared.producer = TransactionalProducer(properties, transactional_id)
+        try:
+            shared.producer.commit(requests)
+        except BaseException:
+            producer, shared.producer = shared.producer, None
+            producer.abandon()
+            raise
+
+
+def _shared_producer(key: tuple[str, str]) -> _Shared:
+    """Return the producer of an id, and remove producers that have been idle for long."""
+    now = time.monotonic()
+    with _shared_lock:
+        for other, shared in tuple(_shared.items()):
+            if now - shared.used_s > _UNUSED_S and not shared.lock.locked():
+                del _shared[other]
+        shared = _shared.setdefault(key, _Shared())
+        shared.used_s = now
+        return shared

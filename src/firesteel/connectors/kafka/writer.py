@@ -1,0 +1,225 @@
+"""The writers of a `KafkaSink`: one produces immediately, the other stages records for the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.connectors.kafka.client import QUIET, KafkaError, LastError, kafka_library
+from firesteel.connectors.kafka.properties import producer_settings
+from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema, Record
+from firesteel.connectors.staging import PreparedRows, StagedRows
+from firesteel.functions.connector_base import SinkWriter, WriterInitContext
+
+_INLINE_BYTES = 128 * 1024
+"""Maximum number of bytes of one batch that are kept in memory; more are staged in a file."""
+
+_DELIVERY_TIMEOUT_MS = "120000"
+_MOST_BYTES = "1000000"
+
+
+class RecordProducer:
+    """Produces records and stores the first delivery error.
+
+    Args:
+        properties: Properties of the Java client.
+        settings: Additional settings of librdkafka.
+
+    Attributes:
+        timeout_s: Delivery timeout in seconds.
+        errors: The last connection error of the client.
+        client: librdkafka's producer.
+    """
+
+    def __init__(self, properties: Mapping[str, str], **settings: Any) -> None:
+        library = kafka_library()
+        self.timeout_s = int(properties.get("delivery.timeout.ms", _DELIVERY_TIMEOUT_MS)) / 1000
+        self._failed: tuple[Any, Any] | None = None
+        self.errors = LastError(properties["bootstrap.servers"])
+        own = {
+            "error_cb": self.errors,
+            "delivery.report.only.error": True,
+            "on_delivery": self._not_delivered,
+        }
+        self.client = library.Producer({**QUIET, **producer_settings(properties), **settings, **own})
+
+    def _not_delivered(self, error: Any, message: Any) -> None:
+        if error is not None and self._failed is None:
+            self._failed = (error, message.topic())
+
+    def produce(self, records: Sequence[Record]) -> None:
+        """Pass records to the client; block while its buffer is full.
+
+        Raises:
+            KafkaError: a record was not delivered.
+        """
+        produce = self.client.produce
+        for topic, key, value, timestamp, headers in records:
+            try:
+                produce(topic, value, key, timestamp=timestamp, headers=headers)
+            except BufferError:
+                self._produce_later(topic, value, key, timestamp, headers)
+        self.client.poll(0)
+        self._check()
+
+    def _produce_later(self, topic: str, value: Any, key: Any, timestamp: int, headers: Any) -> None:
+        while True:
+            self.client.poll(0.1)
+            self._check()
+            with suppress(BufferError):
+                self.client.produce(topic, value, key, timestamp=timestamp, headers=headers)
+                return
+
+    def flush(self) -> None:
+        """Wait until brokers have received all records.
+
+        Raises:
+            KafkaError: a record was not delivered within `delivery.timeout.ms`, or delivery failed.
+        """
+        try:
+            left = self.client.flush(self.timeout_s)
+        except SystemError as error:  # confluent-kafka after a fatal error
+            raise self.errors.about("write", "the producer failed") from error
+        self._check()
+        if left:
+            text = f"{left} records were not delivered within delivery.timeout.ms ({self.timeout_s:g} s)"
+            raise self.errors.about("write", text)
+
+    def _check(self) -> None:
+        if self._failed is not None:
+            error, topic = self._failed
+            raise self.errors.about(f"write to topic {topic!r}", error)
+
+
+class KafkaWriter(SinkWriter[Any]):
+    """Produces records immediately.
+
+    Args:
+        properties: Properties of the Java client.
+        serializer: Converts elements to records.
+        context: Context of the writer.
+        flushes: Whether a checkpoint waits for the delivery of all records (at-least-once).
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        serializer: KafkaRecordSerializationSchema[Any],
+        context: WriterInitContext,
+        flushes: bool,
+    ) -> None:
+        self._serializer = serializer
+        self._is_checkpoint = context.is_checkpoint
+        self._flushes = flushes
+        # As in Java's producer, retries neither lose nor duplicate records.
+        exact = {"enable.idempotence": True} if properties.get("acks", "all") in ("all", "-1") else {}
+        self._producer = RecordProducer(properties, **exact)
+
+    def write(self, element: Any, timestamp: int | None) -> None:
+        """Write one element."""
+        self.write_all([element], [timestamp])
+
+    def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Write elements.
+
+        Raises:
+            KafkaError: an earlier record was not delivered.
+        """
+        self._producer.produce(self._serializer.records(elements, timestamps))
+
+    def flush(self, end_of_input: bool) -> None:
+        """Wait for the delivery of records if a checkpoint or the end of the job would lose them otherwise.
+
+        Raises:
+            KafkaError: a record was not delivered.
+        """
+        if end_of_input or (self._flushes and self._is_checkpoint()):
+            self._producer.flush()
+
+    def close(self) -> None:
+        """Discard undelivered records: they are not guaranteed, or are written again after a restart."""
+        self._producer.client.purge()
+        self._producer.client.flush(0)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRecords:
+    """Records of one writer and batch.
+
+    Attributes:
+        rows: The records.
+        topics: Their topics.
+        transactional_id: The writer's transactional id. A job restarted with another prefix still commits them with
+            this one, because the marker of their commit belongs to it.
+    """
+
+    rows: PreparedRows
+    topics: frozenset[str]
+    transactional_id: str
+
+
+class StagingKafkaWriter(SinkWriter[Any]):
+    """Stages records until their checkpoint is committed, in a file if there are many."""
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        serializer: KafkaRecordSerializationSchema[Any],
+        context: WriterInitContext,
+        transactional_id_prefix: str,
+    ) -> None:
+        self._serializer = serializer
+        self._transactional_id = f"{transactional_id_prefix}-{context.subtask_index}"
+        self._most_bytes = int(producer_settings(properties).get("message.max.bytes", _MOST_BYTES))
+        self._staged = StagedRows(context)
+        self._bytes = 0
+        self._topics: set[str] = set()
+        self._prepared: list[PreparedRecords] = []
+
+    def write(self, element: Any, timestamp: int | None) -> None:
+        """Stage one element."""
+        self.write_all([element], [timestamp])
+
+    def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Stage several elements.
+
+        Raises:
+            KafkaError: a record exceeds the producer's limit; it is rejected here because a completed checkpoint must
+                not contain a record that can never be produced.
+        """
+        records = self._serializer.records(elements, timestamps)
+        sizes = [len(key or b"") + len(value or b"") for _, key, value, _, _ in records]
+        if max(sizes, default=0) > self._most_bytes:
+            raise KafkaError(f"a record of {max(sizes)} bytes is larger than max.request.size ({self._most_bytes})")
+        self._topics.update({record[0] for record in records})
+        self._bytes += sum(sizes)
+        self._staged.add(records)
+        if self._bytes > _INLINE_BYTES:
+            self._staged.stage()
+            self._bytes = 0
+
+    def snapshot_state(self) -> int | None:
+        """Return the number of files used so far."""
+        return self._staged.files or None
+
+    def restore_state(self, state: int) -> None:
+        """Continue with the next file number."""
+        self._staged.files = max(self._staged.files, state)
+
+    def flush(self, end_of_input: bool) -> None:
+        """Finish the records of the batch."""
+        if self._topics:
+            prepared = PreparedRecords(self._staged.finish(), frozenset(self._topics), self._transactional_id)
+            self._prepared.append(prepared)
+        self._topics, self._bytes = set(), 0
+
+    def prepare_commit(self) -> Sequence[PreparedRecords]:
+        """Return the finished records."""
+        prepared, self._prepared = self._prepared, []
+        return prepared
+
+    def close(self) -> None:
+        """Remove the file of an unfinished batch."""
+        self._staged.close()

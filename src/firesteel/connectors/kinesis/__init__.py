@@ -1,0 +1,1 @@
+"""Amazon Kinesis and Firehose."""

@@ -1,0 +1,67 @@
+"""The connector `print`. Flink: `PrintTableSinkFactory`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.column_types import DataType
+from firesteel.columns.value_text import print_formatter
+from firesteel.common.table_errors import ValidationException
+from firesteel.common.typeinfo import Types
+from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
+from firesteel.connectors.table_options import Options
+from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.functions.user_functions import FlatMapFunction
+
+_KINDS = ("+I", "-U", "+U", "-D")
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> PrintSink:
+    """Return the sink that prints rows."""
+    return PrintSink(table)
+
+
+class PrintSink:
+    """A sink that prints a line per row, such as `+I[1, a]`, to standard output."""
+
+    def __init__(self, table: ResolvedTable) -> None:
+        options = Options(table.options, "print")
+        options.check((), ("print-identifier", "standard-error"))
+        if options.flag("standard-error"):
+            raise ValidationException(
+                "The option 'standard-error' is not supported; rows are printed to standard output"
+            )
+        self._identifier = options.text("print-identifier") or None
+        persisted = (c for c in table.columns if c.kind == "PHYSICAL" or (c.kind == "METADATA" and not c.is_virtual))
+        self._types = tuple(column.type for column in persisted)
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return all kinds: each is printed."""
+        return kinds
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Print the rows."""
+        lines = stream.flat_map(RowTexts(self._types), Types.STRING())
+        return lines.print(self._identifier).name(name)
+
+
+class RowTexts(FlatMapFunction[Any, str]):
+    """The text of each row, formatted like Java's `RowData` printers."""
+
+    def __init__(self, types: tuple[DataType, ...]) -> None:
+        self._types = types
+        self._texts: list[Callable[[Any], str]] = []
+
+    def flat_map(self, value: ColumnBatch) -> list[str]:
+        """Return the texts of a batch."""
+        if not self._texts:
+            self._texts = [print_formatter(kind) for kind in self._types]
+        columns = [list(map(text, array.to_pylist())) for text, array in zip(self._texts, value.columns, strict=True)]
+        rows = zip(*columns, strict=True) if columns else iter([()] * value.length)
+        kinds = value.kinds_or_inserts().tolist()
+        return [f"{_KINDS[kind]}[{', '.join(row)}]" for kind, row in zip(kinds, rows, strict=True)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowTexts, (self._types,)

@@ -1,0 +1,1 @@
+"""The table connector `python`: sources and sinks that a program defines."""

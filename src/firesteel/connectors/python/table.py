@@ -1,0 +1,85 @@
+"""The connector `python`: any source or sink of DataStreams, by the name of a function that makes it.
+
+Flink has no such connector; there, programs write a `DynamicTableFactory` in Java.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.columns.column_type_information import type_info_of
+from firesteel.columns.column_types import RowField, RowType
+from firesteel.common.table_errors import ValidationException
+from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_options import Options
+from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.functions.connector_base import Sink, Source
+from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+
+
+def source(table: ResolvedTable, context: ConnectorContext) -> PythonSource:
+    """Return the table of a user-defined source."""
+    return PythonSource(table)
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> PythonSink:
+    """Return the table of a user-defined sink."""
+    return PythonSink(table)
+
+
+def _made(table: ResolvedTable, option: str, kind: type) -> Any:
+    options = Options(table.options, "python")
+    options.check((option,), ("source", "sink"), ("options.",))
+    module, _, attribute = options.text(option).partition(":")
+    try:
+        made = getattr(importlib.import_module(module), attribute)(options.below("options.", "python").values)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise options.invalid(option, f"module:function ({error})") from error
+    if not isinstance(made, kind):
+        raise ValidationException(f"'{options.text(option)}' must return a {kind.__name__}, found {made!r}")
+    return made
+
+
+class PythonSource:
+    """Rows of a `Source` that `module:function` makes of the options below `options.`; tuples or `Row`s."""
+
+    kinds: frozenset[Kind] = INSERT_ONLY
+
+    def __init__(self, table: ResolvedTable) -> None:
+        self._table = table
+        self._source = _made(table, "source", Source)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the source ends."""
+        return bool(self._source.is_bounded())
+
+    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+        """Return the stream of column batches."""
+        rows = environment.from_source(self._source, WatermarkStrategy.no_watermarks(), name)
+        names = [column.name for column in self._table.physical_columns]
+        fields = tuple((names.index(column.name), column.type) for column in request.columns)
+        return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
+
+
+class PythonSink:
+    """A `Sink` that `module:function` makes of the options below `options.`; it gets `Row`s."""
+
+    def __init__(self, table: ResolvedTable) -> None:
+        self._table = table
+        self._sink = _made(table, "sink", Sink)
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return all kinds: rows say theirs."""
+        return kinds
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Write the column batches."""
+        columns = self._table.physical_columns
+        types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
+        row_type = type_info_of(RowType([RowField(column.name, column.type) for column in columns]))
+        rows = stream._new_stream(stream._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
+        return rows.sink_to(self._sink).name(name)

@@ -1,0 +1,1 @@
+"""The table connector `spark`: tables of a Spark catalog."""

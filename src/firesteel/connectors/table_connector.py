@@ -1,0 +1,139 @@
+"""The interface of connectors to the planner: sources and sinks of column batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from firesteel.columns.batch import Kind
+from firesteel.common.table_errors import ValidationException
+from firesteel.common.watermark_strategy import WatermarkStrategy
+
+INSERT_ONLY = frozenset({Kind.INSERT})
+UPSERT = frozenset({Kind.INSERT, Kind.UPDATE_AFTER, Kind.DELETE})
+ALL_KINDS = frozenset(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table with its resolved type.
+
+    Attributes:
+        kind: PHYSICAL, COMPUTED or METADATA.
+        expression: Of a computed column: the unresolved expression; `text` is Flink's serializable form.
+        metadata_key: Of a metadata column: the connector's key; `is_virtual`: sinks do not write it.
+    """
+
+    name: str
+    type: Any
+    kind: str = "PHYSICAL"
+    expression: Any = None
+    text: str = ""
+    metadata_key: str | None = None
+    is_virtual: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """The rowtime column of a table and its watermark strategy: an unresolved expression and its text."""
+
+    column: str
+    expression: Any
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTable:
+    """A table of a catalog with resolved columns. Flink: `ResolvedCatalogTable`.
+
+    Attributes:
+        path: Catalog, database and table.
+    """
+
+    path: tuple[str, ...]
+    columns: tuple[Column, ...]
+    options: Mapping[str, str]
+    watermark: Watermark | None = None
+    primary_key: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    comment: str | None = None
+    distribution: Any = None
+
+    @property
+    def physical_columns(self) -> tuple[Column, ...]:
+        """The columns that the connector itself stores."""
+        return tuple(column for column in self.columns if column.kind == "PHYSICAL")
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRequest:
+    """The planner's request to read a table.
+
+    Attributes:
+        columns: The physical columns to read, in this order (projection push-down). A row may have fewer fields than
+            in the table, if the source `reads_fields`.
+        metadata: Key and type of the metadata columns to append, in this order.
+        partitions: The partitions that pass the filter: a predicate over a dict of partition values; None for all.
+        watermarks: The watermark strategy of each split, if the source `has_watermarks_per_split`; None for none.
+    """
+
+    columns: tuple[Column, ...]
+    metadata: tuple[tuple[str, Any], ...] = ()
+    partitions: Any = None
+    limit: int | None = None
+    watermarks: WatermarkStrategy | None = None
+
+
+class ScanSource(Protocol):
+    """A table that can be read. Flink: `ScanTableSource`.
+
+    Attributes:
+        kinds: The kinds of rows that it emits.
+        is_bounded: Whether it is bounded.
+
+    A source with an attribute `reads_fields` that is true accepts requests for rows with some of their fields. One with
+    `has_watermarks_per_split` generates watermarks per split; they are not assigned to its rows behind it.
+    """
+
+    kinds: frozenset[Kind]
+    is_bounded: bool
+
+    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+        """Return the DataStream of `ColumnBatch` elements with the requested columns."""
+
+
+class TableSink(Protocol):
+    """A table that can be written. Flink: `DynamicTableSink`."""
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return the kinds that it accepts of a query with these kinds; the planner rejects missing ones."""
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Write a DataStream of `ColumnBatch` elements with all persisted columns; return the DataStreamSink."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRequest:
+    """The planner's request to write a table.
+
+    Attributes:
+        overwrite: Whether it is an INSERT OVERWRITE.
+        static_partition: The values of PARTITION (...), which are also columns of the stream.
+        is_bounded: Whether the query is bounded.
+    """
+
+    overwrite: bool = False
+    static_partition: Mapping[str, Any] = field(default_factory=dict)
+    is_bounded: bool = False
+
+
+def refuse_metadata(table: ResolvedTable, connector: str) -> None:
+    """Raise a ValidationException if a table of a connector without metadata declares a metadata column."""
+    for column in table.columns:
+        if column.kind == "METADATA":
+            raise ValidationException(
+                f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}' of table "
+                f"'{'.'.join(table.path)}'. The connector '{connector}' has no metadata columns."
+            )

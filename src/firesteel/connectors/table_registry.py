@@ -1,0 +1,104 @@
+"""Connectors by the name in the option `connector`. Flink: `FactoryUtil`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from firesteel.common.options.sensitive_values import masked
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
+
+_CONNECTORS = {
+    "blackhole": "blackhole.table",
+    "datagen": "datagen.table",
+    "filesystem": "files.table",
+    "iceberg": "iceberg.table",
+    "jdbc": "jdbc.table",
+    "kafka": "kafka.table",
+    "print": "print.table",
+    "python": "python.table",
+    "spark": "spark.table",
+    "upsert-kafka": "kafka.upsert_table",
+}
+"""The module of each connector. It has `source(table, context)`, `sink(table, request, context)` or both."""
+
+
+class ConnectorContext:
+    """The context of a connector besides its table.
+
+    Attributes:
+        config: Options of the environment.
+        is_streaming: Whether queries run continuously.
+    """
+
+    def __init__(self, config: Any, is_streaming: bool) -> None:
+        self.config = config
+        self.is_streaming = is_streaming
+
+
+def create_source(table: ResolvedTable, config: Any, is_streaming: bool) -> ScanSource:
+    """Return the source that reads a table.
+
+    Raises:
+        ValidationException: the connector can't read, or an option does not fit.
+    """
+    make = getattr(_module(table, "source"), "source", None)
+    if make is None:
+        name = table.options["connector"]
+        raise _failed(table, "source", f"Connector '{name}' can only be used as a sink. It cannot be used as a source.")
+    return _made(table, "source", make, ConnectorContext(config, is_streaming))  # type: ignore[no-any-return]
+
+
+def create_sink(table: ResolvedTable, request: SinkRequest, config: Any, is_streaming: bool) -> TableSink:
+    """Return the sink that writes a table.
+
+    Raises:
+        ValidationException: the connector can't write, or an option does not fit.
+    """
+    make = getattr(_module(table, "sink"), "sink", None)
+    if make is None:
+        name = table.options["connector"]
+        raise _failed(table, "sink", f"Connector '{name}' can only be used as a source. It cannot be used as a sink.")
+    return _made(table, "sink", make, request, ConnectorContext(config, is_streaming))  # type: ignore[no-any-return]
+
+
+def _made(table: ResolvedTable, direction: str, make: Any, *arguments: Any) -> Any:
+    try:
+        return make(table, *arguments)
+    except ValidationException as error:
+        raise _failed(table, direction, str(error)) from error
+
+
+def _module(table: ResolvedTable, direction: str) -> Any:
+    name = table.options.get("connector")
+    if name is None:
+        raise _failed(
+            table,
+            direction,
+            "Table options do not contain an option key 'connector' for discovering a connector. Therefore, Flink "
+            "assumes a managed table. However, a managed table factory that implements "
+            "org.apache.flink.table.factories.ManagedTableFactory is not in the classpath.",
+        )
+    if name not in _CONNECTORS:
+        known = "\n".join(sorted(_CONNECTORS))
+        raise _failed(
+            table,
+            direction,
+            f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'.\n\n"
+            f"Available factory identifiers are:\n\n{known}",
+        )
+    return importlib.import_module(f"firesteel.connectors.{_CONNECTORS[name]}")
+
+
+def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationException:
+    options = "\n".join(f"{_quoted(key)}={_quoted(value)}" for key, value in sorted(masked(table.options).items()))
+    path = ".".join(table.path)
+    return ValidationException(
+        f"Unable to create a {direction} for {'reading' if direction == 'source' else 'writing'} table '{path}'. "
+        f"{reason}\n\nTable options are:\n\n{options}"
+    )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

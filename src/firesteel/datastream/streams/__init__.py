@@ -1,0 +1,1 @@
+"""The streams behind `data_stream`: their operators, windows, joins, partitioning and sinks."""

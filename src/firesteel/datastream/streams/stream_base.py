@@ -1,0 +1,265 @@
+"""The base classes of streams: settings of an operator, and how the next operator is added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from firesteel.common.execution_config import ExecutionConfig
+from firesteel.common.java_objects import WithoutJava
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
+from firesteel.datastream.slot_sharing_group import SlotSharingGroup
+from firesteel.datastream.streams.user_location import user_location
+from firesteel.graph.partitioner import Partitioner
+from firesteel.graph.transformations import (
+    OperatorTransformation,
+    PartitionTransformation,
+    PythonOperatorKind,
+    SinkTransformation,
+    Transformation,
+)
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+T = TypeVar("T")
+
+
+def check_function(function: Any, kind: type, method: str, call: str) -> None:
+    """Check that `function` is a function object of the given kind or a callable.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not isinstance(function, kind) and not hasattr(function, method) and not callable(function):
+        raise TypeError(f"{call} takes a {kind.__name__} or a callable; found {type(function).__name__} {function!r}")
+
+
+def require(function: Any, kinds: type | tuple[type, ...], call: str) -> None:
+    """Check that `function` is an instance of one of the given classes.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if not isinstance(function, kinds):
+        names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+        raise TypeError(f"{call} takes a {names}; found {type(function).__name__} {function!r}")
+
+
+def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[Any]:
+    """Return the declared type, or the type of pickled objects if none is declared.
+
+    Raises:
+        TypeError: `type_info` is not a `TypeInformation`.
+    """
+    if type_info is None:
+        return PickledBytesTypeInfo()
+    if not isinstance(type_info, TypeInformation):
+        named = next((name for name, made in vars(Types).items() if made is type_info), None)
+        hint = "" if named is None else f"; call it: Types.{named}()"
+        raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
+    return type_info
+
+
+class OperatorSettings(WithoutJava):
+    """Settings of an operator, source or sink."""
+
+    _environment: StreamExecutionEnvironment
+    _transformation: Transformation
+
+    def name(self, name: str) -> Self:
+        """Set the name of the operator.
+
+        Args:
+            name: Shown in plans, logs and metrics; need not be unique.
+        """
+        self._transformation.name = name
+        return self
+
+    def uid(self, uid: str) -> Self:
+        """Set a stable id of the operator, by which its state is found after the program changed.
+
+        Args:
+            uid: Unique within the program: `execute` rejects duplicates. By default, ids depend on the structure of the
+                program.
+        """
+        self._transformation.uid = uid
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> Self:
+        """Set the operator id itself, for state that was written under that id.
+
+        Args:
+            uid_hash: 32 hexadecimal digits.
+
+        Raises:
+            ValueError: `uid_hash` is not 32 hexadecimal digits.
+        """
+        if len(uid_hash) != 32 or any(digit not in "0123456789abcdefABCDEF" for digit in uid_hash):
+            raise ValueError(f"uid_hash must be 32 hexadecimal digits, found {uid_hash!r}")
+        self._transformation.user_hash = uid_hash
+        return self
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Set the number of subtasks of the operator.
+
+        Args:
+            parallelism: At least 1, or -1 for the default of the environment.
+
+        Raises:
+            ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
+        """
+        if parallelism < 1 and parallelism != ExecutionConfig.PARALLELISM_DEFAULT:
+            raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
+        self._check_non_parallel("parallelism", parallelism)
+        is_default = parallelism == ExecutionConfig.PARALLELISM_DEFAULT
+        self._transformation.parallelism = self._environment.get_parallelism() if is_default else parallelism
+        self._transformation.parallelism_configured = not is_default
+        return self
+
+    def _check_non_parallel(self, what: str, number: int) -> None:
+        if self._transformation.max_parallelism == 1 and number != 1:
+            raise ValueError(
+                f"The {what} of non parallel operator {self._transformation.name!r} must be 1, found {number}"
+            )
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Set the number of key groups, which is the upper bound for rescaling.
+
+        Args:
+            max_parallelism: 1 to 32768.
+
+        Raises:
+            ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
+        """
+        if not 1 <= max_parallelism <= 32768:
+            raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
+        self._check_non_parallel("max parallelism", max_parallelism)
+        self._transformation.max_parallelism = max_parallelism
+        return self
+
+    def set_description(self, description: str) -> Self:
+        """Set the description of the operator in plans.
+
+        Args:
+            description: Shown in plans instead of the name; the name still labels logs and metrics.
+        """
+        self._transformation.description = description
+        return self
+
+    def disable_chaining(self) -> Self:
+        """Exclude the operator from operator chains."""
+        self._transformation.chaining_strategy = "NEVER"
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
+        """Set the slot sharing group; downstream operators inherit it if all their inputs have the same one.
+
+        Args:
+            slot_sharing_group: Name of a group, or a `SlotSharingGroup`, whose resources are registered by this call.
+        """
+        if isinstance(slot_sharing_group, SlotSharingGroup):
+            self._environment.register_slot_sharing_group(slot_sharing_group)
+            slot_sharing_group = slot_sharing_group.get_name()
+        self._transformation.slot_sharing_group = slot_sharing_group
+        return self
+
+
+class StreamBase(OperatorSettings, Generic[T]):
+    """The base class of streams; it adds operators to the program."""
+
+    _is_keyed = False
+    _key_type: TypeInformation[Any] | None = None
+
+    def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
+        self._environment = environment
+        self._transformation = transformation
+
+    def get_type(self) -> TypeInformation[T]:
+        """Return the type of the elements."""
+        return type_or_pickled(self._transformation.output_type)
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """Return the environment of the program."""
+        return self._environment
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """Return the execution settings of the program."""
+        return self._environment.get_config()
+
+    def _operator(
+        self,
+        name: str,
+        operator: Any,
+        output_type: TypeInformation[Any] | None,
+        *,
+        kind: PythonOperatorKind | None = PythonOperatorKind.PROCESS,
+        cls: type[OperatorTransformation] = OperatorTransformation,
+        other: StreamBase[Any] | None = None,
+        **settings: Any,
+    ) -> OperatorTransformation:
+        """Add an operator that reads this stream, and `other` as its second input."""
+        inputs = [self._transformation] if other is None else [self._transformation, other._transformation]
+        transformation = cls(
+            id=self._environment._ids.next(),
+            name=name,
+            inputs=inputs,
+            parallelism=self._environment.get_parallelism(),
+            output_type=type_or_pickled(output_type),
+            user_location=user_location(),
+            operator=operator,
+            python_kind=kind,
+            keyed=kind in (PythonOperatorKind.KEYED_PROCESS, PythonOperatorKind.KEYED_CO_PROCESS),
+            **settings,
+        )
+        self._environment._transformations.append(transformation)
+        return transformation
+
+    def _element_operator(
+        self, name: str, operator: Any, output_type: TypeInformation[Any] | None
+    ) -> OperatorTransformation:
+        """Add an operator that processes the elements one by one."""
+        return self._operator(name, operator, output_type)
+
+    def _new_stream(self, transformation: Transformation) -> DataStream[Any]:
+        """Return the output stream of `transformation`."""
+        raise NotImplementedError
+
+    def _values(self) -> DataStream[T]:
+        """Return the stream of the plain elements: a keyed stream carries `(key, element)` pairs."""
+        raise NotImplementedError
+
+    def _like_input(self, transformation: Transformation) -> DataStream[Any]:
+        """Give an operator the parallelism of its input and return its output stream."""
+        transformation.parallelism = transformation.inputs[0].parallelism
+        return self._new_stream(transformation)
+
+    def _partition(self, partitioner: Partitioner) -> PartitionTransformation:
+        return PartitionTransformation(
+            id=self._environment._ids.next(),
+            name="Partition",
+            inputs=[self._transformation],
+            parallelism=self._transformation.parallelism,
+            output_type=self._transformation.output_type,
+            partitioner=partitioner,
+            user_location=user_location(),
+        )
+
+
+class DataStreamSink(OperatorSettings):
+    """A sink, whose settings can still be changed.
+
+    `DataStream.sink_to`, `add_sink` and `print` return it.
+
+    Example:
+        >>> sink = env.from_collection([1, 2], Types.INT()).print()
+        >>> _ = sink.name("numbers").uid("print-numbers").set_parallelism(1)
+    """
+
+    def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
+        self._environment = environment
+        self._transformation = transformation
+
+    def get_transformation(self) -> OperatorTransformation | SinkTransformation | Transformation:
+        """Return the transformation of this sink."""
+        return self._transformation

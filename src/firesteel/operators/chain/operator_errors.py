@@ -1,0 +1,159 @@
+"""Errors of running operators.
+
+FiresteelError
+  +- UserFunctionError     user code raised inside an operator
+  +- StateMigrationError   restored state does not fit the descriptor it is asked for with
+"""
+
+from __future__ import annotations
+
+import reprlib
+import sysconfig
+import traceback
+from operator import length_hint
+from types import CodeType
+from typing import Any, Protocol
+
+from firesteel.common.our_code import OUR_CODE
+from firesteel.errors import FiresteelError
+
+_LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), sysconfig.get_path("stdlib"))
+_SHOWN_CHARACTERS = 200
+
+_short = reprlib.Repr()
+_short.maxlevel = 4
+_short.maxstring = _short.maxother = _short.maxlong = _SHOWN_CHARACTERS
+
+
+class FailedTask(Protocol):
+    """The subtask of a failed operator."""
+
+    vertex_id: str
+    vertex_name: str
+    subtask_index: int
+    parallelism: int
+
+
+class FailedOperator(Protocol):
+    """The operator whose user code failed, as errors describe it."""
+
+    name: str
+    user_location: str | None
+
+    @property
+    def task(self) -> FailedTask:
+        """The subtask of the operator."""
+
+
+class UserFunctionError(FiresteelError):
+    """User code raised an error; records operator, subtask and the user's line of code.
+
+    The fields are those of `runtime.failure.TaskFailure`, in a plain dict that can be sent between processes.
+    """
+
+    def __init__(self, failure: dict[str, str | int | None]) -> None:
+        super().__init__(failure)
+        self.failure = failure
+
+    def __str__(self) -> str:
+        failure = self.failure
+        text = f"operator {failure['operator_name']!r}: {failure['message']}"
+        return f"{text}; on {failure['in_hand']}" if failure["in_hand"] else text
+
+    @classmethod
+    def of(cls, error: BaseException, operator: FailedOperator) -> UserFunctionError:
+        """Return the error that describes the failure of `operator` with `error`."""
+        task = operator.task
+        return cls(
+            {
+                "message": _one_line(error),
+                "vertex_id": task.vertex_id,
+                "vertex_name": task.vertex_name,
+                "operator_name": operator.name,
+                "subtask_index": task.subtask_index,
+                "parallelism": task.parallelism,
+                "in_hand": in_hand(error),
+                "user_location": user_location(error) or operator.user_location,
+                "user_traceback": user_traceback(error),
+                "details": "".join(traceback.format_exception(error)),
+            }
+        )
+
+
+class StateMigrationError(FiresteelError):
+    """Restored state can't be read with the given descriptor (Flink: `util.StateMigrationException`).
+
+    For example, enabling or disabling a time to live is incompatible, as values written without one have no timestamp.
+    """
+
+    def __init__(self, state_name: str, has_ttl: bool) -> None:
+        found, asked = ("without", "with") if has_ttl else ("with", "without")
+        super().__init__(
+            f"state {state_name!r} was restored {found} a time to live and is asked for {asked} one; keep the "
+            "StateTtlConfig as it was (its duration and options may change), or give the state another name"
+        )
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if not frame.filename.startswith((OUR_CODE, "<frozen"))]
+
+
+def user_location(error: BaseException) -> str | None:
+    """Return the innermost line of user code as `job.py:12 in parse: return int(x)`, or None if there is none."""
+    frames = [f for f in _user_frames(error) if not f.filename.startswith(_LIBRARIES)] or _user_frames(error)
+    if not frames:
+        return None
+    frame = frames[-1]
+    source = f": {frame.line}" if frame.line else ""
+    return f"{frame.filename}:{frame.lineno} in {frame.name}{source}"
+
+
+def in_hand(error: BaseException) -> str | None:
+    """Return what the operator was processing when user code failed, such as `record ('a', 1)`, or None.
+
+    The record is read from the frames of the error, so operators need not track it at run time. By convention loops
+    name the element `value`, and comprehensions over `values` name their iterator `remaining`.
+    """
+    found = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename.startswith(OUR_CODE):
+            found = _described(frame.f_code, frame.f_locals) or found
+        elif found is not None:
+            break
+    return found
+
+
+def _described(code: CodeType, names: dict[str, Any]) -> str | None:
+    if code.co_name == "on_timer" and "key" in names:
+        return f"timer {names['timestamp']} of key {_line(names['key'])}"
+    if code.co_name == "_emit" and "window" in names and "key" in names:
+        return f"window {_line(names['window'])} of key {_line(names['key'])}"
+    if "remaining" in names:
+        position = len(names["values"]) - length_hint(names["remaining"]) - 1
+        return f"record {_line(names['values'][position])}" if position >= 0 else None
+    return f"record {_line(names['value'])}" if "value" in names else None
+
+
+def _line(value: Any) -> str:
+    """Return the value's repr, shortened to one line."""
+    text = " ".join(_short.repr(value).split())
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def user_traceback(error: BaseException) -> str:
+    """Return the traceback restricted to frames of user code."""
+    lines = traceback.format_list(_user_frames(error)) + traceback.format_exception_only(error)
+    return "".join(lines)
+
+
+def failure_of(error: Exception) -> dict[str, str | int | None]:
+    """Return the fields of a `TaskFailure` for any error raised inside a task."""
+    if isinstance(error, UserFunctionError):
+        return dict(error.failure)
+    return {"message": _one_line(error), "details": "".join(traceback.format_exception(error))}

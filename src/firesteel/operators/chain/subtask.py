@@ -1,0 +1,365 @@
+"""One subtask: the connected chain of operators of a job vertex, with its inputs and counters."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from firesteel.common.keys.key_groups import key_group_range
+from firesteel.common.values.coercion import is_immutable_type
+from firesteel.functions import operator_descriptors as descriptors
+from firesteel.functions.splits import Idleness, SplitRange
+from firesteel.graph.job_graph import ChainedOperator, JobVertex
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.factory import make_operator
+from firesteel.operators.chain.fusion import fuse
+from firesteel.operators.chain.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
+from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.chain.user_metrics import measured
+from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.exchange.input_gate import Channel, InputGate
+from firesteel.operators.sources.source_runner import SourceRunner
+from firesteel.operators.state.keyed_state_backend import Delta
+
+FITTING_OUTPUT = (
+    descriptors.SourceOperator,
+    descriptors.CollectionSourceOperator,
+    descriptors.FilterOperator,
+    descriptors.ReduceOperator,
+    descriptors.ExtractTimestampOperator,
+    descriptors.TimestampsAndWatermarksOperator,
+    descriptors.RemoveTimestampOperator,
+    descriptors.KeyByOperator,
+    descriptors.ValuesOperator,
+    descriptors.PartitionCustomOperator,
+)
+"""Operators whose output needs no conversion, as it already has its type or is a pair internal to the chain."""
+
+Version = dict[str, Any]
+"""The state of a subtask without keyed state: `ended`, the state of its `gate` and `edges`, and in `operators`
+by id `(has state, pickled snapshot)`. The flag tells whether another job must restore the snapshot."""
+
+State = tuple[str, bytes]
+"""(operator id, pickled Delta): a part of the keyed state of an operator."""
+
+
+class RestoredState(Protocol):
+    """The state of operators in another job's checkpoint."""
+
+    def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
+        """Return the keyed state of an operator in (at least) some key groups, as deltas to apply in order."""
+
+    def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
+        """Return the broadcast state of an operator's subtask, as deltas to apply in order."""
+
+    def snapshots(self, operator_id: str) -> list[Any]:
+        """Return the snapshots of all subtasks of an operator, in subtask order."""
+
+
+class Edge(Receiver, Protocol):
+    """An outgoing edge of the subtask."""
+
+    @property
+    def records_out(self) -> int:
+        """The number of elements written so far."""
+
+    @property
+    def bytes_out(self) -> int:
+        """The bytes of the buffers sent; elements passed within the slot are not encoded and not counted."""
+
+    def flush(self) -> None:
+        """Send all pending buffers."""
+
+    def snapshot(self) -> Any:
+        """Return the state of the edge's partitioner."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Restore the state of the edge's partitioner."""
+
+
+class Subtask:
+    """One subtask that runs batch by batch; the caller adds its working time in seconds to `busy_s`.
+
+    Args:
+        vertex: The job vertex, with its chain.
+        task: The identity of the subtask.
+        channels: The input of the head for each (gate, producing subtask).
+        edges: The outgoing edges by data set id.
+    """
+
+    def __init__(
+        self, vertex: JobVertex, task: TaskInfo, channels: dict[Channel, int], edges: Mapping[str, Sequence[Edge]]
+    ) -> None:
+        self.task = task
+        self.busy_s = 0.0
+        self.operators: list[tuple[str, Operator]] = []
+        self._is_open = False
+        self._snapshots: dict[str, Any] = {}
+        self._edges = [edge for group in edges.values() for edge in group]
+        self._sent_before = 0
+        self._by_node: dict[int, Operator] = {}
+        self._outputs: dict[int, Output] = {}
+        for node in vertex.chain:
+            self._add_node(node, edges)
+        for node in vertex.chain:
+            for chained in node.chained_outputs:
+                target = OperatorInput(self._by_node[chained.target_node_id])
+                self._outputs[node.node_id].connect(target, chained.output_tag)
+        _mark_immutable(operator for _, operator in self.operators)
+        fuse(operator for _, operator in self.operators)
+        self.head = self.operators[0][1]
+        if self.source is not None:
+            self.source.bytes_sent = self._bytes_sent
+        self.gate = InputGate(self.head, channels)
+
+    def _add_node(self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]]) -> None:
+        """Create the operators of one node (several if the API merged them) and connect its edges."""
+        operators: list[Operator] = []
+        for operator_id, (descriptor, name, output_type) in zip(operator_ids(node), _parts(node), strict=True):
+            declared = None if isinstance(descriptor, FITTING_OUTPUT) else output_type
+            output = Output(declared, self.task.reuses_objects)
+            operator = make_operator(descriptor, name, self.task, output)
+            operator.user_location = node.user_location
+            if operators:
+                operators[-1].output.connect(OperatorInput(operator), None)
+            operators.append(operator)
+            operator.operator_id = operator_id
+            self.operators.append((operator_id, operator))
+        self._by_node[node.node_id] = operators[0]
+        self._outputs[node.node_id] = operators[-1].output
+        for left in node.outputs:
+            for edge in edges[left.data_set_id]:
+                operators[-1].output.connect(edge, left.output_tag)
+
+    @property
+    def source(self) -> SourceRunner | None:
+        """The head if it is a source, else None."""
+        return self.head if isinstance(self.head, SourceRunner) else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all input was processed."""
+        return self.source.has_ended if self.source is not None else self.gate.has_ended
+
+    @property
+    def records_in(self) -> int:
+        """The number of elements read so far."""
+        return self.gate.records_in
+
+    @property
+    def records_out(self) -> int:
+        """The number of elements written to edges so far."""
+        return sum(edge.records_out for edge in self._edges)
+
+    @property
+    def source_bytes(self) -> int:
+        """Approximate number of bytes that the source read or sent in this batch, whichever is larger."""
+        return 0 if self.source is None else max(self.source.bytes_read, self._bytes_sent() - self._sent_before)
+
+    def _bytes_sent(self) -> int:
+        return sum(edge.bytes_out for edge in self._edges)
+
+    def metrics(self) -> dict[str, float]:
+        """Return the metrics: the task's with Flink's names, the user's as `<operator>.<group>.<name>`."""
+        own: dict[str, float] = {
+            "numRecordsIn": self.records_in,
+            "numRecordsOut": self.records_out,
+            "numBytesIn": self.gate.bytes_in,
+            "numBytesInLocal": self.gate.bytes_in - self.gate.bytes_in_remote,
+            "numBytesInRemote": self.gate.bytes_in_remote,
+            "numBytesOut": self._bytes_sent(),
+            "accumulateBusyTimeMs": round(self.busy_s * 1000),
+        }
+        own["currentOutputWatermark"] = self.operators[-1][1].watermark
+        if self.source is None:
+            own["currentInputWatermark"] = self.gate.watermark
+        return own | measured(self.task.metrics)
+
+    def open(self) -> None:
+        """Open the operators from last to first, as Flink does."""
+        self._is_open = True
+        for _, operator in reversed(self.operators):
+            with_operator_named(operator, operator.open)
+
+    def close(self) -> None:
+        """Close the operators once; raise the first error after all were closed."""
+        if self._is_open:
+            self._is_open = False
+            self._close_operators()
+
+    def _close_operators(self) -> None:
+        errors: list[Exception] = []
+        for _, operator in self.operators:
+            try:
+                with_operator_named(operator, operator.close)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def close_if_ended(self) -> None:
+        """Close the operators if all input was processed, as Flink does when a task finishes."""
+        if self._is_open and self.has_ended:
+            self._snapshots = self._take_snapshots()
+            self.close()
+
+    def begin_batch(self) -> None:
+        """Begin a batch and fire the processing-time work that is due."""
+        self._sent_before = self._bytes_sent()
+        if self._is_open:
+            self._advance_processing_time()
+
+    def read(self, ranges: Sequence[SplitRange], idleness: Idleness | None) -> Iterator[None]:
+        """Let the source read the ranges after a change of idleness, if any, and yield after each chunk."""
+        assert self.source is not None
+        chunks = self.source.read(ranges, idleness)
+        while True:
+            try:
+                next(chunks)
+            except StopIteration:
+                return
+            except UserFunctionError:
+                raise
+            except Exception as error:
+                raise UserFunctionError.of(error, self.source) from error
+            yield
+
+    def end_batch(self) -> None:
+        """Fire the processing-time work that is due, let sinks finish the batch, and flush the edges."""
+        if not self._is_open:
+            return
+        if not self.has_ended:
+            self._advance_processing_time()
+        for _, operator in self.operators:
+            with_operator_named(operator, operator.end_batch)
+        for edge in self._edges:
+            edge.flush()
+
+    def _advance_processing_time(self) -> None:
+        now = now_ms()
+        for _, operator in self.operators:
+            with_operator_named(operator, operator.advance_processing_time, now)
+
+    def next_processing_time(self) -> int | None:
+        """Return the time in ms at which there is work to do even without input, or None."""
+        if self.has_ended:
+            return None
+        times = [time for _, operator in self.operators if (time := operator.next_processing_time()) is not None]
+        return min(times, default=None)
+
+    @property
+    def awaits_checkpoint(self) -> bool:
+        """Whether a sink has something to show with a later checkpoint."""
+        return self._is_open and any(operator.awaits_checkpoint for _, operator in self.operators)
+
+    def committables(self) -> list[Any]:
+        """Return the committables of the sinks for this batch."""
+        return [committable for _, operator in self.operators for committable in operator.committables()]
+
+    # --- versions ----------------------------------------------------------------------------------------------
+
+    def keyed_state(self, full: bool) -> Iterator[State]:
+        """Yield the changes of keyed and broadcast state since the last version, or all of it if `full`."""
+        for operator_id, operator in self.operators:
+            for delta in operator.state_parts(full):
+                yield operator_id, pickled(delta)
+
+    def version(self) -> Version:
+        """Return the state of the subtask without keyed and broadcast state."""
+        snapshots = self._take_snapshots() if self._is_open else self._snapshots
+        operators = {}
+        for operator_id, operator in self.operators:
+            snapshot = snapshots.get(operator_id)
+            operators[operator_id] = (operator.carries_state and bool(snapshot), pickled(snapshot))
+        edges = [edge.snapshot() for edge in self._edges]
+        return {"ended": self.has_ended, "gate": self.gate.snapshot(), "edges": edges, "operators": operators}
+
+    def _take_snapshots(self) -> dict[str, Any]:
+        return {operator_id: operator.snapshot() for operator_id, operator in self.operators}
+
+    def load(self, operator_id: str, delta: bytes) -> None:
+        """Load a part of an operator's keyed or broadcast state, before `start`."""
+        operator = next(operator for found, operator in self.operators if found == operator_id)
+        loaded = pickle.loads(delta)
+        operator.load_keyed(loaded)
+        operator.load_copied(loaded)
+
+    def start(self, version: Version | None) -> None:
+        """Open the operators and restore a version, if given; a subtask that has ended stays closed."""
+        if version is not None:
+            states = version["operators"].items()
+            self._snapshots = {operator_id: pickle.loads(snapshot) for operator_id, (_, snapshot) in states}
+            self._restore_ends(version)
+        if version is None or not version["ended"]:
+            self.open()
+            self._restore_operators()
+
+    def start_from(self, restored: RestoredState) -> None:
+        """Open the operators with their state from another job."""
+        groups = key_group_range(self.task.subtask_index, self.task.parallelism, self.task.max_parallelism)
+        for operator_id, operator in self.operators:
+            for delta in restored.deltas(operator_id, groups):
+                operator.load_keyed(delta, groups)
+            if operator.copies_state:
+                for delta in restored.copied(operator_id, self.task.subtask_index):
+                    operator.load_copied(delta)
+        self.open()
+        for operator_id, operator in self.operators:
+            if operator.carries_state:
+                snapshots = [snapshot for snapshot in restored.snapshots(operator_id) if snapshot is not None]
+                if snapshots:
+                    operator.take_over(snapshots)
+
+    def _restore_ends(self, version: Version) -> None:
+        self.gate.restore(version["gate"])
+        for edge, where in zip(self._edges, version["edges"], strict=True):
+            edge.restore(where)
+        if self.source is not None:
+            self.source.has_ended = version["ended"]
+
+    def _restore_operators(self) -> None:
+        for operator_id, operator in self.operators:
+            snapshot = self._snapshots.get(operator_id)
+            if snapshot is not None:
+                operator.restore(snapshot)
+
+
+def _mark_immutable(operators: Iterable[Operator]) -> None:
+    """Mark the operators of a chain, in order, whose input elements have an immutable type."""
+    for operator in operators:
+        known = operator.passes_on and operator.takes_immutable
+        if known or is_immutable_type(operator.output.output_type):
+            for receiver in operator.output.main_receivers:
+                if isinstance(receiver, OperatorInput):
+                    receiver.operator.takes_immutable = True
+
+
+def operator_ids(node: ChainedOperator) -> list[str]:
+    """Return the ids of the operators of one node, several if the API merged them.
+
+    The first one, which alone can have state, has the id of the node, so its state is found regardless of merging.
+    """
+    later = range(1, len(_parts(node)))
+    return [node.operator_id, *(f"{node.operator_id}#{position}" for position in later)]
+
+
+def operators_of(vertex: JobVertex) -> list[tuple[str, str]]:
+    """Return the id and name of all operators of a vertex."""
+    return [(operator_id, name) for operator_id, name, _ in described_operators(vertex)]
+
+
+def described_operators(vertex: JobVertex) -> list[tuple[str, str, Any]]:
+    """Return the id, name and descriptor of all operators of a vertex."""
+    return [
+        (operator_id, name, descriptor)
+        for node in vertex.chain
+        for operator_id, (descriptor, name, _) in zip(operator_ids(node), _parts(node), strict=True)
+    ]
+
+
+def _parts(node: ChainedOperator) -> list[tuple[Any, str, Any]]:
+    if isinstance(node.operator, descriptors.MergedOperator):
+        merged = node.operator
+        return list(zip(merged.operators, merged.names, merged.output_types, strict=True))
+    return [(node.operator, node.name, node.output_type)]

@@ -1,0 +1,1 @@
+"""Elements between subtasks: partitioning, buffers, input gates, spilling."""

@@ -1,0 +1,32 @@
+"""Network buffers: the data that one subtask sends to another between two flushes, as bytes.
+
+A buffer is a pickled list of items in order. An item is `(values, timestamps)`, a watermark (int), a change of idleness
+(bool) or the end of input (None).
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from firesteel.common.trust import pickling
+
+Item = tuple[list[Any], list[int | None] | None] | int | bool | None
+
+
+def pickled(value: Any) -> bytes:
+    """Return the pickled bytes of a value; objects of classes defined in the user's script are pickled by value."""
+    try:
+        return pickle.dumps(value, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return pickling.dumps(value)
+
+
+def encode(items: list[Item]) -> bytes:
+    """Return a list of items encoded as the bytes of a buffer."""
+    return pickled(items)
+
+
+def decode(payload: bytes) -> list[Item]:
+    """Return the items encoded in a buffer."""
+    return pickle.loads(payload)  # type: ignore[no-any-return]

@@ -1,0 +1,141 @@
+"""Spilling to disk: temporary files of pickled chunks, and a list that spills.
+
+The files are unlinked on creation, so they disappear with the process however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from firesteel.common.options.memory_size import parse_bytes
+from firesteel.common.values.bounded_results import DiskReserveError
+from firesteel.common.values.size_estimate import SizeEstimate
+from firesteel.operators.chain.operator import TaskInfo, Timestamps
+from firesteel.operators.exchange.buffers import pickled
+
+MEMORY = "execution.sorted-inputs.memory"
+
+RESERVED_BYTES = 256 << 20
+"""Free space of a disk that spilling leaves, so that the host can continue to work; at most 5 % of small disks."""
+
+CHUNK_ELEMENTS = 1024
+"""Maximum number of elements that are written and read at once."""
+
+
+def memory_of(task: TaskInfo) -> int:
+    """Return how many bytes of one operator's BATCH input are kept in memory before it spills.
+
+    Raises:
+        ValueError: the option is not a memory size.
+    """
+    try:
+        return parse_bytes(task.configuration.get(MEMORY, "128 mb"))
+    except ValueError as error:
+        raise ValueError(f"option {MEMORY!r}: {error}") from None
+
+
+class SpillFile:
+    """A temporary file of chunks, each addressed by the position that `write` returned."""
+
+    def __init__(self, directory: str | None) -> None:
+        descriptor, path = tempfile.mkstemp(prefix="firesteel-", dir=directory)
+        os.unlink(path)
+        self._directory = os.path.dirname(path)
+        self._descriptor = descriptor
+        self._end = 0
+        self.close: Callable[[], Any] = weakref.finalize(self, os.close, descriptor)
+        """Close the file and free its space; also called when the object is garbage collected."""
+
+    def write(self, chunk: Any) -> tuple[int, int]:
+        """Append a chunk and return its position.
+
+        Raises:
+            DiskReserveError: the disk would become full.
+        """
+        data = memoryview(pickled(chunk))
+        self._check_reserve(len(data))
+        place = (self._end, len(data))
+        while data:
+            written = os.pwrite(self._descriptor, data, self._end)
+            self._end += written
+            data = data[written:]
+        return place
+
+    def _check_reserve(self, size: int) -> None:
+        disk = os.fstatvfs(self._descriptor)
+        free, reserve = disk.f_bavail * disk.f_frsize, min(RESERVED_BYTES, disk.f_blocks * disk.f_frsize // 20)
+        if free - size < reserve:
+            raise DiskReserveError(self._directory, self._end, free, reserve)
+
+    def read(self, place: tuple[int, int]) -> Any:
+        """Return the chunk at a position."""
+        return pickle.loads(os.pread(self._descriptor, place[1], place[0]))
+
+
+class SpilledList:
+    """An ordered list of batches of elements, in memory as long as they fit, then in a file.
+
+    Args:
+        memory: Maximum number of bytes kept in memory.
+        directory: The directory of the file; None is the system's directory for temporary files.
+    """
+
+    def __init__(self, memory: int, directory: str | None) -> None:
+        self._memory = memory
+        self._directory = directory
+        self._kept: list[tuple[list[Any], Timestamps]] = []
+        self._estimate = SizeEstimate()
+        self._file: SpillFile | None = None
+        self._places: list[tuple[int, int]] = []
+
+    def add(self, values: list[Any], timestamps: Timestamps, size: int | None = None) -> None:
+        """Append elements of `size` bytes in total; None estimates the size."""
+        self._kept.append((values, timestamps))
+        if size is None:
+            self._estimate.add(values)
+        else:
+            self._estimate.bytes += size
+        if self._estimate.bytes > self._memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = SpillFile(self._directory)
+        chunk: list[tuple[list[Any], Timestamps]] = []
+        elements = 0
+        for batch in self._kept:
+            chunk.append(batch)
+            elements += len(batch[0])
+            if elements >= CHUNK_ELEMENTS:
+                self._places.append(self._file.write(chunk))
+                chunk, elements = [], 0
+        if chunk:
+            self._places.append(self._file.write(chunk))
+        self._kept = []
+        self._estimate = SizeEstimate()
+
+    def take(self) -> Iterator[tuple[list[Any], Timestamps]]:
+        """Yield all elements in order, once; afterwards the list is empty."""
+        places, self._places = self._places, []
+        kept, self._kept = self._kept, []
+        self._estimate = SizeEstimate()
+        for place in places:
+            assert self._file is not None
+            yield from self._file.read(place)
+        kept.reverse()
+        while kept:
+            yield kept.pop()
+        self.close()
+
+    def close(self) -> None:
+        """Discard all elements."""
+        self._kept, self._places = [], []
+        self._estimate = SizeEstimate()
+        if self._file is not None:
+            self._file.close()
+            self._file = None

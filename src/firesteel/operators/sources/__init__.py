@@ -1,0 +1,1 @@
+"""Sources: their splits, readers, timestamps and watermarks."""

@@ -1,0 +1,1 @@
+"""Keyed state, timers, time to live and broadcast state."""

@@ -1,0 +1,240 @@
+"""Keyed state larger than memory: tables in a temporary database on local disk, with a cache of recent entries.
+
+The database is a private, unnamed SQLite file that disappears with its process. It need not survive failures, as state
+is restored from versions. Flink's counterpart is RocksDB; `state.backend.type: rocksdb` selects this store.
+"""
+
+from __future__ import annotations
+
+import io
+import marshal
+import os
+import pickle
+import re
+import sqlite3
+import struct
+import tempfile
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from firesteel.common.keys.canonical_keys import ObjectKey
+from firesteel.operators.exchange.buffers import pickled
+
+CACHED_ENTRIES = 20_000
+"""Maximum number of entries in each of the two generations of a table's cache."""
+
+_PAGE_CACHE_KIB = 4096
+_LOCAL_DIRECTORY = "state.backend.rocksdb.localdir"
+_BATCH = 1000
+_LENGTH = struct.Struct(">I")
+_PLAIN = frozenset({int, str, bytes, float, bool, type(None)})
+
+
+def local_directory(directories: str) -> str:
+    """Return the directory for the state of this process; SQLite would silently use another one if it is unusable.
+
+    Args:
+        directories: Directories separated by commas or colons, as in Flink; missing ones are created.
+
+    Raises:
+        OSError: none of them can be created and written to.
+    """
+    usable = [path for path in re.split("[,:]", directories) if path and _is_usable(path)]
+    if not usable:
+        raise OSError(f"No local storage directories available. {_LOCAL_DIRECTORY} is {directories!r}")
+    return usable[os.getpid() % len(usable)]
+
+
+def _is_usable(path: str) -> bool:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK | os.X_OK)
+
+
+class DiskStore:
+    """The database of one operator; `table` creates a dictionary in it."""
+
+    def __init__(self, configuration: dict[str, str]) -> None:
+        configured = configuration.get(_LOCAL_DIRECTORY)
+        # SQLite reads this variable whenever it creates a temporary file.
+        os.environ["SQLITE_TMPDIR"] = local_directory(configured) if configured else tempfile.gettempdir()
+        self._database = sqlite3.connect("", isolation_level=None)
+        for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
+            self._database.execute(f"PRAGMA {setting}")
+        self._tables = 0
+
+    def table(self) -> DiskDict:
+        """Return a new dictionary."""
+        return DiskDict(self._database, self._next_name())
+
+    def table_of_pairs(self) -> DiskDictOfPairs:
+        """Return a new dictionary whose entries are pairs."""
+        return DiskDictOfPairs(self._database, self._next_name())
+
+    def _next_name(self) -> str:
+        self._tables += 1
+        return f"state{self._tables}"
+
+
+class DiskDict(MutableMapping[Any, Any]):
+    """A dictionary most of whose entries are on disk.
+
+    The cache has two generations: recently used entries are in the young one, which becomes the old one when it is
+    full. To change a value in place, call `get`, change the value, and call `touched`, with no other `get` in between.
+    """
+
+    def __init__(self, database: sqlite3.Connection, name: str) -> None:
+        self._execute, self._execute_many = database.execute, database.executemany
+        # `e` is the pickled entry if it cannot be rebuilt from the bytes in `k`.
+        self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL, e BLOB) WITHOUT ROWID")
+        self._read = f"SELECT v FROM {name} WHERE k = ?"
+        self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?, ?)"
+        self._remove = f"DELETE FROM {name} WHERE k = ?"
+        self._read_between = f"SELECT k, v, e FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
+        self._count = f"SELECT count(*) FROM {name}"
+        self._young: dict[Any, Any] = {}
+        self._old: dict[Any, Any] = {}
+        self._unwritten: set[Any] = set()
+
+    def get(self, entry: Any, default: Any = None) -> Any:
+        """Return the value of an entry, or the default."""
+        value = self._young.get(entry)
+        if value is not None:
+            return value
+        value = self._old.get(entry)
+        if value is None:
+            row = self._execute(self._read, (self._encode(entry)[0],)).fetchone()
+            if row is None:
+                return default
+            value = pickle.loads(row[0])
+        self._keep(entry, value)
+        return value
+
+    def _keep(self, entry: Any, value: Any) -> None:
+        if len(self._young) >= CACHED_ENTRIES:
+            self.write()
+            self._old, self._young = self._young, {}
+        self._young[entry] = value
+
+    def _encode(self, entry: Any) -> tuple[bytes, bytes | None]:
+        return _encode(entry)
+
+    def _decode(self, data: bytes) -> Any:
+        return _decode(data)
+
+    def touched(self, entry: Any) -> None:
+        """Note that the value of an entry was changed in place, or that the entry was removed."""
+        if entry in self._young:
+            self._unwritten.add(entry)
+
+    def write(self) -> None:
+        """Write the entries that are in memory only to the database."""
+        if self._unwritten:
+            young, old = self._young, self._old
+            values = ((entry, young.get(entry, old.get(entry))) for entry in self._unwritten)
+            self._execute("BEGIN")
+            self._execute_many(self._write, sorted(self._row(entry, value) for entry, value in values))
+            self._execute("COMMIT")
+            self._unwritten.clear()
+
+    def _row(self, entry: Any, value: Any) -> tuple[bytes, bytes, bytes | None]:
+        key, whole = self._encode(entry)
+        return key, pickled(value), whole
+
+    def __getitem__(self, entry: Any) -> Any:
+        value = self.get(entry)
+        if value is None:
+            raise KeyError(entry)
+        return value
+
+    def __setitem__(self, entry: Any, value: Any) -> None:
+        self._keep(entry, value)
+        self._unwritten.add(entry)
+
+    def __delitem__(self, entry: Any) -> None:
+        self._young.pop(entry, None)
+        self._old.pop(entry, None)
+        self._unwritten.discard(entry)
+        self._execute(self._remove, (self._encode(entry)[0],))
+
+    def __contains__(self, entry: Any) -> bool:
+        return self.get(entry) is not None
+
+    def __iter__(self) -> Iterator[Any]:
+        for entry, _ in self._stored():
+            yield entry
+
+    def items(self) -> Any:
+        """Yield (entry, value) pairs in arbitrary order; entries may be changed during iteration."""
+        for entry, value in self._stored():
+            yield entry, pickle.loads(value)
+
+    def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Any, bytes]]:
+        """Yield all entries and their pickled values, or those with bytes after `first` and before `end`."""
+        self.write()
+        while rows := self._execute(self._read_between, (first, end)).fetchall():
+            first = rows[-1][0]
+            for key, value, whole in rows:
+                yield self._decode(key) if whole is None else pickle.loads(whole), value
+
+    def __len__(self) -> int:
+        self.write()
+        return int(self._execute(self._count).fetchone()[0])
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
+
+
+class DiskDictOfPairs(DiskDict):
+    """A dictionary whose entries are pairs; pairs with the same first part are stored next to each other."""
+
+    def items_of(self, first: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield the entries with a given first part and their values; they may be changed during iteration."""
+        begin = self._begin(first)
+        for entry, value in self._stored(begin, begin + b"\xff"):
+            yield entry, pickle.loads(value)
+
+    @staticmethod
+    def _begin(first: Any) -> bytes:
+        data = _encode(first)[0]
+        return _LENGTH.pack(len(data)) + data
+
+    def _encode(self, entry: Any) -> tuple[bytes, bytes | None]:
+        first, second = entry
+        (first_data, first_whole), (second_data, second_whole) = _encode(first), _encode(second)
+        whole = None if first_whole is None and second_whole is None else pickled(entry)
+        return _LENGTH.pack(len(first_data)) + first_data + second_data, whole
+
+    def _decode(self, data: bytes) -> Any:
+        end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
+        return _decode(data[_LENGTH.size : end]), _decode(data[end:])
+
+
+class _EntryPickler(pickle.Pickler):
+    """A pickler for entries that writes only the canonical form of an `ObjectKey`, which equal keys share."""
+
+    has_objects = False
+
+    def reducer_override(self, value: Any) -> Any:
+        if value.__class__ is not ObjectKey:
+            return NotImplemented
+        self.has_objects = True
+        return ObjectKey, ((value[0], None),)
+
+
+def _encode(entry: Any) -> tuple[bytes, bytes | None]:
+    """Return the bytes of an entry, equal for equal entries, and the pickled entry if the bytes can't be decoded."""
+    # Version 2 of marshal has no references, so that the bytes do not depend on object identity.
+    if entry.__class__ in _PLAIN or (entry.__class__ is tuple and _PLAIN.issuperset(map(type, entry))):
+        return marshal.dumps(entry, 2), None
+    buffer = io.BytesIO()
+    pickler = _EntryPickler(buffer, 5)
+    pickler.fast = True  # without memo, the bytes do not depend on object identity
+    pickler.dump(entry)
+    return buffer.getvalue(), pickled(entry) if pickler.has_objects else None
+
+
+def _decode(data: bytes) -> Any:
+    return pickle.loads(data) if data.startswith(b"\x80") else marshal.loads(data)

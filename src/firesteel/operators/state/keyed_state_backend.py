@@ -1,0 +1,132 @@
+"""The keyed state of one operator, in memory or on disk: one table per state, with its changes since the last version.
+
+The tables are independent of versions: `KeyedStateBackend.delta` returns the changes, `load` applies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from firesteel.common.keys.key_groups import key_group_assigner
+from firesteel.operators.state.disk_store import DiskStore
+from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
+from firesteel.operators.state.state_table import DELETED, NAMESPACED, StateTable, Table
+from firesteel.operators.windows.window_table import WindowTable
+
+Delta = tuple[str, dict[Any, Any]]
+"""State name, and a dict from entry to value, with `DELETED` for removed entries."""
+
+_CHUNK = 10_000
+"""Maximum number of entries in a delta."""
+
+TIMERS_TABLE = f"{NAMESPACED}timers"
+"""The table of timers, which is always in memory, as the timers are queued there anyway."""
+
+WITH_TTL = "\0ttl"
+"""Suffix of the names of tables whose values have a time to live and therefore a timestamp."""
+
+BROADCAST = "\0broadcast\0"
+"""Prefix of the names of broadcast states in deltas; every subtask has all their entries."""
+
+OF_MAPS = "\0map"
+"""Suffix after the name of a state in the names of map tables."""
+
+
+class KeyedStateBackend:
+    """All states of one keyed operator.
+
+    Flink: `runtime.state.heap.HeapKeyedStateBackend` or, with a `store`, `EmbeddedRocksDBStateBackend`. Unlike in
+    Flink, a version consists of the changes of one batch.
+
+    Attributes:
+        current_key: The key that states without a namespace refer to.
+        current_entry: `(current_key, namespace)`, set by window operators.
+        key_group: Returns the key group of a key.
+        on_records: Callbacks for cleanup that runs per record; called with the number of elements before they are
+        processed.
+    """
+
+    def __init__(self, key_type: Any, max_parallelism: int, store: DiskStore | None = None) -> None:
+        self._store = store
+        self.current_key: Any = None
+        self.current_entry: Any = None
+        self.tables: dict[str, Table] = {}
+        self.on_records: list[Callable[[int], None]] = []
+        self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the tables are on disk."""
+        return self._store is not None
+
+    def table(self, name: str) -> StateTable:
+        """Return the table of a state, created on first use."""
+        table = self._table(name)
+        assert isinstance(table, StateTable)
+        return table
+
+    def map_table(self, name: str) -> MapTable:
+        """Return the table of a map state, created on first use; its name contains `OF_MAPS`."""
+        table = self._table(name)
+        assert isinstance(table, MapTable)
+        return table
+
+    def _table(self, name: str) -> Table:
+        table = self.tables.get(name)
+        if table is None:
+            table = self.tables[name] = self._make(name)
+        return table
+
+    def _make(self, name: str) -> Table:
+        store = None if name == TIMERS_TABLE else self._store
+        if OF_MAPS in name:
+            return MapsInMemory(name) if store is None else MapsOnDisk(name, store)
+        return StateTable(name, None if store is None else store.table())
+
+    def window_table(self, name: str) -> WindowTable:
+        """Create the table of windows that wait for their end; must be called before anything is loaded."""
+        table = self.tables[name] = WindowTable(self._store)
+        return table
+
+    def forget_repetitions(self) -> None:
+        """Remove duplicates from the lists of changed entries if they are long."""
+        for table in self.tables.values():
+            table.forget_repetitions()
+
+    def delta(self) -> Iterator[Delta]:
+        """Yield the changes since the last call of `delta` or `full`, as deltas of bounded size."""
+        for name, table in self.tables.items():
+            yield from parts_of(name, table.changes())
+
+    def full(self) -> Iterator[Delta]:
+        """Yield all state except entries excluded from snapshots, as deltas of bounded size."""
+        for name, table in self.tables.items():
+            yield from parts_of(name, table.entries())
+
+    def load(self, delta: Delta, key_groups: range | None = None) -> None:
+        """Apply a delta of keyed state, restricted to some key groups if given, without marking changes."""
+        name, entries = delta
+        if name.startswith(BROADCAST):
+            return
+        table, key_group = self._table(name), self.key_group
+        for entry, value in entries.items():
+            if key_groups is not None and key_group(table.key_of(entry)) not in key_groups:
+                continue
+            if value is DELETED:
+                table.discard(entry)
+            else:
+                table.load(entry, value)
+
+    def clear_key(self, key: Any) -> None:
+        """Remove all state of a key that BATCH mode has finished."""
+        for table in self.tables.values():
+            table.clear_key(key)
+
+
+def parts_of(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
+    """Yield the entries of one state and their values as deltas of bounded size."""
+    rest = iter(items)
+    while part := dict(islice(rest, _CHUNK)):
+        yield name, part

@@ -1,0 +1,191 @@
+"""Storage of map states by map entry, because changes of a large map are usually small."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from firesteel.operators.state.disk_store import DiskStore
+from firesteel.operators.state.state_table import DELETED, NAMESPACED, DirtyEntries, Unexpired
+
+
+class MapTable(DirtyEntries, ABC):
+    """The maps of all entries (see `state_table.Table`, whose entries are `(entry, map key)` here).
+
+    Map keys are canonical forms (see `common.keys`), so that maps in memory and on disk have the same entries.
+
+    Attributes:
+        unexpired: Filters the entries of a full snapshot; None keeps all of them.
+    """
+
+    __slots__ = ("_namespaced", "unexpired")
+
+    def __init__(self, name: str) -> None:
+        super().__init__([])
+        self._namespaced = name.startswith(NAMESPACED)
+        self.unexpired: Unexpired | None = None
+
+    # --- the map of one entry ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+        """Return the value of a map key, or the default."""
+
+    @abstractmethod
+    def _set(self, entry: Any, key: Any, value: Any) -> None: ...
+
+    @abstractmethod
+    def _delete(self, entry: Any, key: Any) -> None: ...
+
+    @abstractmethod
+    def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over map keys and values; the map may be changed during iteration."""
+
+    @abstractmethod
+    def is_empty(self, entry: Any) -> bool:
+        """Return whether the map is empty."""
+
+    def put(self, entry: Any, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        self._set(entry, key, value)
+        self.dirty.append((entry, key))
+
+    def remove(self, entry: Any, key: Any) -> None:
+        """Remove a map key if it is present."""
+        if self.get(entry, key, DELETED) is not DELETED:
+            self._delete(entry, key)
+            self.dirty.append((entry, key))
+
+    def clear(self, entry: Any) -> None:
+        """Remove all map keys."""
+        for key, _ in self.items(entry):
+            self._delete(entry, key)
+            self.dirty.append((entry, key))
+
+    # --- all maps ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def maps(self) -> list[Any]:
+        """Return the entries that have a map."""
+
+    @abstractmethod
+    def _all(self) -> Iterator[tuple[Any, Any]]: ...
+
+    def key_of(self, entry: Any) -> Any:
+        """Return the key that `(entry, map key)` belongs to."""
+        return entry[0][0] if self._namespaced else entry[0]
+
+    def changes(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the dirty map entries and their values."""
+        for entry, key in self.take_dirty():
+            yield (entry, key), self.get(entry, key, DELETED)
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """Yield all map entries that have not expired, with their values."""
+        yield from self._all() if self.unexpired is None else self.unexpired(self._all())
+        self.forget_dirty()
+
+    def load(self, entry: Any, value: Any) -> None:
+        """Set the value of a map entry."""
+        state_entry, key = entry
+        self._set(state_entry, key, value)
+
+    def discard(self, entry: Any) -> None:
+        """Remove a map entry if it is present."""
+        state_entry, key = entry
+        if self.get(state_entry, key, DELETED) is not DELETED:
+            self._delete(state_entry, key)
+
+    def clear_key(self, key: Any) -> None:
+        """Remove all maps of a key."""
+        for entry in self.maps():
+            if (entry[0] if self._namespaced else entry) == key:
+                self.clear(entry)
+        self.forget_dirty()
+
+    def __len__(self) -> int:
+        return len(self.maps())
+
+
+class MapsInMemory(MapTable):
+    """A map table with one dict per entry."""
+
+    __slots__ = ("_maps",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._maps: dict[Any, dict[Any, Any]] = {}
+
+    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+        """Return the value of a map key, or the default."""
+        stored = self._maps.get(entry)
+        return default if stored is None else stored.get(key, default)
+
+    def _set(self, entry: Any, key: Any, value: Any) -> None:
+        stored = self._maps.get(entry)
+        if stored is None:
+            self._maps[entry] = {key: value}
+        else:
+            stored[key] = value
+
+    def _delete(self, entry: Any, key: Any) -> None:
+        stored = self._maps[entry]
+        del stored[key]
+        if not stored:
+            del self._maps[entry]
+
+    def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over a copy of the map keys and values."""
+        return iter(list(self._maps.get(entry, {}).items()))
+
+    def is_empty(self, entry: Any) -> bool:
+        """Return whether the map is empty."""
+        return entry not in self._maps
+
+    def maps(self) -> list[Any]:
+        """Return the entries that have a map."""
+        return list(self._maps)
+
+    def _all(self) -> Iterator[tuple[Any, Any]]:
+        for entry, stored in self._maps.items():
+            for key, value in stored.items():
+                yield (entry, key), value
+
+
+class MapsOnDisk(MapTable):
+    """A map table with one database row per map key, so that a map may be larger than memory."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, name: str, store: DiskStore) -> None:
+        super().__init__(name)
+        self._data = store.table_of_pairs()
+
+    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+        """Return the value of a map key, or the default."""
+        boxed = self._data.get((entry, key))
+        return default if boxed is None else boxed[0]
+
+    def _set(self, entry: Any, key: Any, value: Any) -> None:
+        self._data[entry, key] = (value,)
+
+    def _delete(self, entry: Any, key: Any) -> None:
+        del self._data[entry, key]
+
+    def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield map keys and values; concurrent changes may or may not be visible."""
+        for (_, key), (value,) in self._data.items_of(entry):
+            yield key, value
+
+    def is_empty(self, entry: Any) -> bool:
+        """Return whether the map is empty."""
+        return next(self._data.items_of(entry), None) is None
+
+    def maps(self) -> list[Any]:
+        """Return the entries that have a map."""
+        return list(dict.fromkeys(entry for entry, _ in self._data))
+
+    def _all(self) -> Iterator[tuple[Any, Any]]:
+        for (entry, key), (value,) in self._data.items():
+            yield (entry, key), value

@@ -1,0 +1,176 @@
+"""One named state of a keyed operator: a table from entry to value that tracks its changes since the last version.
+
+An entry is the key, or `(key, namespace)` in states that are kept per window. Tables whose values change in part,
+`MapTable` and `WindowTable`, write their parts as separate entries of a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from itertools import repeat
+from typing import Any, Protocol
+
+from firesteel.operators.state.disk_store import DiskDict
+
+NAMESPACED = "@"
+"""Prefix of the names of tables whose entries are `(key, namespace, ...)` instead of the key."""
+
+_DIRTY_ENTRIES = 1_000_000
+"""Length of the list of touched entries at which duplicates are removed."""
+
+
+class Deleted:
+    """The value of a removed entry; a singleton, also after pickling."""
+
+    def __reduce__(self) -> str:
+        return "DELETED"
+
+
+DELETED = Deleted()
+
+Unexpired = Callable[[Iterable[tuple[Any, Any]]], Iterator[tuple[Any, Any]]]
+"""Filters `(entry, value)` pairs whose values have not expired."""
+
+
+class Table(Protocol):
+    """The interface of a state for the backend; returned changes count as part of the last version from then on."""
+
+    def key_of(self, entry: Any) -> Any:
+        """Return the key that an entry belongs to."""
+
+    def changes(self) -> Iterator[tuple[Any, Any]]:
+        """Return the entries changed since the last version with their values; `DELETED` for removed entries."""
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """Return all entries that belong into versions, with their values."""
+
+    def load(self, entry: Any, value: Any) -> None:
+        """Set an entry from a version without marking it as changed."""
+
+    def discard(self, entry: Any) -> None:
+        """Remove an entry according to a version, without marking it as changed."""
+
+    def forget_repetitions(self) -> None:
+        """Remove duplicates from the list of changed entries if it is long; called often."""
+
+    def clear_key(self, key: Any) -> None:
+        """Remove a key that BATCH mode has finished."""
+
+    def __len__(self) -> int: ...
+
+
+class DirtyEntries:
+    """The entries of a table that were touched since the last version.
+
+    Attributes:
+        dirty: The touched entries, with duplicates, as appending is faster than a look-up. To change a value in place,
+        get it right before its entry is appended.
+    """
+
+    __slots__ = ("_limit", "dirty")
+
+    def __init__(self, dirty: list[Any]) -> None:
+        self.dirty = dirty
+        self._limit = _DIRTY_ENTRIES
+
+    def forget_repetitions(self) -> None:
+        """Remove duplicates when the list is long; the next time is when it has doubled."""
+        if len(self.dirty) > self._limit:
+            self.dirty[:] = dict.fromkeys(self.dirty)
+            self._limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
+
+    def take_dirty(self) -> Iterable[Any]:
+        """Return each dirty entry once, and clear them."""
+        dirty = dict.fromkeys(self.dirty)
+        self.forget_dirty()
+        return dirty
+
+    def forget_dirty(self) -> None:
+        """Clear the dirty entries, after a version has taken all entries."""
+        self.dirty.clear()
+        self._limit = _DIRTY_ENTRIES
+
+
+class StateTable(DirtyEntries):
+    """A state whose values are written as a whole (see `Table`).
+
+    Attributes:
+        data: Entries and their values.
+        namespaced: Whether entries consist of key and namespace.
+        unexpired: Filters the entries of a full snapshot; None keeps all of them.
+    """
+
+    __slots__ = ("data", "namespaced", "unexpired")
+
+    def __init__(self, name: str, data: DiskDict | None) -> None:
+        super().__init__([] if data is None else _DirtyOnDisk(data))
+        self.data: MutableMapping[Any, Any] = {} if data is None else data
+        self.namespaced = name.startswith(NAMESPACED)
+        self.unexpired: Unexpired | None = None
+
+    def put(self, entry: Any, value: Any) -> None:
+        """Set the value of an entry."""
+        self.data[entry] = value
+        self.dirty.append(entry)
+
+    def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
+        """Set the values of entries."""
+        self.data.update(zip(entries, values, strict=True))
+        self.dirty.extend(entries)
+
+    def remove(self, entry: Any) -> None:
+        """Remove an entry if it is present."""
+        if entry in self.data:
+            del self.data[entry]
+            self.dirty.append(entry)
+
+    def key_of(self, entry: Any) -> Any:
+        """Return the key of an entry: the entry itself or its first part."""
+        return entry[0] if self.namespaced else entry
+
+    def changes(self) -> Iterator[tuple[Any, Any]]:
+        """Return the dirty entries and their values."""
+        dirty = self.take_dirty()
+        return zip(dirty, map(self.data.get, dirty, repeat(DELETED)), strict=False)
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """Yield all entries that have not expired, with their values."""
+        items = self.data.items()
+        yield from items if self.unexpired is None else self.unexpired(items)
+        self.forget_dirty()
+
+    def load(self, entry: Any, value: Any) -> None:
+        """Set the value of an entry without marking it as changed."""
+        self.data[entry] = value
+
+    def discard(self, entry: Any) -> None:
+        """Remove an entry if it is present, without marking it as changed."""
+        self.data.pop(entry, None)
+
+    def clear_key(self, key: Any) -> None:
+        """Remove the entries of a key."""
+        if self.namespaced:
+            for entry in [entry for entry in self.data if entry[0] == key]:
+                del self.data[entry]
+        else:
+            self.data.pop(key, None)
+        self.forget_dirty()
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+class _DirtyOnDisk(list[Any]):
+    """A list of dirty entries that reports values changed in place to a table on disk."""
+
+    def __init__(self, data: DiskDict) -> None:
+        super().__init__()
+        self._data = data
+
+    def append(self, entry: Any) -> None:
+        super().append(entry)
+        self._data.touched(entry)
+
+    def extend(self, entries: Iterable[Any]) -> None:
+        for entry in entries:
+            self.append(entry)

@@ -1,0 +1,161 @@
+"""Event-time and processing-time timers of one keyed operator, stored as keyed state."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Container, Iterator
+from operator import itemgetter
+from typing import Any
+
+from firesteel.common.values.whole_numbers import check_timestamp
+from firesteel.functions.timerservice import TimerService
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.operator import MIN_TIMESTAMP
+from firesteel.operators.state.keyed_state_backend import TIMERS_TABLE, KeyedStateBackend
+
+EVENT_TIME = 0
+PROCESSING_TIME = 1
+
+
+_SLACK = 64
+"""Number of deleted timers that may stay queued in addition to one per live timer."""
+
+
+class _TimerQueue:
+    """The timers of one domain, earliest first. Deleted timers stay queued, about as many as live ones at most.
+
+    Attributes:
+        live: Number of live timers.
+    """
+
+    def __init__(self, registered: Container[Any]) -> None:
+        self._registered = registered
+        self._heap: list[tuple[int, int, Any]] = []
+        self._sequence = 0
+        self.live = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def push(self, timestamp: int, entry: Any) -> None:
+        """Add a registered timer."""
+        self._sequence += 1
+        self.live += 1
+        heapq.heappush(self._heap, (timestamp, self._sequence, entry))
+
+    def removed(self) -> None:
+        """Note that a timer was unregistered.
+
+        The cost of a rebuild is amortized over the deletions since the last one, so each deletion costs O(log n).
+        """
+        self.live -= 1
+        if len(self._heap) > 2 * self.live + _SLACK:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Remove unregistered timers; a timer deleted and registered again is queued twice until then."""
+        first: dict[Any, tuple[int, int, Any]] = {}
+        for item in sorted(self._heap, key=itemgetter(0, 1)):
+            if item[2] in self._registered:
+                first.setdefault(item[2], item)
+        self._heap = list(first.values())  # a sorted list is a heap
+
+    def first(self) -> tuple[int, Any] | None:
+        """Return the timestamp and entry of the earliest timer, or None."""
+        heap = self._heap
+        while heap and heap[0][2] not in self._registered:
+            heapq.heappop(heap)
+        return (heap[0][0], heap[0][2]) if heap else None
+
+    def pop(self) -> None:
+        """Remove the timer that `first` returned."""
+        heapq.heappop(self._heap)
+
+
+class InternalTimerService(TimerService):
+    """The timer service of an operator (Flink: `InternalTimerServiceImpl`).
+
+    A timer is identified by key, domain, namespace and timestamp: registering it twice fires once.
+
+    Attributes:
+        refuses_timers: Whether new timers are ignored, while BATCH mode fires the last timers of a key.
+    """
+
+    def __init__(self, backend: KeyedStateBackend) -> None:
+        self._backend = backend
+        self._table = backend.table(TIMERS_TABLE)
+        self._queues = (_TimerQueue(self._table.data), _TimerQueue(self._table.data))
+        self.watermark = MIN_TIMESTAMP
+        self.refuses_timers = False
+        self.namespace: Any = None
+        for entry in list(self._table.data):
+            self._queues[entry[1]].push(entry[3], entry)
+
+    def current_processing_time(self) -> int:
+        """Return the processing time in ms since the epoch."""
+        return now_ms()
+
+    def current_watermark(self) -> int:
+        """Return the watermark of the operator in ms."""
+        return self.watermark
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Register a timer that fires when the watermark passes `timestamp` (ms)."""
+        self._register(EVENT_TIME, timestamp)
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Register a timer that fires when processing time passes `timestamp` (ms)."""
+        self._register(PROCESSING_TIME, timestamp)
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Delete an event-time timer."""
+        self._delete(self._entry(EVENT_TIME, timestamp))
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Delete a processing-time timer."""
+        self._delete(self._entry(PROCESSING_TIME, timestamp))
+
+    def _delete(self, entry: Any) -> None:
+        if entry in self._table.data:
+            self._table.remove(entry)
+            self._queues[entry[1]].removed()
+
+    def _entry(self, domain: int, timestamp: int) -> tuple[Any, int, Any, int]:
+        return (self._backend.current_key, domain, self.namespace, int(timestamp))
+
+    def _register(self, domain: int, timestamp: int) -> None:
+        entry = self._entry(domain, timestamp)
+        check_timestamp(entry[3])
+        if entry not in self._table.data and not self.refuses_timers:
+            self._table.put(entry, True)
+            self._queues[domain].push(entry[3], entry)
+
+    def registered(self) -> Iterator[tuple[Any, Any, int]]:
+        """Yield key, namespace and timestamp of all timers."""
+        for key, _, namespace, timestamp in self._table.data:
+            yield key, namespace, timestamp
+
+    def take_all(self) -> list[tuple[Any, Any, int]]:
+        """Delete all timers, and return their keys, namespaces and timestamps."""
+        timers = list(self.registered())
+        for entry in list(self._table.data):
+            self._delete(entry)
+        return timers
+
+    def due(self, domain: int, until: int) -> Iterator[tuple[Any, Any, int]]:
+        """Remove the timers up to `until` and yield them as `(key, namespace, timestamp)`; more may be registered."""
+        queue = self._queues[domain]
+        while (first := queue.first()) is not None and first[0] <= until:
+            timestamp, entry = first
+            queue.pop()
+            self._delete(entry)
+            yield entry[0], entry[2], timestamp
+
+    def next_processing_time(self) -> int | None:
+        """Return the time in ms of the earliest processing-time timer, or None."""
+        first = self._queues[PROCESSING_TIME].first()
+        return None if first is None else first[0]
+
+    def queued(self) -> int:
+        """Return the number of queued timers in both domains, including deleted ones."""
+        return sum(map(len, self._queues))

@@ -1,0 +1,166 @@
+"""Expiry of values in states with a time to live, and the removal of expired values.
+
+A value is stored as `(value, timestamp of its last renewal in ms)`; lists and maps hold one such pair per element or
+entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from firesteel.functions.state_ttl import StateTtlConfig
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.map_table import MapTable
+from firesteel.operators.state.state_table import StateTable
+
+Stamped = tuple[Any, int]
+"""A value and the timestamp (ms) of its last renewal; Flink: `runtime.state.ttl.TtlValue`."""
+
+Unexpired = Callable[[Any, int], Any]
+"""(stored, deadline) -> the part renewed after the deadline: `stored` itself if all of it was, None if nothing."""
+
+_DEFAULT_SIZE = 5
+
+
+def unexpired_value(stored: Stamped, deadline: int) -> Stamped | None:
+    """Return the value if it was renewed after `deadline` (ms), else None.
+
+    Example:
+        >>> unexpired_value(("a", 10), 9), unexpired_value(("a", 10), 10)
+        (('a', 10), None)
+    """
+    return stored if stored[1] > deadline else None
+
+
+def unexpired_list(stored: list[Stamped], deadline: int) -> list[Stamped] | None:
+    """Return the elements renewed after `deadline` (ms), or None if there are none.
+
+    Example:
+        >>> unexpired_list([("a", 10), ("b", 20)], 15)
+        [('b', 20)]
+    """
+    kept = [stamped for stamped in stored if stamped[1] > deadline]
+    return stored if len(kept) == len(stored) else kept or None
+
+
+class IncrementalCleanup:
+    """An incremental cleanup that visits the entries of a table in rounds and removes expired ones.
+
+    Flink: `runtime.state.ttl.TtlIncrementalCleanup`.
+
+    Args:
+        entries: Returns all entries, at the start of a round.
+        clean: Removes the parts of an entry that were renewed at or before a deadline (ms).
+        ttl_ms: The time to live in ms.
+    """
+
+    __slots__ = ("_clean", "_entries", "_ttl_ms", "_waiting")
+
+    def __init__(self, entries: Callable[[], Iterable[Any]], clean: Callable[[Any, int], None], ttl_ms: int) -> None:
+        self._entries = entries
+        self._clean = clean
+        self._ttl_ms = ttl_ms
+        self._waiting: list[Any] = []
+
+    def visit(self, count: int) -> None:
+        """Visit `count` entries, each at most once; a new round starts when the previous one is complete."""
+        deadline, waiting = now_ms() - self._ttl_ms, self._waiting
+        if len(waiting) < count:
+            seen = set(waiting)
+            waiting[:0] = [entry for entry in self._entries() if entry not in seen]
+        for _ in range(min(count, len(waiting))):
+            self._clean(waiting.pop(), deadline)
+
+
+def _clean_values(table: StateTable, unexpired: Unexpired, entry: Any, deadline: int) -> None:
+    stored = table.data.get(entry)
+    if stored is not None:
+        kept = unexpired(stored, deadline)
+        if kept is None:
+            table.remove(entry)
+        elif kept is not stored:
+            table.put(entry, kept)
+
+
+def _clean_maps(table: MapTable, unexpired: Unexpired, entry: Any, deadline: int) -> None:
+    for key, stored in table.items(entry):
+        if unexpired(stored, deadline) is None:
+            table.remove(entry, key)
+
+
+class Life:
+    """The time to live of the values in one table: expiry, visibility, renewal on read, and cleanup.
+
+    Flink: `runtime.state.ttl.AbstractTtlDecorator`, and the strategies that `TtlStateFactory` sets up.
+    """
+
+    __slots__ = ("_clean_up", "_size", "_table", "renews_on_read", "returns_expired", "ttl_ms")
+
+    def __init__(
+        self, config: StateTtlConfig, backend: KeyedStateBackend, table: StateTable | MapTable, unexpired: Unexpired
+    ) -> None:
+        self.ttl_ms = config.get_ttl().to_milliseconds()
+        self.renews_on_read = config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
+        visibility = config.get_state_visibility()
+        self.returns_expired = visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
+        self._table: Any = table
+        if isinstance(table, MapTable):
+            cleanup = IncrementalCleanup(table.maps, partial(_clean_maps, table, unexpired), self.ttl_ms)
+        else:
+            cleanup = IncrementalCleanup(table.data.keys, partial(_clean_values, table, unexpired), self.ttl_ms)
+        self._clean_up = cleanup.visit
+        self._size, every_record = _increments(config.get_cleanup_strategies())
+        if self._size and every_record:
+            backend.on_records.append(lambda records: self._clean_up(self._size * records))
+        if config.get_cleanup_strategies().in_full_snapshot():
+            table.unexpired = lambda items: self._snapshot(unexpired, items)
+
+    def access(self) -> int:
+        """Run the cleanup of one access and return the current time in ms."""
+        if self._size:
+            self._clean_up(self._size)
+        return now_ms()
+
+    def is_over(self, stamped: Stamped, now: int) -> bool:
+        """Return whether a value has expired."""
+        return stamped[1] + self.ttl_ms <= now
+
+    def usable(self, stamped: Stamped | None, now: int) -> Stamped | None:
+        """Return the stored value if it exists and may be read or added to, else None."""
+        if stamped is None or (not self.returns_expired and self.is_over(stamped, now)):
+            return None
+        return stamped
+
+    def read(self, entry: Any) -> Any:
+        """Return the value of an entry or None; remove it if expired, and then return it only if configured so."""
+        now = self.access()
+        stamped = self._table.data.get(entry)
+        if stamped is None:
+            return None
+        if self.is_over(stamped, now):
+            self._table.remove(entry)
+            return stamped[0] if self.returns_expired else None
+        if self.renews_on_read:
+            self._table.put(entry, (stamped[0], now))
+        return stamped[0]
+
+    def _snapshot(self, unexpired: Unexpired, items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        deadline = now_ms() - self.ttl_ms
+        for entry, stored in items:
+            kept = unexpired(stored, deadline)
+            if kept is not None:
+                yield entry, kept
+
+
+def _increments(strategies: StateTtlConfig.CleanupStrategies) -> tuple[int, bool]:
+    """Return how many entries an access visits (0: none), and whether each record triggers a visit, too.
+
+    There are no RocksDB files to compact, so Flink's compaction filter is replaced by a cleanup on each access.
+    """
+    chosen = strategies.get_incremental_cleanup_strategy()
+    if chosen is not None:
+        return chosen.get_cleanup_size(), chosen.run_cleanup_for_every_record()
+    return (0 if strategies.get_rocksdb_compact_filter_cleanup_strategy() is None else _DEFAULT_SIZE), False

@@ -1,0 +1,240 @@
+"""States with a time to live: like those of `states`, with a timestamp per value.
+
+They are separate classes, chosen when the state is created, so that states without a time to live have no overhead.
+They follow Flink's `runtime.state.ttl.Ttl*State`: a read removes an expired value, and returns it this one time if the
+visibility is `ReturnExpiredIfNotCleanedUp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from firesteel.common.keys.canonical_keys import key_of
+from firesteel.common.values.ownership import own
+from firesteel.functions.state import StateDescriptor
+from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.states import (
+    KeyedAggregatingState,
+    KeyedListState,
+    KeyedMapState,
+    KeyedReducingState,
+    KeyedValueState,
+    entries_of,
+)
+from firesteel.operators.state.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_value
+
+
+def _life(state: Any, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired) -> Life:
+    assert descriptor.ttl_config is not None
+    return Life(descriptor.ttl_config, backend, state._table, unexpired)
+
+
+class TtlValueState(KeyedValueState):
+    """One value per key with a time to live."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_value)
+
+    def value(self) -> Any:
+        """Return the value of the current key, or None."""
+        return self._show(self._life.read(self._entry()))
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key and its timestamp; None clears it."""
+        now = self._life.access()
+        if value is None:
+            self.clear()
+        else:
+            self._table.put(self._entry(), (own(value) if self._coerce is None else self._coerce(value), now))
+
+
+class TtlListState(KeyedListState):
+    """One list per key, with a time to live per element.
+
+    Expired elements stay in the state, invisible, until all are expired or a cleanup or a renewing read removes them.
+    """
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_list)
+
+    def get(self) -> list[Any]:
+        """Return the elements, an empty list if there are none."""
+        now = self._life.access()
+        entry = self._entry()
+        stored = self._table.data.get(entry)
+        if stored is None:
+            return []
+        kept = unexpired_list(stored, now - self._life.ttl_ms)
+        if kept is None:
+            self._table.remove(entry)
+        elif self._life.renews_on_read:
+            self._table.put(entry, [(value, now) for value, _ in kept])
+        return self._show_all([value for value, _ in (stored if self._life.returns_expired else kept or ())])
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append elements with the current timestamp."""
+        entry, new = self._entry(), self._begin(values)
+        if new:
+            stored = self._table.data.get(entry, [])
+            stored.extend(new)
+            self._table.put(entry, stored)
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace all elements."""
+        new = self._begin(values)
+        if new:
+            self._table.put(self._entry(), new)
+        else:
+            self.clear()
+
+    def _begin(self, values: Iterable[Any]) -> list[Stamped]:
+        now = self._life.access()
+        return [(self._coerce(value), now) for value in values]
+
+
+class TtlMapState(KeyedMapState):
+    """One map per key, with a time to live per map entry."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_value)
+
+    def _seen(self, key: Any, stamped: Stamped, now: int) -> bool:
+        """Return whether a present map key is visible; remove it if it has expired."""
+        life = self._life
+        if life.is_over(stamped, now):
+            self._table.remove(self._entry(), key)
+        elif life.renews_on_read:
+            self._table.put(self._entry(), key, (stamped[0], now))
+        return life.usable(stamped, now) is not None
+
+    def get(self, key: Any) -> Any:
+        """Return the value of a map key, or None."""
+        now, kept = self._life.access(), self._keep_key(key)
+        stamped = self._table.get(self._entry(), kept)
+        return self._show(stamped[0]) if stamped is not None and self._seen(kept, stamped, now) else None
+
+    def contains(self, key: Any) -> bool:
+        """Return whether the map contains a key; this counts as a read."""
+        now, kept = self._life.access(), self._keep_key(key)
+        stamped = self._table.get(self._entry(), kept)
+        return stamped is not None and self._seen(kept, stamped, now)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key with the current timestamp."""
+        self.put_all([(key, value)])
+
+    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+        """Set the values of several map keys with the current timestamp."""
+        now = self._life.access()
+        for key, value in entries_of(dict_value):
+            self._table.put(self._entry(), self._keep_key(key), (self._coerce_value(value), now))
+
+    def remove(self, key: Any) -> None:
+        """Remove a map key if it is present."""
+        self._life.access()
+        super().remove(key)
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over (map key, value) pairs; the map may be changed during iteration."""
+        now = self._life.access()
+        stored = self._table.items(self._entry())
+        seen = [(key, stamped[0]) for key, stamped in stored if self._seen(key, stamped, now)]
+        return ((key_of(key), self._show(value)) for key, value in seen)
+
+    def keys(self) -> Iterator[Any]:
+        """Return the map keys; this counts as a read of all entries."""
+        return (key for key, _ in self.items())
+
+    def values(self) -> Iterator[Any]:
+        """Return the values."""
+        return (value for _, value in self.items())
+
+    def is_empty(self) -> bool:
+        """Return whether no entry is stored; as in Flink, expired entries count until they are removed."""
+        self._life.access()
+        return super().is_empty()
+
+
+class _AddedUp:
+    """The base of states whose values are combined, with the merge of two of them."""
+
+    __slots__ = ()
+    _life: Life
+
+    def _merge(self, first: Stamped, second: Stamped, add_up: Callable[[Any, Any], Any]) -> Stamped | None:
+        """Return the combination of two values, or the one that has not expired, with the current timestamp."""
+        now = now_ms()
+        usable = [stamped for stamped in (first, second) if self._life.usable(stamped, now) is not None]
+        if len(usable) == 2:
+            return add_up(first[0], second[0]), now
+        return (usable[0][0], now) if usable else None
+
+
+class TtlReducingState(_AddedUp, KeyedReducingState):
+    """One value per key, the reduction of all added values, with a time to live."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_value)
+
+    def get(self) -> Any:
+        """Return the reduced value, or None if nothing was added."""
+        return self._show(self._life.read(self._entry()))
+
+    def add(self, value: Any) -> None:
+        """Reduce one more value into the state and renew its timestamp."""
+        now = self._life.access()
+        entry = self._entry()
+        stored = self._life.usable(self._table.data.get(entry), now)
+        self._table.put(entry, (self._reduced(None if stored is None else stored[0], value), now))
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        return self._merge(first, second, super()._combine)
+
+
+class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
+    """One accumulator per key with a time to live."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_value)
+
+    def get(self) -> Any:
+        """Return the result of the accumulator, or None if nothing was added."""
+        accumulator = self._life.read(self._entry())
+        return None if accumulator is None else self._function.get_result(own(accumulator))
+
+    def add(self, value: Any) -> None:
+        """Accumulate one more value and renew the timestamp of the accumulator."""
+        now = self._life.access()
+        entry = self._entry()
+        stored = self._life.usable(self._table.data.get(entry), now)
+        self._table.put(entry, (self._accumulated(None if stored is None else stored[0], value), now))
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        return self._merge(first, second, super()._combine)
+
+
+WITH_TIME_TO_LIVE: dict[type[Any], type[Any]] = {
+    KeyedValueState: TtlValueState,
+    KeyedListState: TtlListState,
+    KeyedMapState: TtlMapState,
+    KeyedReducingState: TtlReducingState,
+    KeyedAggregatingState: TtlAggregatingState,
+}
+"""The class with a time to live for each class of state."""

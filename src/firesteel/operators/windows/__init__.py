@@ -1,0 +1,1 @@
+"""Window operators and the contents of windows."""

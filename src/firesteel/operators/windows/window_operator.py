@@ -1,0 +1,186 @@
+"""The general window operator: assigners, triggers, merging windows, allowed lateness and late data, as in Flink.
+
+Flink: `runtime.operators.windowing.WindowOperator`. Unlike Flink, which keeps the contents of merged windows under a
+state window and maps to it, this operator moves them to the resulting window.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.common.keys.canonical_keys import key_of
+from firesteel.common.values.ownership import own
+from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.functions.triggers import TriggerResult
+from firesteel.functions.window_assigners import MergingWindowAssigner
+from firesteel.operators.chain.function_calls import pairs
+from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Output, TaskInfo, Timestamps
+from firesteel.operators.keyed import NO_KEY
+from firesteel.operators.state.state_store import StateStore
+from firesteel.operators.state.timers import EVENT_TIME
+from firesteel.operators.windows.window_base import CONTENTS_TABLE, WindowOperatorBase
+from firesteel.operators.windows.window_contents import merge_stored
+from firesteel.operators.windows.window_contexts import MergeRecorder, WindowTriggerContext
+
+
+class WindowRunner(WindowOperatorBase):
+    """A window operator with arbitrary triggers, allowed lateness and merging windows."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
+        super().__init__(name, task, output, descriptor)
+        self._trigger = descriptor.trigger
+        self._lateness = descriptor.allowed_lateness_ms
+        self._table = self.backend.table(CONTENTS_TABLE)
+        self._merging = isinstance(self._assigner, MergingWindowAssigner)
+        self._sessions = self.backend.table("merging-window-set")
+
+    def open(self) -> None:
+        """Open the functions; register timers for windows that were restored without any."""
+        super().open()
+        store = StateStore(self.backend, namespaced=True)
+        self._trigger_context = WindowTriggerContext(store, self.timers, self._metrics)
+        if self._merging:
+            self._function_context.refuse_window_state()
+        else:
+            self._follow_windows_at_end()
+
+    def _follow_windows_at_end(self) -> None:
+        """Register end timers for windows restored from `WindowAtEndRunner`, which uses no timers."""
+        registered = {(key, window) for key, window, _ in self.timers.registered()}
+        for key, window in [entry for entry in self._table.data if entry not in registered]:
+            self.backend.current_key = key
+            self._enter(key, window)
+            self._register(window.max_timestamp())
+            self._register(self._cleanup_time(window))
+        self.backend.current_key = NO_KEY
+
+    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        """Add each element to its windows, and fire the windows whose trigger fires."""
+        assign, context, backend = self._assigner.assign_windows, self._assigner_context, self.backend
+        show = self._for_assigner
+        for (key, value), timestamp in pairs(values, timestamps):
+            backend.current_key = key
+            event_time = MIN_TIMESTAMP if timestamp is None else timestamp
+            windows = assign(show(value), event_time, context)
+            if self._merging:
+                windows = [self._merge_in(key, window) for window in windows]
+            late, shared = True, len(windows) > 1
+            for window in windows:
+                if not self._is_late(window):
+                    self._add(key, own(value) if shared else value, event_time, window)
+                    late = False
+            if late and self._is_event_time and event_time + self._lateness <= self.timers.watermark:
+                self._drop(value, timestamp)
+
+    def _add(self, key: Any, value: Any, event_time: int, window: Any) -> None:
+        """Add an element to a window and call its trigger."""
+        table, entry = self._table, self._enter(key, window)
+        table.put(entry, self._contents.add(table.data.get(entry), value))
+        result = self._trigger.on_element(self._for_trigger(value), event_time, window, self._trigger_context)
+        self._act_on(result, key, window)
+        self._register(self._cleanup_time(window))
+
+    def _enter(self, key: Any, window: Any) -> Any:
+        """Make a key and window current for state, timers and contexts; return their entry."""
+        entry = (key, window)
+        self.backend.current_entry = entry
+        self._function_context.current_window = window
+        self.timers.namespace = window
+        self._trigger_context.entry = entry
+        return entry
+
+    def _act_on(self, result: TriggerResult, key: Any, window: Any) -> None:
+        entry = (key, window)
+        if result.is_fire() and entry in self._table.data:
+            stored = self._table.data[entry]
+            self._emit(key, window, stored if result.is_purge() else own(stored))
+        if result.is_purge():
+            self._table.remove(entry)
+
+    def _emit(self, key: Any, window: Any, stored: Any) -> None:
+        elements = list(self._contents.read(stored))
+        results = self._evaluate(key_of(key), window, elements, self._function_context)
+        self.collector.collect(results, window.max_timestamp())
+
+    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+        """Call the trigger, and remove the window at its cleanup time."""
+        window = namespace
+        if self._merging and window not in (self._sessions.data.get(key) or ()):
+            return
+        self._enter(key, window)
+        fire = self._trigger.on_event_time if domain == EVENT_TIME else self._trigger.on_processing_time
+        self._act_on(fire(timestamp, window, self._trigger_context), key, window)
+        if (domain == EVENT_TIME) == self._is_event_time and timestamp == self._cleanup_time(window):
+            self._clear(key, window)
+
+    def _clear(self, key: Any, window: Any) -> None:
+        self._table.remove((key, window))
+        self._trigger.clear(window, self._trigger_context)
+        if self._clears:
+            self._window_function.clear(self._function_context)
+        if self._merging:
+            rest = [other for other in self._sessions.data.get(key, ()) if other != window]
+            if rest:
+                self._sessions.put(key, rest)
+            else:
+                self._sessions.remove(key)
+
+    # --- time --------------------------------------------------------------------------------------------------
+
+    def _cleanup_time(self, window: Any) -> int:
+        last: int = window.max_timestamp()
+        return min(last + self._lateness, MAX_WATERMARK) if self._is_event_time and self._lateness else last
+
+    def _is_late(self, window: Any) -> bool:
+        return self._is_event_time and self._cleanup_time(window) <= self.timers.watermark
+
+    def _register(self, time: int) -> None:
+        """Register a timer for the current window, unless its time is the end of time."""
+        if time == MAX_WATERMARK:
+            return
+        if self._is_event_time:
+            self.timers.register_event_time_timer(time)
+        else:
+            self.timers.register_processing_time_timer(time)
+
+    # --- merging windows ---------------------------------------------------------------------------------------
+
+    def _merge_in(self, key: Any, window: Any) -> Any:
+        """Merge a new window with the windows of its key that it intersects; return the resulting window."""
+        known = self._sessions.data.get(key) or []
+        recorder = MergeRecorder()
+        self._assigner.merge_windows([*known, window], recorder)
+        result = window
+        for merged, parts in recorder.merges:
+            if window not in parts:
+                continue
+            result = merged
+            old = [other for other in known if other in parts and other != merged]
+            self._merge_contents(key, merged, old)
+            known = [other for other in known if other not in old]
+        if self._is_late(result):
+            return result
+        if result not in known:
+            self._sessions.put(key, [*known, result])
+        return result
+
+    def _merge_contents(self, key: Any, merged: Any, old: list[Any]) -> None:
+        if not old:
+            return
+        entries = [(key, window) for window in old]
+        entry = self._enter(key, merged)
+        self._trigger_context.merged_entries = entries
+        self._trigger.on_merge(merged, self._trigger_context)
+        for window in old:
+            self._enter(key, window)
+            self._trigger.clear(window, self._trigger_context)
+            self._delete_cleanup(window)
+        self._enter(key, merged)
+        merge_stored(self._table, self._contents, entry, entries)
+
+    def _delete_cleanup(self, window: Any) -> None:
+        time = self._cleanup_time(window)
+        if self._is_event_time:
+            self.timers.delete_event_time_timer(time)
+        else:
+            self.timers.delete_processing_time_timer(time)

@@ -1,0 +1,1 @@
+"""Catalogs: what they store, and where they store it."""

@@ -1,1 +1,0 @@
-"""Connectors and formats for the options `connector` and `format`."""

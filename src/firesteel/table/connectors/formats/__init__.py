@@ -1,1 +1,0 @@
-"""Formats of files and messages: from bytes to column batches and back."""

@@ -1,0 +1,80 @@
+"""Tables of Spark's DataFrames, and results as DataFrames; the data passes through the client as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from firesteel.columns import column_types as t
+from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.values import to_arrow
+from firesteel.common.table_errors import TableException
+from firesteel.common.types import Row
+from firesteel.table.environment.pandas_conversion import arrow_scan, materialized
+from firesteel.table.planner.rel.rel import StreamScan
+
+_NAMES: dict[type[t.DataType], str] = {
+    t.BooleanType: "BOOLEAN",
+    t.TinyIntType: "TINYINT",
+    t.SmallIntType: "SMALLINT",
+    t.IntType: "INT",
+    t.BigIntType: "BIGINT",
+    t.FloatType: "FLOAT",
+    t.DoubleType: "DOUBLE",
+    t.CharType: "STRING",
+    t.VarCharType: "STRING",
+    t.BinaryType: "BINARY",
+    t.VarBinaryType: "BINARY",
+    t.DateType: "DATE",
+    t.TimestampType: "TIMESTAMP_NTZ",
+    t.LocalZonedTimestampType: "TIMESTAMP",
+}
+
+
+def spark_scan(dataframe: Any) -> StreamScan:
+    """Return the node that reads a DataFrame, which is fetched now.
+
+    Raises:
+        TypeError: it is no DataFrame, or a column has a type that SQL has not.
+    """
+    if not hasattr(dataframe, "toArrow"):
+        raise TypeError(f"Unsupported type, expected a DataFrame of Spark 4 or later, got {type(dataframe)}")
+    return arrow_scan(dataframe.toArrow(), None, "from_spark")
+
+
+def to_spark(rows: Iterable[Row], row_type: t.RowType, spark_session: Any) -> Any:
+    """Return the final rows of a changelog as a Spark DataFrame.
+
+    Args:
+        rows: Rows with kinds.
+        row_type: Names and types of the columns.
+        spark_session: The session that creates the DataFrame.
+
+    Raises:
+        TableException: Spark has no type for a column.
+    """
+    types = row_type.field_types()
+    columns = ", ".join(f"{quoted(name)} {_type(kind)}" for name, kind in zip(row_type.names, types, strict=True))
+    left = materialized(rows)
+    arrays = [to_arrow([row[index] for row in left], kind) for index, kind in enumerate(types)]
+    return spark_session.createDataFrame(pa.Table.from_arrays(arrays, names=list(row_type.names)), columns)
+
+
+def _type(kind: t.DataType) -> str:
+    """Return the name of Spark's type for a type."""
+    if isinstance(kind, t.DecimalType):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if isinstance(kind, t.ArrayType):
+        return f"ARRAY<{_type(kind.element_type)}>"
+    if isinstance(kind, t.MapType):
+        return f"MAP<{_type(kind.key_type)}, {_type(kind.value_type)}>"
+    if isinstance(kind, t.RowType):
+        return f"STRUCT<{', '.join(f'{quoted(field.name)}: {_type(field.data_type)}' for field in kind.fields)}>"
+    name = _NAMES.get(type(kind))
+    if name is None:
+        raise TableException(
+            f"to_spark() does not support columns of type {type_text(kind)}; cast them, for example to STRING"
+        )
+    return name

@@ -1,0 +1,220 @@
+"""DataStreams as tables, with columns from the type, from fields or from a schema.
+
+Flink: `ExternalDynamicSource` and `FieldInfoUtils`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from firesteel.columns import column_types as t
+from firesteel.columns.batch import Kind
+from firesteel.common.table_errors import ValidationException
+from firesteel.datastream.data_stream import DataStream
+from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_descriptors import RowsToColumnsOperator
+from firesteel.table.environment.type_information import data_type_of
+from firesteel.table.execution.schema_resolver import resolve_columns
+from firesteel.table.expression_functions.expression_base import node_of
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.resolve_from import assign_watermark
+from firesteel.table.planner.resolve.resolve_queries import ResolveContext
+from firesteel.table.planner.resolve.scope import Scope
+from firesteel.table.resolved_schema import ResolvedSchema, resolved_schema
+from firesteel.table.schema import Schema
+from firesteel.table.syntax.unresolved import Alias, Apply, Ref
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
+
+_Column = tuple[str, t.DataType, int | str]
+"""Name, type and origin of a column (see `RowsToColumns`)."""
+
+
+class _Make:
+    """A factory of the stream of column batches."""
+
+    def __init__(self, stream: DataStream[Any], columns: list[_Column], has_kinds: bool) -> None:
+        self._stream = stream
+        self._columns = tuple((source, kind) for _, kind, source in columns)
+        self._has_kinds = has_kinds
+
+    def __call__(self, environment: Any) -> DataStream[Any]:
+        operator = RowsToColumnsOperator(self._columns, self._has_kinds)
+        transformation = self._stream._operator("DataStreamToTable", operator, None)
+        transformation.parallelism = self._stream._transformation.parallelism
+        return DataStream(self._stream.get_execution_environment(), transformation)
+
+
+def stream_table(
+    stream: DataStream[Any],
+    fields: tuple[Any, ...],
+    kinds: frozenset[Kind],
+    has_kinds: bool,
+    catalogs: CatalogManager,
+) -> tuple[Any, ResolvedSchema | None]:
+    """Return the node that reads a DataStream.
+
+    Args:
+        stream: The stream.
+        fields: A schema, or expressions, or nothing for all fields of the type.
+        kinds: The row kinds that occur.
+        has_kinds: Whether the rows have row kinds.
+        catalogs: Looks up functions in the expressions of a schema.
+
+    Returns:
+        The node, and the schema if one was declared.
+
+    Raises:
+        ValidationException: The type has no columns, or a column does not exist.
+    """
+    found = _fields_of(stream)
+    if len(fields) == 1 and isinstance(fields[0], Schema):
+        schema = _complete(fields[0], found)
+        node = _by_schema(stream, schema, found, kinds, has_kinds, catalogs)
+        columns, watermark = resolve_columns(schema, catalogs)
+        return node, resolved_schema(columns, watermark, schema._primary_key, schema._constraint_name)
+    fields_found = list(_by_expressions(found, fields)) if fields else found
+    return _scan(stream, fields_found, kinds, has_kinds, ()), None
+
+
+def _complete(schema: Schema, found: list[_Column]) -> Schema:
+    """Return a schema with the fields of the stream if it declares no physical columns."""
+    if any(column.expression is None and not column.is_metadata for column in schema._columns):
+        return schema
+    builder = Schema.new_builder()
+    for name, kind, _ in found:
+        builder.column(name, kind)
+    return builder.from_schema(schema).build()
+
+
+def _fields_of(stream: DataStream[Any]) -> list[_Column]:
+    kind = data_type_of(stream.get_type())
+    if isinstance(kind, t.RowType):
+        return [(f.name, f.data_type, index) for index, f in enumerate(kind.fields)]
+    return [("f0", kind, "element")]
+
+
+def _scan(
+    stream: DataStream[Any], columns: list[_Column], kinds: frozenset[Kind], has_kinds: bool, key: tuple[str, ...]
+) -> rel.StreamScan:
+    row_type = t.RowType([t.RowField(name, kind) for name, kind, _ in columns])
+    environment = stream.get_execution_environment()
+    mode = environment.get_configuration().get_string("execution.runtime-mode", "STREAMING")
+    is_bounded = mode.upper() == RuntimeExecutionMode.BATCH.name
+    return rel.StreamScan(_Make(stream, columns, has_kinds), row_type, kinds, is_bounded, stream.get_name(), key)
+
+
+def _by_expressions(found: list[_Column], fields: tuple[Any, ...]) -> Iterator[_Column]:
+    """Yield the columns of field expressions: by name if all names exist, else by position."""
+    nodes = [Ref((field,)) if isinstance(field, str) else node_of(field) for field in fields]
+    known = {name: (kind, source) for name, kind, source in found}
+    plain = [node for node in nodes if not _time_attribute(node)]
+    by_name = all(_name_and_source(node)[1] in known for node in plain)
+    for position, node in enumerate(nodes):
+        attribute = _time_attribute(node)
+        name, origin = _name_and_source(node)
+        if attribute:
+            yield name, *_TIMES[attribute]
+        elif by_name:
+            yield name, *known[origin]
+        elif position < len(found) and not isinstance(node, Alias):
+            yield name, *found[position][1:]
+        else:
+            raise ValidationException(f"'{origin}' is not a field of the stream; it has {list(known)}")
+
+
+_TIMES: dict[str, tuple[t.DataType, int | str]] = {
+    "WINDOW_ROWTIME": (t.TimestampType(3, kind=t.TimestampKind.ROWTIME), "timestamp"),
+    "WINDOW_PROCTIME": (t.LocalZonedTimestampType(3, False, t.TimestampKind.PROCTIME), "proctime"),
+}
+
+
+def _time_attribute(node: Any) -> str | None:
+    inner = node.expression if isinstance(node, Alias) else node
+    return inner.function if isinstance(inner, Apply) and inner.function in _TIMES else None
+
+
+def _name_and_source(node: Any) -> tuple[str, str]:
+    """Return the name of the column and the name of the field."""
+    inner = node.expression if isinstance(node, Alias) else node
+    if isinstance(inner, Apply) and inner.function in _TIMES:
+        inner = inner.operands[0]
+        node = inner if not isinstance(node, Alias) else node
+    if not isinstance(inner, Ref):
+        raise ValidationException(
+            f"A column of a stream must be col('name'), with alias, rowtime or proctime; found {node}"
+        )
+    origin = inner.path[-1]
+    return (node.names[0] if isinstance(node, Alias) else origin), origin
+
+
+def _by_schema(
+    stream: DataStream[Any],
+    schema: Schema,
+    found: list[_Column],
+    kinds: frozenset[Kind],
+    has_kinds: bool,
+    catalogs: CatalogManager,
+) -> Any:
+    known = {name: (kind, source) for name, kind, source in found}
+    columns, watermark = resolve_columns(schema, catalogs)
+    stored: list[_Column] = []
+    for column in columns:
+        if column.kind == "METADATA":
+            if (column.metadata_key or column.name) != "rowtime":
+                raise ValidationException(
+                    f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}'. The "
+                    "DynamicTableSource supports the following metadata keys for reading:\nrowtime"
+                )
+            stored.append((column.name, column.type, "timestamp"))
+        elif column.kind == "PHYSICAL":
+            if column.name not in known:
+                raise ValidationException(
+                    f"Unable to find a field named '{column.name}' in the physical data type derived from the given "
+                    f"type information for schema declaration. Make sure that the type information is not a generic "
+                    f"raw type. Currently available fields are: {list(known)}"
+                )
+            stored.append((column.name, column.type, known[column.name][1]))
+    stored = [(name, _regular(kind), source) for name, kind, source in stored]
+    node: Any = _scan(stream, stored, kinds, has_kinds, schema._primary_key)
+    if len(stored) < len(columns):
+        node = _with_computed(node, columns, catalogs)
+    if watermark is not None and catalogs.is_streaming:
+        if getattr(watermark.expression, "function", None) == "SOURCE_WATERMARK":
+            return _with_rowtime(stream, node, stored, watermark.column, kinds, has_kinds, schema)
+        return assign_watermark(node, watermark, ResolveContext(catalogs, catalogs.is_streaming))
+    return node
+
+
+def _with_rowtime(
+    stream: DataStream[Any],
+    node: Any,
+    stored: list[_Column],
+    column: str,
+    kinds: frozenset[Kind],
+    has_kinds: bool,
+    schema: Schema,
+) -> Any:
+    """Return the node whose rowtime column keeps the watermarks of the stream."""
+    if not isinstance(node, rel.StreamScan):
+        raise ValidationException("SOURCE_WATERMARK() next to computed columns is not supported for streams")
+    columns = [(n, _rowtime(kind) if n == column else kind, source) for n, kind, source in stored]
+    return _scan(stream, columns, kinds, has_kinds, schema._primary_key)
+
+
+def _rowtime(kind: Any) -> Any:
+    return kind.with_kind(t.TimestampKind.ROWTIME)
+
+
+def _regular(kind: Any) -> Any:
+    return kind.with_kind(t.TimestampKind.REGULAR) if hasattr(kind, "with_kind") else kind
+
+
+def _with_computed(node: Any, columns: Any, catalogs: CatalogManager) -> Any:
+    resolver = ExpressionResolver(Scope.of(node.row_type), catalogs)
+    expressions = tuple(resolver.resolve(c.expression if c.kind == "COMPUTED" else Ref((c.name,))) for c in columns)
+    fields = [t.RowField(c.name, e.type) for c, e in zip(columns, expressions, strict=True)]
+    return rel.Project(node, expressions, t.RowType(fields))

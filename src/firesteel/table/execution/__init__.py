@@ -1,0 +1,1 @@
+"""Execution of statements: DDL, ALTER, SHOW, models and inserts."""

@@ -1,0 +1,191 @@
+"""Queries made to fit the tables that they are written to. Flink: `PreValidateReWriter` and `DynamicSinkUtils`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from firesteel.columns.cast_rules import can_cast_implicitly
+from firesteel.columns.type_text import quoted, type_text
+from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import Column, ResolvedTable, SinkRequest
+from firesteel.table.catalogs.catalog_manager import ViewEntry
+from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, TypeName
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.translate.planner import Planner
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedInsert:
+    """A query with the persisted columns of a table."""
+
+    node: Any
+    table: ResolvedTable
+    request: SinkRequest
+
+    @property
+    def sink_name(self) -> str:
+        """The column of the result."""
+        return ".".join(self.table.path)
+
+
+class InsertPlanner:
+    """A planner of INSERTs, which adapts queries to tables.
+
+    Args:
+        planner: Resolves queries.
+        catalogs: Finds tables.
+        is_streaming: Whether queries run continuously.
+    """
+
+    def __init__(self, planner: Planner, catalogs: CatalogManager, is_streaming: bool) -> None:
+        self._planner = planner
+        self._catalogs = catalogs
+        self._is_streaming = is_streaming
+
+    def plan(
+        self,
+        path: tuple[str, ...],
+        query: Any,
+        columns: tuple[str, ...] = (),
+        partition: tuple[tuple[str, Any], ...] = (),
+        overwrite: bool = False,
+        options: tuple[tuple[str, str], ...] = (),
+    ) -> PlannedInsert:
+        """Return the insert of a query into a table.
+
+        Args:
+            path: The table.
+            query: The query to write.
+            columns: The columns that the query provides; empty for all columns of the table.
+            partition: Columns with constant values.
+            overwrite: Whether it is an INSERT OVERWRITE.
+            options: Options that precede those of the table.
+
+        Raises:
+            ValidationException: the table does not exist, or the columns do not match.
+        """
+        table = self._sink_table(path)
+        if options:
+            table = replace(table, options={**table.options, **dict(options)})
+        if overwrite and self._is_streaming:
+            raise ValidationException("Streaming mode doesn't support overwrite.")
+        static = dict(partition)
+        self._check_columns(table, columns, static)
+        node = self._planner.resolve(query)
+        if columns or static:
+            node = self._reordered(table, node, columns, static)
+        node = self._cast(table, node)
+        request = SinkRequest(overwrite, _constants(static), not self._is_streaming)
+        return PlannedInsert(node, table, request)
+
+    def _sink_table(self, path: tuple[str, ...]) -> ResolvedTable:
+        found = self._catalogs.find_table(path)
+        if found is None:
+            identifier = ".".join(map(quoted, self._catalogs.qualify(path)))
+            raise ValidationException(
+                f"Cannot find table '{identifier}' in any of the catalogs "
+                f"[{', '.join(self._catalogs.list_catalogs())}], nor as a temporary table."
+            )
+        if isinstance(found, ViewEntry):
+            raise ValidationException(f"'{'.'.join(path)}' is a view; rows can only be inserted into tables")
+        return found
+
+    def _check_columns(self, table: ResolvedTable, columns: tuple[str, ...], static: Mapping[str, Any]) -> None:
+        known = [column.name for column in sink_columns(table)]
+        for name in columns:
+            if name not in known:
+                raise ValidationException(f"SQL validation failed. Unknown target column '{name}'")
+        duplicates = {name for name in columns if columns.count(name) > 1}
+        if duplicates:
+            raise ValidationException(
+                f"SQL validation failed. Target column '{min(duplicates)}' is assigned more than once"
+            )
+        for name in static:
+            if name not in table.partition_keys:
+                raise ValidationException(f"SQL validation failed. Unknown target column '{name}'")
+
+    def _reordered(self, table: ResolvedTable, node: Any, columns: tuple[str, ...], static: Mapping[str, Any]) -> Any:
+        """Return the query with all columns of the table: constants of partitions, and NULL for those left out."""
+        targets = sink_columns(table)
+        given = list(columns) or [column.name for column in targets if column.name not in static]
+        given = [name for name in given if name not in static]
+        if len(given) != len(node.row_type):
+            raise _mismatch(table, node, "Different number of columns.")
+        inputs = [f"f{index}" for index in range(len(given))]
+        items = []
+        for column in targets:
+            if column.name in static:
+                value: Any = Apply("CAST", (static[column.name], TypeName(column.type)))
+            elif column.name in given:
+                value = Ref((inputs[given.index(column.name)],))
+            elif not column.type.is_nullable:
+                raise ValidationException(
+                    f"SQL validation failed. Column '{column.name}' has no default value and does not allow NULLs"
+                )
+            else:
+                value = Apply("CAST", (Lit(None), TypeName(column.type)))
+            items.append(Alias(value, (column.name,)))
+        source = q.Named(q.Resolved(node), "source_of_insert", tuple(inputs))
+        return self._planner.resolve(q.Select(source, tuple(items)))
+
+    def _cast(self, table: ResolvedTable, node: Any) -> Any:
+        """Return the query with the types of the table.
+
+        Raises:
+            ValidationException: the number of columns differs, or a type can't be converted without loss.
+        """
+        targets = sink_columns(table)
+        found = node.row_type.field_types()
+        if len(found) != len(targets):
+            raise _mismatch(table, node, "Different number of columns.")
+        for position, (kind, column) in enumerate(zip(found, targets, strict=True)):
+            if not can_cast_implicitly(without_time_attribute(kind).nullable(), column.type.nullable()):
+                raise _mismatch(
+                    table,
+                    node,
+                    f"Incompatible types for sink column '{column.name}' at position {position}.",
+                )
+        if all(_is_same(kind, column.type) for kind, column in zip(found, targets, strict=True)):
+            return node
+        inputs = tuple(f"f{index}" for index in range(len(found)))
+        items = tuple(
+            Alias(_converted(Ref((name,)), kind, column), (column.name,))
+            for name, kind, column in zip(inputs, found, targets, strict=True)
+        )
+        return self._planner.resolve(q.Select(q.Named(q.Resolved(node), "source_of_insert", inputs), items))
+
+
+def _converted(value: Any, found: Any, column: Column) -> Any:
+    if _is_same(found, column.type):
+        return value
+    return Apply("CAST", (value, TypeName(column.type.with_nullable(found.is_nullable))))
+
+
+def _is_same(found: Any, wanted: Any) -> bool:
+    """Return whether values need no conversion; NULL in a NOT NULL column is an error when it occurs."""
+    return bool(without_time_attribute(found).same_as(without_time_attribute(wanted)))
+
+
+def sink_columns(table: ResolvedTable) -> tuple[Column, ...]:
+    """Return the columns that a sink gets: physical ones and metadata that is not virtual."""
+    return tuple(c for c in table.columns if c.kind == "PHYSICAL" or (c.kind == "METADATA" and not c.is_virtual))
+
+
+def _constants(static: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: getattr(value, "value", value) for name, value in static.items()}
+
+
+def _mismatch(table: ResolvedTable, node: Any, cause: str) -> ValidationException:
+    found = zip(node.row_type.names, node.row_type.field_types(), strict=True)
+    query = ", ".join(f"{name}: {type_text(kind)}" for name, kind in found)
+    sink = ", ".join(f"{column.name}: {type_text(column.type)}" for column in sink_columns(table))
+    return ValidationException(
+        f"Column types of query result and sink for '{'.'.join(table.path)}' do not match.\n"
+        f"Cause: {cause}\n\nQuery schema: [{query}]\nSink schema:  [{sink}]"
+    )

@@ -1,0 +1,102 @@
+"""The texts of SHOW CREATE. Flink: `ShowCreateUtil`."""
+
+from __future__ import annotations
+
+import re
+
+from firesteel.columns.type_text import quoted, type_text
+from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogModel
+from firesteel.table.expression_functions.expression_text import expression_sql
+from firesteel.table.syntax.statements import ColumnDefinition
+
+_FULL = {"STRING": "VARCHAR(2147483647)", "BYTES": "VARBINARY(2147483647)"}
+_SHORT = re.compile(r"(?<![`\w])(STRING|BYTES)(?![`\w])")
+
+
+def create_table_text(table: CatalogBaseTable, path: tuple[str, ...], is_temporary: bool) -> str:
+    """Return the CREATE TABLE statement of a table."""
+    schema = table.schema
+    key = set(schema._primary_key)
+    lines = [f"  {_column(column, column.name in key)}" for column in schema._columns]
+    lines += [
+        f"  WATERMARK FOR {quoted(mark.column)} AS {expression_sql(mark.expression)}" for mark in schema._watermarks
+    ]
+    if key:
+        columns = ", ".join(map(quoted, schema._primary_key))
+        lines.append(f"  CONSTRAINT {quoted(schema._constraint_name or '')} PRIMARY KEY ({columns}) NOT ENFORCED")
+    text = f"CREATE {'TEMPORARY ' if is_temporary else ''}TABLE {_name(path)} (\n" + ",\n".join(lines) + "\n)\n"
+    if table.comment is not None:
+        text += f"COMMENT {_string(table.comment)}\n"
+    if table.distribution is not None:
+        text += _distribution(table.distribution) + "\n"
+    if table.partition_keys:
+        text += f"PARTITIONED BY ({', '.join(map(quoted, table.partition_keys))})\n"
+    return text + _options(table.options)
+
+
+def create_view_text(view: CatalogBaseTable, path: tuple[str, ...], is_temporary: bool) -> str:
+    """Return the CREATE VIEW statement of a view."""
+    columns = ",\n".join(f"  {quoted(column.name)}" for column in view.schema._columns)
+    comment = f"COMMENT {_string(view.comment)}\n" if view.comment else ""
+    return f"CREATE {'TEMPORARY ' if is_temporary else ''}VIEW {_name(path)} (\n{columns}\n)\n{comment}AS {view.text}\n"
+
+
+def create_model_text(model: CatalogModel, path: tuple[str, ...], is_temporary: bool) -> str:
+    """Return the CREATE MODEL statement of a model."""
+    text = f"CREATE {'TEMPORARY ' if is_temporary else ''}MODEL {_name(path)}\n"
+    for word, schema in (("INPUT", model._input_schema), ("OUTPUT", model._output_schema)):
+        columns = ", ".join(_column(column, False) for column in schema._columns)
+        text += f"{word} ({columns})\n" if columns else ""
+    if model.get_comment():
+        text += f"COMMENT {_string(model.get_comment())}\n"
+    return text + _options(model.get_options())
+
+
+def create_catalog_text(name: str, options: dict[str, str], comment: str | None) -> str:
+    """Return the CREATE CATALOG statement of a catalog."""
+    text = f"CREATE CATALOG {quoted(name)}\n"
+    if comment is not None:
+        text += f"COMMENT {_string(comment)}\n"
+    return text + _options(options)
+
+
+def _column(column: ColumnDefinition, is_key: bool) -> str:
+    text = quoted(column.name)
+    if column.expression is not None:
+        text += f" AS {expression_sql(column.expression)}"
+    else:
+        text += f" {_type(type_text(column.type.not_null() if is_key else column.type))}"
+    if column.is_metadata:
+        if column.metadata_key is not None:
+            text += f" METADATA FROM {_string(column.metadata_key)}"
+        else:
+            text += " METADATA"
+        text += " VIRTUAL" if column.is_virtual else ""
+    return text + (f" COMMENT {_string(column.comment)}" if column.comment else "")
+
+
+def _type(text: str) -> str:
+    """Return a type as Flink serializes it: STRING and BYTES by their full names."""
+    return _SHORT.sub(lambda found: _FULL[found.group()], text)
+
+
+def _distribution(distribution: object) -> str:
+    kind, columns = getattr(distribution, "kind", None), getattr(distribution, "columns", ())
+    buckets = getattr(distribution, "buckets", None)
+    text = "DISTRIBUTED"
+    if columns:
+        text += f" BY {kind or ''}({', '.join(map(quoted, columns))})"
+    return text + (f" INTO {buckets} BUCKETS" if buckets else "")
+
+
+def _options(options: dict[str, str]) -> str:
+    lines = ",\n".join(f"  {_string(key)} = {_string(value)}" for key, value in sorted(options.items()))
+    return f"WITH (\n{lines}\n)\n" if options else ""
+
+
+def _name(path: tuple[str, ...]) -> str:
+    return ".".join(map(quoted, path))
+
+
+def _string(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

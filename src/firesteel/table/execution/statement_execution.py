@@ -1,0 +1,215 @@
+"""Execution of statements. Flink: `TableEnvironmentImpl.executeInternal`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.common.types import Row
+from firesteel.table.catalogs.catalog_objects import ObjectPath
+from firesteel.table.environment.print_style import PrintStyle
+from firesteel.table.execution.alter_execution import AlterExecutor
+from firesteel.table.execution.ddl_execution import DdlExecutor
+from firesteel.table.execution.insert_planning import InsertPlanner, PlannedInsert
+from firesteel.table.execution.model_execution import ModelExecutor
+from firesteel.table.execution.show_execution import ShowExecutor
+from firesteel.table.planner.resolve.scope import where
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax import statements as s
+from firesteel.table.table_result import TableResult, ok, texts
+from firesteel.table.types import DataTypes, RowType
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.functions.modules import Modules
+    from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.table_config import TableConfig
+
+
+class StatementExecutor:
+    """The executor of statements.
+
+    Args:
+        planner: Resolves, explains and runs queries.
+        catalogs: All catalogs.
+        config: Options of the environment.
+        is_streaming: Whether queries run continuously.
+        modules: The modules of functions.
+    """
+
+    def __init__(
+        self, planner: Planner, catalogs: CatalogManager, config: TableConfig, is_streaming: bool, modules: Modules
+    ) -> None:
+        self._planner = planner
+        self._catalogs = catalogs
+        self._config = config
+        self._is_streaming = is_streaming
+        self._inserts = InsertPlanner(planner, catalogs, is_streaming)
+        self.ddl = DdlExecutor(planner, catalogs, modules)
+        self._alter = AlterExecutor(planner, catalogs)
+        self._models = ModelExecutor(catalogs)
+        self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
+
+    def execute(self, statement: Any) -> TableResult:
+        """Execute a statement.
+
+        Raises:
+            TableException: the statement is invalid or not supported.
+        """
+        if isinstance(statement, s.CreateTable) and statement.query is not None:
+            return self._create_table_as(statement)
+        for executor in (self.ddl, self._alter, self._models, self.shows):
+            rule = executor.rules.get(type(statement))
+            if rule is not None:
+                return rule(executor, statement)
+        own = _RULES.get(type(statement))
+        if own is None:
+            raise TableException(f"{type(statement).__name__} statements are not supported")
+        return own(self, statement)
+
+    # --- queries -----------------------------------------------------------------------------------------------------
+
+    def collect(self, node: Any, exact: bool = False) -> TableResult:
+        """Run a query and return its rows.
+
+        Args:
+            node: The query.
+            exact: Whether timestamps keep all digits; PyFlink's `collect()` returns milliseconds.
+        """
+        job_client, rows = self._planner.collect(node, exact)
+        style = PrintStyle.WIDTHS_OF_TYPES if self._is_streaming else PrintStyle.WIDTHS_OF_DATA
+        return TableResult(node.row_type, rows, job_client, style=style, is_query=True)
+
+    def _query(self, statement: s.Query) -> TableResult:
+        return self.collect(self._planner.resolve(statement.query))
+
+    # --- inserts -----------------------------------------------------------------------------------------------------
+
+    def plan_insert(self, statement: s.Insert) -> PlannedInsert:
+        """Return an INSERT made to fit its table."""
+        return self._inserts.plan(
+            statement.path,
+            statement.query,
+            statement.columns,
+            statement.partition,
+            statement.overwrite,
+            statement.options,
+        )
+
+    def planned_insert(self, path: tuple[str, ...], node: Any, overwrite: bool) -> PlannedInsert:
+        """Return the insert of a query that was looked up."""
+        return self._inserts.plan(path, q.Resolved(node), overwrite=overwrite)
+
+    def run_inserts(self, inserts: list[PlannedInsert]) -> TableResult:
+        """Start a job for all inserts."""
+        job_client = self._planner.insert(self._with_sinks(inserts), self._job_name(inserts))
+        fields = []
+        counts: dict[str, int] = {}
+        for insert in inserts:
+            name = insert.sink_name
+            counts[name] = counts.get(name, 0) + 1
+            unique = name if counts[name] == 1 else f"{name}_{counts[name]}"
+            fields.append(DataTypes.FIELD(unique, DataTypes.BIGINT()))
+        result = TableResult(RowType(fields), [Row(*[-1] * len(fields))], job_client)
+        if self._config.get("table.dml-sync", "false").lower() == "true":
+            result.wait()
+        return result
+
+    def attach_inserts(self, inserts: list[PlannedInsert]) -> None:
+        """Add the inserts to the program of the execution environment."""
+        self._planner.attach(self._with_sinks(inserts))
+
+    def _with_sinks(self, inserts: list[PlannedInsert]) -> list[Any]:
+        return [
+            (insert.node, insert.table, self._catalogs.create_sink(insert.table, insert.request), insert.request)
+            for insert in inserts
+        ]
+
+    def _job_name(self, inserts: list[PlannedInsert]) -> str:
+        configured = self._config.get("pipeline.name", "")
+        return configured or "insert-into_" + ",".join(insert.sink_name for insert in inserts)
+
+    def _insert(self, statement: s.Insert) -> TableResult:
+        return self.run_inserts([self.plan_insert(statement)])
+
+    def _statement_set(self, statement: s.StatementSetBlock) -> TableResult:
+        return self.run_inserts([self.plan_insert(insert) for insert in statement.inserts])
+
+    def _create_table_as(self, statement: s.CreateTable) -> TableResult:
+        node = self._planner.resolve(statement.query)
+        if not self.ddl.create_table_as(statement, node):
+            return ok()
+        columns = tuple(node.row_type.names)
+        return self.run_inserts([self._inserts.plan(statement.path, q.Resolved(node), columns)])
+
+    # --- explanations ------------------------------------------------------------------------------------------------
+
+    def explain(self, statement: Any, details: tuple[str, ...]) -> str:
+        """Return how a statement is run.
+
+        Raises:
+            ValidationException: it is neither a query nor an INSERT.
+        """
+        if isinstance(statement, s.Query):
+            return self._planner.explain([self._planner.resolve(statement.query)], [], details)
+        if isinstance(statement, s.Insert):
+            return self.explain_inserts([self.plan_insert(statement)], details)
+        if isinstance(statement, s.StatementSetBlock):
+            return self.explain_inserts([self.plan_insert(insert) for insert in statement.inserts], details)
+        if isinstance(statement, s.Explain):
+            return self.explain(statement.statement, statement.details)
+        raise ValidationException(
+            f"Unsupported operation: {type(statement).__name__}; EXPLAIN takes queries, INSERTs and statement sets"
+        )
+
+    def explain_inserts(self, inserts: list[PlannedInsert], details: tuple[str, ...]) -> str:
+        """Return how inserts are run."""
+        return self._planner.explain([insert.node for insert in inserts], self._with_sinks(inserts), details)
+
+    def _explain(self, statement: s.Explain) -> TableResult:
+        return texts("result", [self.explain(statement.statement, statement.details)], PrintStyle.RAW)
+
+    # --- unsupported statements
+    # -----------------------------------------------------------------------------------------
+
+    def _set(self, statement: s.SetOption) -> TableResult:
+        word = "RESET" if statement.reset else "SET"
+        raise TableException(
+            f"Unsupported SQL query! executeSql() does not take {word}, which is a command of the SQL client; use "
+            "table_env.get_config().set(key, value)"
+        )
+
+    def _delete(self, statement: s.Delete) -> TableResult:
+        raise TableException(
+            f"Can't delete from table '{'.'.join(statement.path)}': its connector does not support DELETE"
+        )
+
+    def _call(self, statement: s.Call) -> TableResult:
+        path = self._catalogs.qualify(statement.path)
+        catalog = self._catalogs.find_catalog(path[0])
+        found = f"SQL validation failed. {where(statement.position, '.'.join(statement.path))}"
+        if catalog is None:
+            raise ValidationException(f"{found}No match found for function signature {path[-1]}")
+        try:
+            catalog.get_procedure(ObjectPath(*path[1:]))
+        except NotImplementedError as error:
+            raise ValidationException(
+                f"{found}getProcedure is not implemented for class {type(catalog).__name__}."
+            ) from error
+        raise TableException(f"{found}Procedures can't be called")
+
+    def _analyze(self, statement: s.AnalyzeTable) -> TableResult:
+        raise TableException("ANALYZE TABLE is not supported: statistics are not used to plan queries")
+
+
+_RULES: dict[type, Callable[[StatementExecutor, Any], TableResult]] = {
+    s.Query: StatementExecutor._query,
+    s.Insert: StatementExecutor._insert,
+    s.StatementSetBlock: StatementExecutor._statement_set,
+    s.Explain: StatementExecutor._explain,
+    s.SetOption: StatementExecutor._set,
+    s.Delete: StatementExecutor._delete,
+    s.AnalyzeTable: StatementExecutor._analyze,
+    s.Call: StatementExecutor._call,
+}

@@ -1,0 +1,1 @@
+"""Functions of users and modules: their registration, loading and types."""

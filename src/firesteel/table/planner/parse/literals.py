@@ -1,0 +1,120 @@
+"""Literals of times and intervals."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any
+
+from firesteel.columns.column_types import DateType, DayTimeIntervalType, TimestampType, TimeType, YearMonthIntervalType
+from firesteel.common.table_errors import SqlParserError
+from firesteel.table.planner.parse.token_reader import TokenReader
+from firesteel.table.syntax.unresolved import Lit
+
+_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+_MILLISECONDS = {"WEEK": 604_800_000, "DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000}
+_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+_FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
+
+
+def time_literal(kind: str, text: str, reader: TokenReader) -> Lit:
+    """Return the value of `DATE '...'`, `TIME '...'` or `TIMESTAMP '...'`.
+
+    Raises:
+        SqlParserError: the text is none.
+    """
+    try:
+        if kind == "DATE":
+            return Lit(datetime.date.fromisoformat(_padded_date(text)), DateType(False))
+        fraction = text.partition(".")[2]
+        if kind == "TIME":
+            return Lit(datetime.time.fromisoformat(text), TimeType(min(len(fraction), 9), False))
+        day, _, time = text.strip().partition(" ")
+        whole, _, digits = time.partition(".")
+        moment = datetime.datetime.fromisoformat(f"{_padded_date(day)} {whole or '00:00:00'}")
+        micros = int(digits[:6].ljust(6, "0")) if digits else 0
+        return Lit(moment.replace(microsecond=micros), TimestampType(min(len(fraction), 9), nullable=False))
+    except ValueError as error:
+        at = reader.position()
+        raise SqlParserError(
+            f"SQL parse failed. Illegal {kind} literal '{text}': not in format "
+            f"'{'yyyy-MM-dd' if kind != 'TIME' else 'HH:mm:ss'}{' HH:mm:ss' if kind == 'TIMESTAMP' else ''}' "
+            f"before line {at.line}, column {at.column}."
+        ) from error
+
+
+def _padded_date(text: str) -> str:
+    year, month, day = text.split("-")
+    return f"{year:0>4}-{month:0>2}-{day:0>2}"
+
+
+def interval_literal(reader: TokenReader) -> Lit:
+    """Take `INTERVAL '5' SECOND`, `INTERVAL '1 10:00' DAY TO MINUTE` and the like.
+
+    Raises:
+        SqlParserError: the text does not fit the unit.
+    """
+    reader.expect("INTERVAL")
+    sign = -1 if reader.accept("-") else 1
+    token = reader.next()
+    text = token.text
+    unit = _unit(reader)
+    last = unit
+    if reader.accept("TO"):
+        last = _unit(reader)
+    value = _interval(text.strip(), unit, last)
+    if value is None:
+        at = reader.position(token)
+        qualifier = unit if unit == last else f"{unit} TO {last}"
+        raise SqlParserError(
+            f"SQL parse failed. Illegal interval literal format '{text}' for INTERVAL {qualifier} "
+            f"at line {at.line}, column {at.column}."
+        )
+    if unit in _MONTHS:
+        return Lit(sign * value, YearMonthIntervalType(_month_resolution(unit, last), nullable=False))
+    return Lit(
+        datetime.timedelta(milliseconds=sign * value), DayTimeIntervalType(_resolution(unit, last), nullable=False)
+    )
+
+
+def _unit(reader: TokenReader) -> str:
+    word = reader.token.upper
+    word = word[:-1] if word.endswith("S") and word[:-1] in _UNITS else word
+    if word not in _UNITS:
+        reader.fail(*_UNITS)
+    reader.next()
+    if reader.accept("("):
+        reader.comma_list(reader.integer)
+        reader.expect(")")
+    return word
+
+
+def _interval(text: str, unit: str, last: str) -> Any:
+    sign = -1 if text.startswith("-") else 1
+    text = text.lstrip("+-")
+    if unit in _MONTHS:
+        numbers = text.split("-")
+        if not all(number.isdigit() for number in numbers) or len(numbers) != (1 if unit == last else 2):
+            return None
+        return sign * (int(numbers[0]) * _MONTHS[unit] + (int(numbers[1]) if len(numbers) == 2 else 0))
+    if unit == last:
+        if not re.fullmatch(r"\d+(\.\d*)?" if unit == "SECOND" else r"\d+", text):
+            return None
+        whole, _, fraction = text.partition(".")
+        return sign * (int(whole) * _MILLISECONDS[unit] + (int(fraction[:3].ljust(3, "0")) if fraction else 0))
+    parts = re.split(r"[ :]", text)
+    fields = _FIELDS[_FIELDS.index(unit) : _FIELDS.index(last) + 1]
+    if len(parts) != len(fields) or not all(re.fullmatch(r"\d+(\.\d*)?", part) for part in parts):
+        return None
+    return sign * sum(round(float(part) * _MILLISECONDS[field]) for part, field in zip(parts, fields, strict=True))
+
+
+def _resolution(unit: str, last: str) -> Any:
+    first = "DAY" if unit == "WEEK" else unit
+    name = first if unit == last else f"{first}_TO_{last}"
+    return DayTimeIntervalType.DayTimeResolution[name]
+
+
+def _month_resolution(unit: str, last: str) -> Any:
+    name = "YEAR" if unit == last == "YEAR" else "MONTH" if unit == last else "YEAR_TO_MONTH"
+    return getattr(YearMonthIntervalType.YearMonthResolution, name)

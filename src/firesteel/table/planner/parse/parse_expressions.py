@@ -1,0 +1,359 @@
+"""Expressions of SQL, as Calcite's grammar has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from firesteel.columns.column_types import DecimalType
+from firesteel.table.planner.parse.literals import interval_literal, time_literal
+from firesteel.table.planner.parse.parse_calls import SpecialCalls
+from firesteel.table.syntax.unresolved import (
+    CURRENT,
+    UNBOUNDED,
+    Apply,
+    Lit,
+    Ordering,
+    OverCall,
+    Ref,
+    Star,
+    Subquery,
+    WindowSpec,
+)
+
+_COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
+_BARE_CALLS = frozenset(
+    ["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "CURRENT_ROW_TIMESTAMP"]
+)
+_TYPED_LITERALS = frozenset({"DATE", "TIME", "TIMESTAMP"})
+
+
+class ExpressionParser(SpecialCalls):
+    """A parser of expressions."""
+
+    query: Callable[[], Any]
+
+    def expression(self) -> Any:
+        """Take an expression."""
+        return self._or()
+
+    def _or(self) -> Any:
+        left = self._and()
+        while self.at("OR"):
+            position = self.position()
+            self.next()
+            left = Apply("OR", (left, self._and()), position=position)
+        return left
+
+    def _and(self) -> Any:
+        left = self._not()
+        while self.at("AND"):
+            position = self.position()
+            self.next()
+            left = Apply("AND", (left, self._not()), position=position)
+        return left
+
+    def _not(self) -> Any:
+        if self.at("NOT"):
+            position = self.position()
+            self.next()
+            return Apply("NOT", (self._not(),), position=position)
+        return self._predicate()
+
+    def _predicate(self) -> Any:
+        left = self.sum()
+        while True:
+            begin, position = self.index, self.position()
+            negated = self.accept("NOT")
+            found = self._rest_of_predicate(left, negated, position)
+            if found is None:
+                self.index = begin
+                return left
+            left = Apply("NOT", (found,), position=position) if negated else found
+
+    def _rest_of_predicate(self, left: Any, negated: bool, position: Any) -> Any:
+        for operator in () if negated else _COMPARISONS:
+            if self.accept(operator):
+                quantified = self._quantified(left, operator, position)
+                name = "<>" if operator == "!=" else operator
+                return quantified or Apply(name, (left, self.sum()), position=position)
+        if self.accept("IN"):
+            return self._in(left, position)
+        if self.accept("BETWEEN"):
+            return self._between(left, position)
+        if word := self.accept_any("LIKE", "ILIKE"):
+            return self._like(word, left, position)
+        if self.accept("SIMILAR", "TO"):
+            return self._like("SIMILAR TO", left, position)
+        if not negated and self.accept("IS"):
+            return self._is(left, position)
+        if not negated and self.accept("OVERLAPS"):
+            periods = [*_period(left), *_period(self.sum())]
+            return Apply("OVERLAPS", tuple(periods), position=position)
+        return None
+
+    def _quantified(self, left: Any, operator: str, position: Any) -> Any:
+        """`= ANY (query)` is IN, `<> ALL (query)` is NOT IN."""
+        word = self.accept_any("ANY", "SOME", "ALL")
+        if word is None:
+            return None
+        self.expect("(")
+        query = self.query()
+        self.expect(")")
+        if operator == "=" and word != "ALL":
+            return Subquery("IN", query, left)
+        if operator in ("<>", "!=") and word == "ALL":
+            return Apply("NOT", (Subquery("IN", query, left),), position=position)
+        return Subquery(f"{operator} {'ALL' if word == 'ALL' else 'ANY'}", query, left)
+
+    def _in(self, left: Any, position: Any) -> Any:
+        self.expect("(")
+        if self.at_query():
+            query = self.query()
+            self.expect(")")
+            return Subquery("IN", query, left)
+        items = self.comma_list(self.expression)
+        self.expect(")")
+        return Apply("IN", (left, *items), position=position)
+
+    def _between(self, left: Any, position: Any) -> Any:
+        symmetric = bool(self.accept("SYMMETRIC")) or (self.accept("ASYMMETRIC") and False)
+        low = self.sum()
+        self.expect("AND")
+        name = "BETWEEN SYMMETRIC" if symmetric else "BETWEEN"
+        return Apply(name, (left, low, self.sum()), position=position)
+
+    def _like(self, name: str, left: Any, position: Any) -> Any:
+        operands = [left, self.sum()]
+        if self.accept("ESCAPE"):
+            operands.append(self.sum())
+        return Apply(name, tuple(operands), position=position)
+
+    def _is(self, left: Any, position: Any) -> Any:
+        prefix = "IS NOT " if self.accept("NOT") else "IS "
+        if self.accept("DISTINCT", "FROM"):
+            return Apply(f"{prefix}DISTINCT FROM", (left, self.sum()), position=position)
+        if self.accept("JSON"):
+            kind = self.accept_any("VALUE", "OBJECT", "ARRAY", "SCALAR") or "VALUE"
+            return Apply(f"{prefix}JSON {kind}", (left,), position=position)
+        word = self.accept_any("NULL", "TRUE", "FALSE", "UNKNOWN")
+        if word is None:
+            self.fail("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT", "JSON")
+        return Apply(f"{prefix}{'NULL' if word == 'UNKNOWN' else word}", (left,), position=position)
+
+    def sum(self) -> Any:
+        """Take a sum, product or anything that binds closer."""
+        left = self._product()
+        while self.at_any("+", "-", "||"):
+            position = self.position()
+            left = Apply(self.next().text, (left, self._product()), position=position)
+        return left
+
+    def _product(self) -> Any:
+        left = self._unary()
+        while self.at_any("*", "/", "%"):
+            position = self.position()
+            left = Apply(self.next().text, (left, self._unary()), position=position)
+        return left
+
+    def _unary(self) -> Any:
+        position = self.position()
+        if self.accept("-"):
+            if self.token.kind == "number":
+                return self._postfix(self._number_literal(-1))
+            return Apply("NEGATE", (self._unary(),), position=position)
+        if self.accept("+"):
+            return self._unary()
+        return self._postfix(self._primary())
+
+    def _postfix(self, left: Any) -> Any:
+        while True:
+            position = self.position()
+            if self.accept("["):
+                left = Apply("ITEM", (left, self.expression()), position=position)
+                self.expect("]")
+            elif self.at(".") and not isinstance(left, Ref) and self.ahead().kind in ("word", "quoted"):
+                self.next()
+                left = Apply("DOT", (left, Lit(self.next().text)), position=position)
+            else:
+                return left
+
+    def number(self) -> Any:
+        """Take a number: int, Decimal where it has a point, float where it has an exponent."""
+        text = self.next().text
+        if "e" in text.lower():
+            return float(text)
+        return Decimal(text) if "." in text else int(text)
+
+    def _number_literal(self, sign: int) -> Lit:
+        """Take a number as a literal; a decimal's precision counts all digits that are written, leading zeros too."""
+        text = self.token.text
+        value = self.number() * sign
+        if not isinstance(value, Decimal):
+            return Lit(value)
+        whole, _, fraction = text.partition(".")
+        return Lit(value, DecimalType(len(whole) + len(fraction), len(fraction), False))
+
+    def _primary(self) -> Any:
+        token = self.token
+        if token.kind == "number":
+            return self._number_literal(1)
+        if token.kind == "string":
+            self.next()
+            while self.token.kind == "string":  # adjacent strings are one
+                token = type(token)("string", token.text + self.next().text, token.start, token.stop)
+            return Lit(token.text)
+        if token.kind == "bytes":
+            return Lit(bytes.fromhex(self.next().text))
+        if token.text == "(":
+            return self._in_brackets()
+        if token.kind == "word":
+            return self._word()
+        if token.kind == "quoted":
+            return self._reference_or_call()
+        self.fail("<IDENTIFIER>", "<LITERAL>", "(")
+
+    def _in_brackets(self) -> Any:
+        position = self.position()
+        self.expect("(")
+        if self.at_query():
+            query = self.query()
+            self.expect(")")
+            return Subquery("SCALAR", query)
+        items = self.comma_list(self.expression)
+        self.expect(")")
+        return items[0] if len(items) == 1 else Apply("ROW", items, position=position)
+
+    def at_query(self) -> bool:
+        """Return whether a query follows, also in further parentheses."""
+        offset = 0
+        while self.ahead(offset).text == "(":
+            offset += 1
+        return self.ahead(offset).upper in ("SELECT", "WITH", "VALUES") and (
+            self.ahead(offset).upper != "VALUES" or self.ahead(offset + 1).text == "("
+        )
+
+    def _word(self) -> Any:
+        word, follower = self.token.upper, self.ahead()
+        constants: dict[str, Any] = {"TRUE": True, "FALSE": False, "NULL": None, "UNKNOWN": None}
+        if word in constants and follower.text not in ("(", "."):
+            self.next()
+            return Lit(constants[word])
+        if word in _TYPED_LITERALS and follower.kind == "string":
+            self.next()
+            return time_literal(word, self.string(), self)
+        if word == "INTERVAL" and (follower.kind in ("string", "number") or follower.text in ("-", "+", "(")):
+            return interval_literal(self)
+        if word in _BARE_CALLS and follower.text != "(":
+            position = self.position()
+            self.next()
+            return Apply(word, (), position=position)
+        special = self.special_call(word)
+        return special if special is not None else self._reference_or_call()
+
+    def _reference_or_call(self) -> Any:
+        position = self.position()
+        if not self.is_name() and self.ahead().text != "(":
+            self.fail("<IDENTIFIER>", "<LITERAL>")
+        parts = [self.next().text]
+        while self.at(".") and (self.ahead().kind in ("word", "quoted") or self.ahead().text == "*"):
+            self.next()
+            if self.accept("*"):
+                return Star(tuple(parts))
+            parts.append(self.next().text)
+        if self.at("("):
+            return self._call(".".join(parts), position)
+        return Ref(tuple(parts), position)
+
+    def _call(self, name: str, position: Any) -> Any:
+        self.expect("(")
+        distinct = bool(self.accept("DISTINCT")) or (self.accept("ALL") and False)
+        operands: tuple[Any, ...] = ()
+        order_by: tuple[Ordering, ...] = ()
+        if self.accept("*"):
+            operands = (Star(),)
+        elif not self.at(")"):
+            operands = self.comma_list(self.argument)
+            if self.accept("ORDER", "BY"):
+                order_by = self.comma_list(self.ordering)
+        self.expect(")")
+        return self.behind_call(Apply(name, operands, bool(distinct), None, order_by, position))
+
+    def argument(self) -> Any:
+        """Take an argument: an expression, a query, or `name => expression` as an `Apply` of `=>`."""
+        if self.token.kind in ("word", "quoted") and self.ahead().text == "=>":
+            name = self.next().text
+            self.next()
+            return Apply("=>", (Lit(name), self.argument()))
+        if self.at("TABLE") and self.ahead().kind in ("word", "quoted", "operator"):
+            self.next()
+            return Apply("TABLE", (self.table_argument(),))
+        if self.accept("DESCRIPTOR"):
+            return Apply("DESCRIPTOR", tuple(Lit(name) for name in self.names()))
+        return self.expression()
+
+    table_argument: Callable[[], Any]
+
+    def behind_call(self, call: Apply) -> Any:
+        """Parse the clauses after a call: IGNORE NULLS, WITHIN GROUP, FILTER and OVER."""
+        if self.accept("IGNORE", "NULLS"):
+            call = Apply(f"{call.function} IGNORE NULLS", call.operands, call.distinct, None, (), call.position)
+        else:
+            self.accept("RESPECT", "NULLS")
+        if self.accept("WITHIN", "GROUP"):
+            self.expect("(", "ORDER", "BY")
+            orderings = self.comma_list(self.ordering)
+            self.expect(")")
+            call = Apply(call.function, call.operands, call.distinct, call.condition, orderings, call.position)
+        if self.at("FILTER", "("):
+            self.expect("FILTER", "(", "WHERE")
+            condition = self.expression()
+            self.expect(")")
+            call = Apply(call.function, call.operands, call.distinct, condition, call.order_by, call.position)
+        if self.accept("OVER"):
+            return OverCall(call, self.window_spec() if self.at("(") else WindowSpec(name=self.name()))
+        return call
+
+    def ordering(self) -> Ordering:
+        """Take an item of ORDER BY."""
+        expression = self.expression()
+        descending = bool(self.accept("DESC")) or (self.accept("ASC") and False)
+        nulls_first = None
+        if self.accept("NULLS"):
+            nulls_first = self.accept_any("FIRST", "LAST") == "FIRST"
+        return Ordering(expression, bool(descending), nulls_first)
+
+    def window_spec(self) -> WindowSpec:
+        """Take a window in parentheses."""
+        self.expect("(")
+        name = self.name() if self.is_name() and not self.at("PARTITION") else None
+        partition_by = self.comma_list(self.expression) if self.accept("PARTITION", "BY") else ()
+        order_by = self.comma_list(self.ordering) if self.accept("ORDER", "BY") else ()
+        frame = self.accept_any("ROWS", "RANGE")
+        preceding = following = None
+        if frame is not None:
+            if self.accept("BETWEEN"):
+                preceding = self._bound()
+                self.expect("AND")
+                following = self._bound()
+            else:
+                preceding, following = self._bound(), ("CURRENT", CURRENT)
+        self.expect(")")
+        return WindowSpec(partition_by, order_by, frame, preceding, following, name)
+
+    def _bound(self) -> tuple[str, Any]:
+        """Take a bound: PRECEDING, FOLLOWING or CURRENT, and by how much."""
+        if self.accept("CURRENT", "ROW"):
+            return "CURRENT", CURRENT
+        amount = UNBOUNDED if self.accept("UNBOUNDED") else self.sum()
+        word = self.accept_any("PRECEDING", "FOLLOWING")
+        if word is None:
+            self.fail("PRECEDING", "FOLLOWING")
+        return word, amount
+
+
+def _period(operand: Any) -> tuple[Any, ...]:
+    """Return the two ends of a period, `(start, end)` or `(start, length)`."""
+    is_pair = isinstance(operand, Apply) and operand.function == "ROW"
+    return operand.operands if is_pair else (operand,)

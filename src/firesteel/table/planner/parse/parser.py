@@ -1,0 +1,56 @@
+"""The SQL parser: text to statements, queries and expressions.
+
+It is written by hand, as most of the grammar is Flink's own; see `docs/decisions/0027-own-sql-parser.md`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.table.planner.parse.parse_statements import StatementParser
+
+
+def parse(sql: str) -> Any:
+    """Return the statement that a text is (a class of `firesteel.table.syntax.statements`).
+
+    Raises:
+        SqlParserError: it is none; the message has line and column.
+        ValueError: it is more than one.
+    """
+    found = parse_all(sql)
+    if len(found) != 1:
+        raise ValueError("only single statement supported")
+    return found[0]
+
+
+def parse_all(sql: str) -> list[Any]:
+    """Return the statements of a text, which semicolons separate.
+
+    Raises:
+        SqlParserError: one of them is none.
+    """
+    parser = StatementParser(sql)
+    found: list[Any] = []
+    while True:
+        while parser.accept(";"):
+            pass
+        if parser.token.kind == "end":
+            if not found:
+                parser.fail()
+            return found
+        found.append(parser.statement())
+        if parser.token.kind != "end" and not parser.at(";"):
+            parser.fail("<EOF>", ";")
+
+
+def parse_expression(text: str) -> Any:
+    """Return the unresolved expression that a text is.
+
+    Raises:
+        SqlParserError: it is none.
+    """
+    parser = StatementParser(text)
+    expression = parser.expression()
+    if parser.token.kind != "end":
+        parser.fail("<EOF>")
+    return expression

@@ -1,0 +1,302 @@
+"""The token reader, the common base of the parsers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from firesteel.columns.type_text import parse_type
+from firesteel.common.table_errors import SqlParserError
+from firesteel.table.planner.parse.lexer import Token, position_of, tokenize
+from firesteel.table.syntax.unresolved import Position
+
+T = TypeVar("T")
+
+RESERVED = frozenset(
+    [
+        "ALL",
+        "AND",
+        "ANY",
+        "ARRAY",
+        "AS",
+        "ASOF",
+        "BETWEEN",
+        "BOTH",
+        "BY",
+        "CASE",
+        "CAST",
+        "COLUMN",
+        "CREATE",
+        "CROSS",
+        "CUBE",
+        "CURRENT_DATE",
+        "CURRENT_TIME",
+        "CURRENT_TIMESTAMP",
+        "DEFAULT",
+        "DEFINE",
+        "DELETE",
+        "DESCRIBE",
+        "DISTINCT",
+        "DROP",
+        "ELSE",
+        "END",
+        "EXCEPT",
+        "EXISTS",
+        "EXPLAIN",
+        "EXTRACT",
+        "FALSE",
+        "FETCH",
+        "FILTER",
+        "FLOOR",
+        "FOR",
+        "FROM",
+        "FULL",
+        "FUNCTION",
+        "GRANT",
+        "GROUP",
+        "GROUPING",
+        "HAVING",
+        "IN",
+        "INNER",
+        "INSERT",
+        "INTERSECT",
+        "INTERVAL",
+        "INTO",
+        "IS",
+        "JOIN",
+        "LATERAL",
+        "LEADING",
+        "LEFT",
+        "LIKE",
+        "LIMIT",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "MATCH_RECOGNIZE",
+        "MEASURES",
+        "MERGE",
+        "MINUS",
+        "NATURAL",
+        "NOT",
+        "NULL",
+        "OF",
+        "OFFSET",
+        "ON",
+        "ONE",
+        "ONLY",
+        "OR",
+        "ORDER",
+        "OUTER",
+        "OVER",
+        "OVERLAPS",
+        "PARTITION",
+        "PATTERN",
+        "PRIMARY",
+        "RANGE",
+        "REFERENCES",
+        "RIGHT",
+        "ROLLUP",
+        "ROW",
+        "ROWS",
+        "SELECT",
+        "SET",
+        "SIMILAR",
+        "SOME",
+        "SYMMETRIC",
+        "TABLE",
+        "TABLESAMPLE",
+        "THEN",
+        "TO",
+        "TRAILING",
+        "TRUE",
+        "UNION",
+        "UNIQUE",
+        "UNNEST",
+        "UPDATE",
+        "USING",
+        "VALUES",
+        "WHEN",
+        "WHERE",
+        "WINDOW",
+        "WITH",
+        "WITHIN",
+    ]
+)
+"""Reserved words that must be quoted to be names (Calcite's, as far as they matter where a name is allowed)."""
+
+_TYPE_ENDS = frozenset(
+    [
+        "PRIMARY",
+        "UNIQUE",
+        "COMMENT",
+        "METADATA",
+        "AS",
+        "CONSTRAINT",
+        "FROM",
+        "FIRST",
+        "AFTER",
+        "WATERMARK",
+        "VIRTUAL",
+        "PRESERVE",
+        "ON",
+        "NULL",
+        "DEFAULT",
+    ]
+)
+
+
+class TokenReader:
+    """The tokens of one text, and the current position."""
+
+    def __init__(self, sql: str) -> None:
+        self.sql = sql
+        self.tokens = tokenize(sql)
+        self.index = 0
+
+    @property
+    def token(self) -> Token:
+        """The token that is read next."""
+        return self.tokens[self.index]
+
+    def ahead(self, count: int = 1) -> Token:
+        """Return a later token; after the end, the last one."""
+        return self.tokens[min(self.index + count, len(self.tokens) - 1)]
+
+    def next(self) -> Token:
+        """Take a token."""
+        token = self.token
+        self.index = min(self.index + 1, len(self.tokens) - 1)
+        return token
+
+    def position(self, token: Token | None = None) -> Position:
+        """Return the position of a token, by default the next one."""
+        return position_of(self.sql, (token or self.token).start)
+
+    def at(self, *words: str) -> bool:
+        """Return whether these words (or operators) follow."""
+        for i, word in enumerate(words):
+            token = self.ahead(i)
+            if (token.upper or (token.text if token.kind in ("operator", "hint") else "")) != word:
+                return False
+        return True
+
+    def at_any(self, *words: str) -> bool:
+        """Return whether one of these words (or operators) follows."""
+        return any(self.at(word) for word in words)
+
+    def accept(self, *words: str) -> bool:
+        """Take these words if they follow."""
+        if not self.at(*words):
+            return False
+        self.index += len(words)
+        return True
+
+    def accept_any(self, *words: str) -> str | None:
+        """Take the one of these words that follows."""
+        for word in words:
+            if self.accept(word):
+                return word
+        return None
+
+    def expect(self, *words: str) -> None:
+        """Take these words.
+
+        Raises:
+            SqlParserError: something else follows.
+        """
+        for word in words:
+            if not self.accept(word):
+                self.fail(word)
+
+    def fail(self, *wanted: str) -> NoReturn:
+        """Raise Flink's error for an unexpected token.
+
+        Raises:
+            SqlParserError: always.
+        """
+        at = self.position()
+        was = "" if not wanted else "\nWas expecting one of:\n" + "\n".join(f'    "{word}" ...' for word in wanted)
+        text = self.token.text if self.token.kind != "string" else f"'{self.token.text}'"
+        raise SqlParserError(f'SQL parse failed. Encountered "{text}" at line {at.line}, column {at.column}.{was}')
+
+    def is_name(self, token: Token | None = None) -> bool:
+        """Return whether a token may be an identifier."""
+        token = token or self.token
+        return token.kind == "quoted" or (token.kind == "word" and token.upper not in RESERVED)
+
+    def name(self) -> str:
+        """Take an identifier."""
+        if not self.is_name():
+            self.fail("<IDENTIFIER>")
+        return self.next().text
+
+    def path(self) -> tuple[str, ...]:
+        """Take an identifier of several parts."""
+        parts = [self.name()]
+        while self.at(".") and (self.ahead().kind in ("word", "quoted")):
+            self.next()
+            parts.append(self.next().text)
+        return tuple(parts)
+
+    def string(self) -> str:
+        """Take a string."""
+        if self.token.kind != "string":
+            self.fail("<QUOTED_STRING>")
+        return self.next().text
+
+    def integer(self) -> int:
+        """Take a whole number."""
+        if self.token.kind != "number" or not self.token.text.isdigit():
+            self.fail("<UNSIGNED_INTEGER_LITERAL>")
+        return int(self.next().text)
+
+    def comma_list(self, item: Callable[[], T]) -> tuple[T, ...]:
+        """Take items between commas, at least one."""
+        items = [item()]
+        while self.accept(","):
+            items.append(item())
+        return tuple(items)
+
+    def in_parentheses(self, item: Callable[[], T]) -> tuple[T, ...]:
+        """Take items between commas, in parentheses."""
+        self.expect("(")
+        items = self.comma_list(item)
+        self.expect(")")
+        return items
+
+    def names(self) -> tuple[str, ...]:
+        """Take identifiers in parentheses."""
+        return self.in_parentheses(self.name)
+
+    def type(self) -> Any:
+        """Take a data type."""
+        begin, depth = self.token, 0
+        while self.token.kind != "end":
+            text = self.token.text
+            if text in ("(", "<"):
+                depth += 1
+            elif text in (")", ">"):
+                if depth == 0:
+                    break
+                depth -= 1
+            elif depth == 0 and self._ends_type(begin):
+                break
+            self.next()
+        if self.token is begin:
+            self.fail("<DATA TYPE>")
+        try:
+            return parse_type(self.sql[begin.start : self.tokens[self.index - 1].stop], in_statement=True)
+        except ValueError as error:
+            at = self.position(begin)
+            raise SqlParserError(f"SQL parse failed. {error} at line {at.line}, column {at.column}.") from error
+
+    def _ends_type(self, begin: Token) -> bool:
+        token = self.token
+        if token.text == "," or (token.kind == "operator" and token.text not in ("(", ")", "<", ">")):
+            return True
+        if token.kind == "string" or token is begin:
+            return token.kind == "string"
+        if token.upper == "NOT":
+            return self.ahead().upper != "NULL"
+        if token.upper == "NULL":
+            return self.tokens[self.index - 1].upper != "NOT" and self.ahead().upper == "ON"
+        return token.upper in _TYPE_ENDS

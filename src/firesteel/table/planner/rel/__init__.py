@@ -1,0 +1,1 @@
+"""Relational nodes and expressions, what they emit, and how they are shown."""

@@ -1,0 +1,92 @@
+"""EXPLAIN: plans as text, in Flink's three sections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import kinds_of
+from firesteel.table.planner.rel.description import describe
+
+_SHORT = {0: "I", 1: "UB", 2: "UA", 3: "D"}
+
+
+def explain_text(pairs: Sequence[tuple[Any, Any]], sinks: Sequence[Any], is_streaming: bool, details: list[str]) -> str:
+    """Return the text of EXPLAIN.
+
+    Args:
+        pairs: Each query as resolved, and as optimized.
+        sinks: The text of each query's sink; empty for queries.
+        is_streaming: Whether nodes emit changelogs.
+        details: Names of `ExplainDetail`.
+    """
+    with_kinds = any("CHANGELOG_MODE" in detail for detail in details)
+    sections = [
+        ("Abstract Syntax Tree", [node for node, _ in pairs], False),
+        ("Optimized Physical Plan", [node for _, node in pairs], with_kinds),
+        ("Optimized Execution Plan", [node for _, node in pairs], False),
+    ]
+    parts = []
+    for title, nodes, kinds in sections:
+        reused = _Reused(nodes) if title == "Optimized Execution Plan" else None
+        lines = [f"== {title} =="]
+        for place, node in enumerate(nodes):
+            depth = 0
+            if place < len(sinks):
+                lines.append(f"Sink(table=[{sinks[place]}], fields=[{', '.join(node.row_type.names)}])")
+                depth = 1
+            _tree(node, depth, lines, kinds, is_streaming, reused)
+            lines.append("")
+        parts.append("\n".join(lines))
+    return "\n".join(parts)
+
+
+class _Reused:
+    """The nodes that are read several times, which the execution plan shows once. Flink: `ReuseInfo`.
+
+    Args:
+        roots: The plans of one job.
+    """
+
+    def __init__(self, roots: Sequence[Any]) -> None:
+        self._ids: dict[int, int] = {}
+        self._times: dict[int, int] = {}
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            self._times[id(node)] = self._times.get(id(node), 0) + 1
+            if self._times[id(node)] == 1:
+                waiting += _inputs(node)
+
+    def mark(self, node: Any) -> tuple[str, bool]:
+        """Return what to add to the text of a node, and whether the node was shown before."""
+        if self._times[id(node)] == 1:
+            return "", False
+        shown = id(node) in self._ids
+        number = self._ids.setdefault(id(node), len(self._ids) + 1)
+        return (f"Reused(reference_id=[{number}])" if shown else f"(reuse_id=[{number}])"), shown
+
+
+def _inputs(node: Any) -> tuple[Any, ...]:
+    """Return the inputs of the operator that a node becomes."""
+    if isinstance(node, rel.Project) and isinstance(node.input, rel.Filter):  # one operator does both
+        return node.input.inputs
+    return node.inputs  # type: ignore[no-any-return]
+
+
+def _tree(
+    node: Any, depth: int, lines: list[str], with_kinds: bool, is_streaming: bool, reused: _Reused | None
+) -> None:
+    indent = "" if depth == 0 else "   " * (depth - 1) + "+- "
+    mark, was_shown = ("", False) if reused is None else reused.mark(node)
+    if was_shown:
+        lines.append(indent + mark)
+        return
+    text = describe(node)
+    if with_kinds:
+        kinds = ",".join(_SHORT[int(kind)] for kind in sorted(kinds_of(node, is_streaming)))
+        text = f"{text[:-1]}, changelogMode=[{kinds}])" if text.endswith(")") else f"{text}(changelogMode=[{kinds}])"
+    lines.append(indent + text + mark)
+    for child in _inputs(node):
+        _tree(child, depth + 1, lines, with_kinds, is_streaming, reused)

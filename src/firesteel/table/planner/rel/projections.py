@@ -1,0 +1,66 @@
+"""Small nodes that many rules put around others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from firesteel.columns.column_types import RowType
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
+
+
+def extended(node: Any, extra: list[Any], prefix: str) -> Any:
+    """Return a node with additional columns after its own, named by a prefix and a number."""
+    if not extra:
+        return node
+    names = unique_names([*node.row_type.names, *(f"{prefix}{i}" for i in range(len(extra)))])
+    types = [*node.row_type.field_types(), *(rex.type for rex in extra)]
+    return rel.Project(node, (*refs(node.row_type), *extra), row_type(names, types))
+
+
+def first_columns(node: Any, kind: RowType) -> Any:
+    """Return the first columns of a node, as many as a row type has, under its names and types."""
+    return rel.Project(node, refs(node.row_type)[: len(kind)], kind)
+
+
+def distinct(node: Any, state_ttl: str | None = None) -> Any:
+    """Return the node without repetitions."""
+    return rel.Aggregate(node, tuple(range(len(node.row_type))), (), node.row_type, state_ttl=state_ttl)
+
+
+def one_row() -> Any:
+    """Return a node of one row without columns, the input of SELECT without FROM."""
+    return rel.Values(((),), row_type([], []))
+
+
+def with_inputs(node: Any, inputs: Sequence[Any]) -> Any:
+    """Return a copy of a node with other inputs."""
+    if isinstance(node, rel.IntervalJoin | rel.TemporalJoin | rel.WindowJoin):
+        return replace(node, join=with_inputs(node.join, inputs))
+    if isinstance(node, rel.Join | rel.SetOperation):
+        return replace(node, left=inputs[0], right=inputs[1])
+    if isinstance(node, rel.LookupJoin):
+        return replace(node, left=inputs[0])
+    if isinstance(node, rel.Union):
+        return replace(node, inputs=tuple(inputs))
+    return replace(node, input=inputs[0]) if inputs else node
+
+
+def renamed(node: Any, columns: tuple[str, ...], name: str) -> Any:
+    """Return a node under other column names, none: those that it has.
+
+    Raises:
+        ValidationException: it has more or fewer columns.
+    """
+    if not columns:
+        return node
+    if len(columns) != len(node.row_type):
+        raise ValidationException(
+            f"SQL validation failed. List of column aliases must have same degree as table; table '{name}' has "
+            f"{len(node.row_type)} columns {node.row_type.names}, whereas alias list has {len(columns)} columns"
+        )
+    kind = row_type(list(columns), node.row_type.field_types())
+    return rel.Project(node, refs(node.row_type), kind)

@@ -1,0 +1,477 @@
+"""Typed relational algebra: queries after all names have been resolved. Calcite: `RelNode`.
+
+Each node has `row_type` (a `RowType`: names and types of its columns) and `inputs`. Expressions are those of
+`firesteel.columns.rex`. They refer to the columns of the input, or of both inputs of a join, left columns first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.columns.column_types import RowType
+from firesteel.columns.rex import Rex
+
+
+class OneInput:
+    """Base of nodes with one input."""
+
+    __slots__ = ()
+    input: Any
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return the input."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableScan:
+    """A scan of a connector table. `columns` are indexes of its physical columns, `metadata` are keys with types.
+
+    Attributes:
+        partitions: A condition on the partition columns, in the order of the table's keys; None for all partitions.
+        watermark: The watermark of a row, from which each split of the source generates watermarks; None for none.
+    """
+
+    table: Any
+    source: Any
+    row_type: RowType
+    columns: tuple[int, ...]
+    metadata: tuple[tuple[str, Any], ...] = ()
+    partitions: Any = None
+    watermark: Rex | None = None
+    inputs: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamScan:
+    """A stream of column batches from a program (`from_data_stream`, `from_elements`, `from_pandas`).
+
+    Attributes:
+        make: Creates the DataStream of column batches in a StreamExecutionEnvironment.
+        kinds: The kinds of rows that it emits.
+    """
+
+    make: Callable[[Any], Any]
+    row_type: RowType
+    kinds: frozenset[Kind]
+    is_bounded: bool
+    name: str
+    primary_key: tuple[str, ...] = ()
+    inputs: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Constant rows of Python values."""
+
+    rows: tuple[tuple[Any, ...], ...]
+    row_type: RowType
+    inputs: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssignWatermark(OneInput):
+    """Watermarks computed by an expression over the row; `column` becomes a rowtime attribute."""
+
+    input: Any
+    column: int
+    expression: Rex
+    row_type: RowType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Project(OneInput):
+    """Expressions over the columns of the input."""
+
+    input: Any
+    expressions: tuple[Rex, ...]
+    row_type: RowType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filter(OneInput):
+    """The rows for which a condition is TRUE."""
+
+    input: Any
+    condition: Rex
+
+    @property
+    def row_type(self) -> RowType:
+        """Return the columns of the input."""
+        return self.input.row_type  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """An aggregate function over columns of the input.
+
+    Attributes:
+        function: Its name in SQL, or the user-defined function.
+        arguments: Indexes of columns.
+        condition: Index of the boolean column of FILTER; None for all rows.
+        order_by: `(index, descending, nulls_first)` of the call's own ORDER BY.
+    """
+
+    function: Any
+    arguments: tuple[int, ...]
+    type: Any
+    distinct: bool = False
+    condition: int | None = None
+    order_by: tuple[tuple[int, bool, bool], ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aggregate(OneInput):
+    """An aggregation by columns; its result has the keys, then a column per call.
+
+    Attributes:
+        flat: Whether the only call is a table aggregate function with several rows per group.
+        state_ttl: The time to live of the state, as the hint STATE_TTL gives it; None for that of the job.
+    """
+
+    input: Any
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    row_type: RowType
+    flat: bool = False
+    state_ttl: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The assignment of rows to time windows: TUMBLE, HOP, CUMULATE or SESSION; all lengths in ms.
+
+    Attributes:
+        time: Index of the time attribute.
+        size: The size; for a session window its gap.
+        step: Slide of HOP, step of CUMULATE.
+        is_rowtime: Whether it uses event time; otherwise processing time.
+        rows: Whether lengths are numbers of rows (TUMBLE and HOP of the Table API).
+        partition: The PARTITION BY columns of a session window table function.
+    """
+
+    kind: str
+    time: int
+    size: int
+    step: int = 0
+    offset: int = 0
+    is_rowtime: bool = True
+    rows: bool = False
+    partition: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowTableFunction(OneInput):
+    """The columns of the input, window_start, window_end and window_time; one row per window of each input row."""
+
+    input: Any
+    window: Window
+    row_type: RowType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowAggregate(OneInput):
+    """An aggregation by keys and window, with one row per group when the window ends.
+
+    The columns are the keys, a column per call, then the window properties (`start`, `end`, `rowtime`, `proctime`).
+
+    Attributes:
+        window: The assignment of rows to windows; None if the input already has window columns.
+        window_columns: In that case the indexes of start, end and time in the input (None for missing ones).
+    """
+
+    input: Any
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    window: Window | None
+    properties: tuple[str, ...]
+    row_type: RowType
+    window_columns: tuple[int | None, int | None, int | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Join:
+    """A join of two inputs. `kind` is INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
+
+    Attributes:
+        left_keys: Columns that must equal `right_keys` (indexes within each input).
+        condition: The remaining condition over the columns of both inputs, or None.
+        null_aware: Whether it implements NOT IN: a NULL key on the right makes the result empty.
+        state_ttl: The time to live of each input's state, as the hint STATE_TTL gives it; None for that of the job.
+    """
+
+    left: Any
+    right: Any
+    kind: str
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    condition: Rex | None
+    row_type: RowType
+    null_aware: bool = False
+    state_ttl: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return both inputs."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalJoin:
+    """A join on bounded time differences: `low <= left - right <= high` (ms)."""
+
+    join: Join
+    left_time: int
+    right_time: int
+    low: int
+    high: int
+    is_rowtime: bool
+
+    @property
+    def row_type(self) -> RowType:
+        """Return the columns of both inputs."""
+        return self.join.row_type
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return both inputs."""
+        return self.join.inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemporalJoin:
+    """A join of each left row with the version of the right input that was valid at its time.
+
+    Attributes:
+        left_time: Index of the time attribute of the left input.
+        right_time: Index of the rowtime of the right input; None for a join in processing time.
+    """
+
+    join: Join
+    left_time: int
+    right_time: int | None
+
+    @property
+    def row_type(self) -> RowType:
+        """Return the columns of both inputs."""
+        return self.join.row_type
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return both inputs."""
+        return self.join.inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookupJoin:
+    """A join of each left row with the rows that a connector finds for its keys."""
+
+    left: Any
+    table: Any
+    lookup: Any
+    kind: str
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    condition: Rex | None
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return the left input."""
+        return (self.left,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowJoin:
+    """A join of rows in the same window; `left_window` and `right_window` are the indexes of start and end."""
+
+    join: Join
+    left_window: tuple[int, int]
+    right_window: tuple[int, int]
+
+    @property
+    def row_type(self) -> RowType:
+        """Return the columns of both inputs."""
+        return self.join.row_type
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return both inputs."""
+        return self.join.inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correlate(OneInput):
+    """A join of each row with the results of a table function; `outer` keeps rows without results.
+
+    Attributes:
+        function: The user's table function, or `UNNEST`.
+    """
+
+    input: Any
+    function: Any
+    operands: tuple[Rex, ...]
+    outer: bool
+    row_type: RowType
+    function_type: RowType
+    condition: Rex | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Union:
+    """The rows of all inputs (UNION ALL)."""
+
+    inputs: tuple[Any, ...]
+    row_type: RowType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetOperation:
+    """INTERSECT or EXCEPT, with or without ALL, over all columns."""
+
+    left: Any
+    right: Any
+    kind: str
+    all: bool
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return both inputs."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Collation:
+    """A column to sort by."""
+
+    index: int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sort(OneInput):
+    """Sorted rows: `fetch` of them (None for all) after skipping `offset`."""
+
+    input: Any
+    collations: tuple[Collation, ...]
+    offset: int = 0
+    fetch: int | None = None
+
+    @property
+    def row_type(self) -> RowType:
+        """Return the columns of the input."""
+        return self.input.row_type  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The frame of an OVER aggregate. Bounds are in rows or ms, negative before the current row; None is unbounded."""
+
+    is_rows: bool
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OverGroup:
+    """Calls over the same window: partition, order and frame."""
+
+    partition: tuple[int, ...]
+    order: tuple[Collation, ...]
+    frame: Frame
+    calls: tuple[AggregateCall, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Over(OneInput):
+    """The columns of the input, followed by a column per call of each group."""
+
+    input: Any
+    groups: tuple[OverGroup, ...]
+    row_type: RowType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rank(OneInput):
+    """The rows of each partition with a rank from `start` to `end` (Top-N), or the first one (`end` 1).
+
+    Attributes:
+        function: ROW_NUMBER, RANK or DENSE_RANK.
+        outputs_rank: Whether the rank is an additional last column.
+        window: Indexes of window start and end in `partition`, for a window Top-N.
+        end_column: Index of the column with the last rank, instead of `end`.
+    """
+
+    input: Any
+    function: str
+    partition: tuple[int, ...]
+    order: tuple[Collation, ...]
+    start: int
+    end: int
+    outputs_rank: bool
+    row_type: RowType
+    window: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expand(OneInput):
+    """One row per grouping set, with NULL in columns outside the set, and the number of the set as last column.
+
+    Attributes:
+        sets: For each set, the indexes of its columns.
+        columns: The columns that occur in grouping sets.
+        ids: For each set, its `GROUPING_ID` over `columns`, with its `GROUP_ID` in the bits above.
+    """
+
+    input: Any
+    columns: tuple[int, ...]
+    sets: tuple[frozenset[int], ...]
+    ids: tuple[int, ...]
+    row_type: RowType
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column of MATCH_RECOGNIZE: an expression over pattern variables; see `firesteel.columns.match`."""
+
+    name: str
+    expression: Any
+    type: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match(OneInput):
+    """MATCH_RECOGNIZE over the time-ordered rows of each partition.
+
+    Expressions of `define` and `measures` may contain the calls `PREV`, `NEXT`, `FIRST`, `LAST`, `MATCH_ROWTIME`,
+    aggregates and references by variable (`MATCH_REF`), which are computed per match.
+
+    Attributes:
+        define: The condition of each variable.
+        measures: The columns of a match.
+        within: Maximum duration in ms, or None.
+    """
+
+    input: Any
+    partition: tuple[int, ...]
+    order: tuple[Collation, ...]
+    pattern: Any
+    define: tuple[tuple[str, Rex], ...]
+    measures: tuple[Measure, ...]
+    after: tuple[str, ...]
+    within: int | None
+    row_type: RowType
+    subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    all_rows: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+Rel = Any
+"""Any of the nodes defined above."""

@@ -1,0 +1,134 @@
+"""Small helpers for typed expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.columns.column_types import BooleanType, DataType, RowField, RowType
+from firesteel.columns.functions.registry import find_function
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
+
+
+@dataclass(frozen=True, slots=True)
+class OuterRef:
+    """A value of the query around a subquery; gone when the subquery has become a join."""
+
+    rex: Rex
+    type: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """The result of an aggregate, OVER call or subquery, whose column is not known yet."""
+
+    number: int
+    type: Any
+
+
+def row_type(names: list[str], types: list[DataType]) -> RowType:
+    """Return a row type that is NOT NULL."""
+    return RowType([RowField(name, kind) for name, kind in zip(names, types, strict=True)], False)
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """Return names of which each occurs once, as Calcite makes them: `a`, `a0`, `a1`."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        candidate, number = name, 0
+        while candidate in taken:
+            candidate = f"{name}{number}"
+            number += 1
+        taken.add(candidate)
+        found.append(candidate)
+    return found
+
+
+def children(rex: Any) -> tuple[Any, ...]:
+    """Return the operands of an expression."""
+    return rex.operands if isinstance(rex, Call | UserCall) else ()
+
+
+def walk(rex: Any) -> Iterator[Any]:
+    """Yield an expression and all within it."""
+    yield rex
+    for child in children(rex):
+        yield from walk(child)
+
+
+def transform(rex: Any, change: Callable[[Any], Any]) -> Any:
+    """Return an expression with each part replaced by the result of `change`; None keeps the part."""
+    changed = change(rex)
+    if changed is not None:
+        return changed
+    if isinstance(rex, Call | UserCall):
+        operands = tuple(transform(operand, change) for operand in rex.operands)
+        return rex if operands == rex.operands else replace(rex, operands=operands)
+    return rex
+
+
+def input_refs(rex: Any) -> set[int]:
+    """Return the indexes of the columns that an expression reads."""
+    return {part.index for part in walk(rex) if isinstance(part, InputRef)}
+
+
+def is_deterministic(rex: Any) -> bool:
+    """Return whether an expression has equal results for equal rows of a query."""
+
+    def holds(part: Any) -> bool:
+        if isinstance(part, UserCall):
+            return bool(getattr(part.function, "deterministic", True))
+        function = find_function(part.function) if isinstance(part, Call) else None
+        return function is None or function.deterministic
+
+    return all(map(holds, walk(rex)))
+
+
+def shift(rex: Any, by: int) -> Any:
+    """Return an expression for columns shifted to the right by `by`."""
+    return remap(rex, lambda index: index + by)
+
+
+def remap(rex: Any, index_of: Callable[[int], int]) -> Any:
+    """Return an expression for columns at other positions."""
+    return transform(rex, lambda r: InputRef(index_of(r.index), r.type) if isinstance(r, InputRef) else None)
+
+
+def inline(rex: Any, expressions: tuple[Any, ...]) -> Any:
+    """Return an expression over a projection as one over the projection's input."""
+    return transform(rex, lambda r: expressions[r.index] if isinstance(r, InputRef) else None)
+
+
+def conjuncts(rex: Any) -> list[Any]:
+    """Return the parts of an AND."""
+    if isinstance(rex, Call) and rex.function == "AND":
+        return [part for operand in rex.operands for part in conjuncts(operand)]
+    if isinstance(rex, Literal) and rex.value is True:
+        return []
+    return [rex]
+
+
+def conjunction(parts: list[Any]) -> Any:
+    """Return the AND of conditions, None where there are none."""
+    if not parts:
+        return None
+    result = parts[0]
+    for part in parts[1:]:
+        nullable = result.type._nullable or part.type._nullable
+        result = Call("AND", (result, part), BooleanType(nullable))
+    return result
+
+
+def refs(row: RowType) -> tuple[InputRef, ...]:
+    """Return references to all columns."""
+    return tuple(InputRef(index, field.data_type) for index, field in enumerate(row.fields))
+
+
+def result_row_type(function: Any) -> RowType:
+    """Return the columns of a user's table function."""
+    kind = function.result_type
+    if isinstance(kind, RowType):
+        return kind
+    return row_type(["f0"], [kind])

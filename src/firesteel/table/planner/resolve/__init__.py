@@ -1,0 +1,1 @@
+"""From syntax to relational nodes: names, types, scopes, subqueries."""

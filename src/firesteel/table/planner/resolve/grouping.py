@@ -1,0 +1,391 @@
+"""Resolution of a SELECT with groups: keys, grouping sets, time windows and aggregate calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from firesteel.columns.column_types import (
+    BigIntType,
+    BooleanType,
+    DataType,
+    LocalZonedTimestampType,
+    RowType,
+    TimestampKind,
+    TimestampType,
+)
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.rex import InputRef, Literal, Rex
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import is_proctime, is_time
+from firesteel.table.planner.rel.rex_tools import Deferred, result_row_type, row_type, transform, unique_names
+from firesteel.table.planner.rel.window_columns import window_columns
+from firesteel.table.planner.resolve.over_calls import OverCalls
+from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
+from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.subqueries import Subqueries
+from firesteel.table.planner.resolve.time_attributes import interval_millis, with_kind, without_time_attribute
+from firesteel.table.planner.resolve.unresolved_tools import group_window, has_aggregate, is_aggregate, name_of
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """An aggregate call with its arguments over the source."""
+
+    function: Any
+    arguments: tuple[Rex, ...]
+    type: DataType
+    distinct: bool
+    condition: Rex | None
+    order_by: tuple[tuple[Rex, bool, bool], ...]
+    name: str
+
+
+class GroupedResolver(ExpressionResolver):
+    """Resolves select items over groups: keys, aggregates, and expressions over them."""
+
+    def __init__(self, layer: GroupedSelect) -> None:
+        super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
+        self._layer = layer
+
+    def resolve(self, expression: Any) -> Rex:
+        """Return the expression over the groups; keys and calls are `Deferred`."""
+        layer = self._layer
+        if is_aggregate(expression, self.catalogs):
+            return layer.call(expression)
+        name = (
+            expression.function.upper()
+            if isinstance(expression, Apply) and isinstance(expression.function, str)
+            else ""
+        )
+        if name in WINDOW_STARTS and layer.window is not None:
+            return layer.property(WINDOW_STARTS[name], name.startswith("WINDOW_"))
+        if name in ("GROUPING", "GROUPING_ID", "GROUP_ID"):
+            return layer.grouping(expression)
+        if not isinstance(expression, Lit | OverCall) and not has_aggregate(expression, self.catalogs):
+            key = layer.key_of(expression)
+            if key is not None:
+                return key
+        if isinstance(expression, Ref):
+            raise ValidationException(
+                f"SQL validation failed. {where(expression.position)}Expression '{'.'.join(expression.path)}' is not "
+                "being grouped"
+            )
+        if isinstance(expression, InputRef):
+            names = [c.name for c in self.scope.columns if c.rex == expression]
+            raise ValidationException(f"SQL validation failed. Expression '{names[0]}' is not being grouped")
+        return super().resolve(expression)
+
+    def _over(self, call: OverCall) -> Rex:
+        return self._layer.overs.add(call, self)
+
+
+class GroupedSelect:
+    """The groups of a SELECT and the expressions over them."""
+
+    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select, state_ttl: str | None = None) -> None:
+        self._state_ttl = state_ttl
+        self.queries = queries
+        self.context = queries.context
+        self.node = node
+        self.scope = scope
+        self.subqueries = Subqueries(queries, scope)
+        self.overs = OverCalls(query.windows, self.context)
+        self._plain = ExpressionResolver(scope, self.context.catalogs)
+        self._calls: list[_Call] = []
+        self._properties: list[str] = []
+        self.window: rel.Window | None = None
+        self._keys: list[Rex] = []
+        self._names: list[str] = []
+        self._sets: list[frozenset[int]] | None = None
+        self._take_keys(query.group_by or ())
+        self.resolver = GroupedResolver(self)
+
+    def _take_keys(self, items: tuple[Any, ...]) -> None:
+        sets: list[list[frozenset[int]]] = []
+        for item in items:
+            window = group_window(item)
+            if window is not None:
+                self.window = self._group_window(window)
+            elif isinstance(item, q.GroupingSets):
+                sets.append([frozenset(self._key(part) for part in one) for one in item.sets])
+            else:
+                sets.append([frozenset({self._key(item)})])
+        if any(isinstance(item, q.GroupingSets) for item in items):
+            self._sets = [frozenset().union(*parts) for parts in product(*sets)]
+
+    def _key(self, item: Any) -> int:
+        rex = self._plain.resolve(item)
+        if rex not in self._keys:
+            self._keys.append(rex)
+            self._names.append(name_of(item) or f"EXPR${len(self._names)}")
+        return self._keys.index(rex)
+
+    def _group_window(self, call: Apply) -> rel.Window:
+        kind = str(call.function).upper()
+        time = self._plain.resolve(call.operands[0])
+        if not isinstance(time, InputRef) or (self.context.is_streaming and not is_time(time.type)):
+            raise ValidationException(
+                f"SQL validation failed. {where(call.position)}Window aggregate can only be defined over a time "
+                f"attribute column, but {time.type} encountered."
+            )
+        event_time = not is_proctime(time.type)
+        lengths = call.operands[1:]
+        if isinstance(lengths[0], Apply) and lengths[0].function == "ROWS":
+            sizes = [int(length.operands[0].value) for length in lengths]
+            return rel.Window(kind, time.index, max(sizes), min(sizes) if len(sizes) > 1 else 0, 0, event_time, True)
+        if kind != "HOP":
+            sizes = [interval_millis(length, kind) for length in lengths]
+            return rel.Window(kind, time.index, sizes[0], 0, sizes[1] if len(sizes) > 1 else 0, event_time)
+        sizes = [interval_millis(length, kind) for length in lengths[:2]]
+        return rel.Window(kind, time.index, max(sizes), min(sizes), 0, event_time)
+
+    # --- references of items ---------------------------------------------------------------------------------------
+
+    def key_of(self, expression: Any) -> Rex | None:
+        """Return the reference to the key that equals an expression, or None."""
+        try:
+            rex = self._plain.resolve(expression)
+        except ValidationException:
+            if isinstance(expression, Ref):
+                raise
+            return None
+        if rex in self._keys:
+            index = self._keys.index(rex)
+            return Deferred(("key", index), self._key_type(index))  # type: ignore[arg-type,return-value]
+        return None
+
+    def _key_type(self, index: int) -> DataType:
+        kind = self._keys[index].type
+        if self._sets is not None and not all(index in one for one in self._sets):
+            kind = kind.nullable()
+        if is_time(kind) and not self._is_window_time(index):
+            kind = without_time_attribute(kind)
+        return kind  # type: ignore[no-any-return]
+
+    def _is_window_time(self, index: int) -> bool:
+        columns, key = self._window_columns(), self._keys[index]
+        return columns is not None and isinstance(key, InputRef) and key.index == columns[2]
+
+    def _window_columns(self) -> tuple[int, int, int | None] | None:
+        """Return the columns of window start, end and time if these are among the keys."""
+        columns = window_columns(self.node)
+        indexes = {key.index for key in self._keys if isinstance(key, InputRef)}
+        return columns if columns is not None and columns[0] in indexes and columns[1] in indexes else None
+
+    def property(self, name: str, nullable: bool) -> Rex:
+        """Return a window property: start, end, rowtime or proctime; those of the Table API are nullable."""
+        assert self.window is not None
+        if name not in self._properties:
+            self._properties.append(name)
+        kind = self._property_type(name)
+        kind = kind.nullable() if nullable else kind
+        return Deferred(("property", name), kind)  # type: ignore[arg-type,return-value]
+
+    def _property_type(self, name: str) -> DataType:
+        if name in ("start", "end"):
+            return TimestampType(3, False)
+        assert self.window is not None
+        kind: Any = self.node.row_type.fields[self.window.time].data_type
+        if name == "rowtime":
+            return type(kind)(3, kind.is_nullable, kind=kind.kind)  # type: ignore[no-any-return]
+        return with_kind(LocalZonedTimestampType(3, False), TimestampKind.PROCTIME)
+
+    def grouping(self, call: Apply) -> Rex:
+        """Return GROUPING or GROUPING_ID: a bit per key, set if the key is not in the grouping set of the row.
+
+        GROUP_ID tells equal grouping sets apart: 0 for the first one.
+        """
+        if self._sets is None:
+            return Literal(0, BigIntType(False))
+        id_ref: Any = Deferred("grouping id", BigIntType(False))  # type: ignore[arg-type]
+        if str(call.function).upper() == "GROUP_ID":
+            return self._plain.call("/", (id_ref, Literal(2 ** len(self._keys), BigIntType(False))))
+        operands = call.operands or tuple(self._keys)
+        result: Any = None
+        for operand in operands:
+            index = self._keys.index(self._plain.resolve(operand))
+            weight = Literal(2 ** (len(self._keys) - 1 - index), BigIntType(False))
+            two = Literal(2, BigIntType(False))
+            bit = self._plain.call("MOD", (self._plain.call("/", (id_ref, weight)), two))
+            result = bit if result is None else self._plain.call("+", (self._plain.call("*", (result, two)), bit))
+        return result  # type: ignore[no-any-return]
+
+    def call(self, call: Apply) -> Rex:
+        """Add an aggregate call and return the reference to its result."""
+        made = self._made(call)
+        if made not in self._calls:
+            self._calls.append(made)
+        return Deferred(("call", self._calls.index(made)), made.type)  # type: ignore[arg-type,return-value]
+
+    def _made(self, call: Apply) -> _Call:
+        function: Any = call.function
+        if isinstance(function, str):
+            function = self.context.catalogs.find_function(tuple(function.split("."))) or function.upper()
+        stars = any(isinstance(operand, Star) for operand in call.operands)
+        if stars and not isinstance(function, str):
+            arguments = tuple(rex for _, rex in self.scope.star())
+        elif stars:
+            arguments = ()
+        else:
+            arguments = tuple(self._plain.resolve(o) for o in call.operands if not _is_option(o))
+        condition = None if call.condition is None else self._plain.resolve(call.condition)
+        if condition is not None and not isinstance(condition.type, BooleanType):
+            raise ValidationException("SQL validation failed. FILTER clause must be a condition")
+        kind = self._call_type(function, arguments, condition, call)
+        order_by = tuple(
+            (
+                self._plain.resolve(o.expression),
+                o.descending,
+                not o.descending if o.nulls_first is None else o.nulls_first,
+            )
+            for o in call.order_by
+        )
+        options = [o.operands[1].value for o in call.operands if _is_option(o)]
+        if options and isinstance(function, str):
+            function = f"{function} {options[0]} ON NULL"
+        return _Call(function, arguments, kind, call.distinct, condition, order_by, str(call.function))
+
+    def _call_type(self, function: Any, arguments: tuple[Rex, ...], condition: Rex | None, call: Apply) -> DataType:
+        if not isinstance(function, str):
+            return function.result_type  # type: ignore[no-any-return]
+        aggregate = find_aggregate(function)
+        assert aggregate is not None
+        try:
+            types = [argument.type for argument in arguments]
+            return aggregate.resolve(types, bool(self._keys) or self.window is not None, condition is not None)
+        except FunctionError as error:
+            raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
+
+    # --- nodes -----------------------------------------------------------------------------------------------------
+
+    def finish(self, names: list[str], rexes: list[Any], having: Any) -> Any:
+        """Return the node that computes the columns."""
+        node, place = self._aggregate()
+        self.overs.replace(place)
+        rexes = [transform(rex, place) for rex in rexes]
+        if having is not None:
+            if not isinstance(having.type, BooleanType):
+                raise ValidationException("SQL validation failed. HAVING clause must be a condition")
+            node, (condition,) = self.subqueries.attach(node, [transform(having, place)])
+            node = rel.Filter(node, condition)
+        else:
+            node, rexes = self.subqueries.attach(node, rexes, self.overs)
+        node, rexes = self.overs.attach(node, rexes)
+        names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
+        return rel.Project(node, tuple(rexes), row_type(names, [rex.type for rex in rexes]))
+
+    def flat(self, query: q.FlatAggregate) -> Any:
+        """Return the node of a table aggregate function: keys, then the function's columns."""
+        alias = query.call if isinstance(query.call, Alias) else None
+        call: Any = alias.expression if alias is not None else query.call
+        made = self._made(call)
+        self._calls = [made]
+        node, _ = self._aggregate()
+        result = result_row_type(made.function)
+        names = list(alias.names) if alias is not None else result.names
+        kind = row_type(
+            unique_names([*self._names, *names]),
+            [*(self._key_type(i) for i in range(len(self._keys))), *result.field_types()],
+        )
+        return replace(node, row_type=kind, flat=True)
+
+    def _aggregate(self) -> tuple[Any, Any]:
+        source = _Projection(self.node)
+        keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
+        calls = tuple(self._rel_call(call, source) for call in self._calls)
+        window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
+        columns = self._window_columns() if window is None else None
+        kept: Any = None if columns is None else tuple(None if c is None else source.kept(c) for c in columns)
+        node = source.node()
+        count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
+        if self._sets is not None:
+            node, keys = self._expanded(node, keys)
+        id_types = [BigIntType(False)] * (len(keys) - count)
+        names = [*self._names, *["$e"] * len(id_types), *(f"EXPR${len(keys) + i}" for i in range(len(calls)))]
+        types = [*types, *id_types, *(call.type for call in calls), *(self._property_type(p) for p in self._properties)]
+        kind = row_type(unique_names([*names, *(f"w${p}" for p in self._properties)]), types)
+        grouped: Any
+        if window is not None or kept is not None:
+            grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind, kept)
+        else:
+            grouped = rel.Aggregate(node, keys, calls, kind, state_ttl=self._state_ttl)
+        return grouped, self._placer(len(keys), count, len(calls))
+
+    def _placer(self, width: int, keys: int, calls: int) -> Any:
+        def place(rex: Any) -> Any:
+            if not isinstance(rex, Deferred):
+                return None
+            number: Any = rex.number
+            if number == "grouping id":
+                return InputRef(keys, rex.type)
+            if number[0] == "key":
+                return InputRef(number[1], rex.type)
+            if number[0] == "call":
+                return InputRef(width + number[1], rex.type)
+            if number[0] == "property":
+                return InputRef(width + calls + self._properties.index(number[1]), rex.type)
+            return None
+
+        return place
+
+    def _time(self, window: rel.Window) -> Rex:
+        return InputRef(window.time, self.node.row_type.fields[window.time].data_type)
+
+    def _rel_call(self, call: _Call, source: _Projection) -> rel.AggregateCall:
+        return rel.AggregateCall(
+            call.function,
+            tuple(source.column(argument) for argument in call.arguments),
+            call.type,
+            call.distinct,
+            None if call.condition is None else source.column(call.condition),
+            tuple((source.column(rex), descending, first) for rex, descending, first in call.order_by),
+            call.name,
+        )
+
+    def _expanded(self, node: Any, keys: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+        assert self._sets is not None
+        sets = tuple(frozenset(keys[i] for i in one) for one in self._sets)
+        bits = [sum(2 ** (len(keys) - 1 - i) for i in range(len(keys)) if i not in one) for one in self._sets]
+        ids = tuple(bit + 2 ** len(keys) * bits[:place].count(bit) for place, bit in enumerate(bits))
+        types = node.row_type.field_types()
+        for key in keys:
+            types[key] = types[key].nullable()
+        kind = row_type([*node.row_type.names, "$e"], [*types, BigIntType(False)])
+        return rel.Expand(node, keys, sets, ids, kind), (*keys, len(types))
+
+
+class _Projection:
+    """The columns that an aggregate reads: keys and arguments, without duplicates."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self._expressions: list[Rex] = []
+        self._names: list[str] = []
+
+    def column(self, rex: Rex, name: str = "") -> int:
+        """Return the index of the column of an expression, adding it if necessary."""
+        if rex not in self._expressions:
+            self._expressions.append(rex)
+            known = self._node.row_type.names[rex.index] if isinstance(rex, InputRef) else ""
+            self._names.append(name or known or f"$f{len(self._names)}")
+        return self._expressions.index(rex)
+
+    def kept(self, index: int) -> int | None:
+        """Return the index of a source column in the projection, or None if it is not read."""
+        rex = InputRef(index, self._node.row_type.fields[index].data_type)
+        return self._expressions.index(rex) if rex in self._expressions else None
+
+    def node(self) -> Any:
+        """Return the node with these columns."""
+        kind: RowType = row_type(unique_names(self._names), [rex.type for rex in self._expressions])
+        return rel.Project(self._node, tuple(self._expressions), kind)
+
+
+def _is_option(operand: Any) -> bool:
+    return isinstance(operand, Apply) and operand.function == "JSON OPTION"

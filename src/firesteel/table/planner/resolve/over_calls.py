@@ -1,0 +1,203 @@
+"""The OVER calls of a SELECT: functions over the rows around each row."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.columns.column_types import BigIntType, DataType, DoubleType
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.rex import InputRef, Literal, Rex
+from firesteel.columns.type_rules import common_type
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.projections import extended
+from firesteel.table.planner.rel.rex_tools import Deferred, refs, row_type, transform, unique_names
+from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Lit, OverCall, Star, WindowSpec
+
+RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
+NAVIGATION = frozenset({"LAG", "LEAD"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Over:
+    """One OVER call, its expressions over the source."""
+
+    function: Any
+    arguments: tuple[Rex, ...]
+    type: DataType
+    distinct: bool
+    condition: Rex | None
+    partition: tuple[Rex, ...]
+    order: tuple[tuple[Rex, bool, bool], ...]
+    frame: rel.Frame
+    name: str
+
+
+class OverCalls:
+    """A collector of OVER calls, which are computed by one node.
+
+    Args:
+        windows: The named windows of the WINDOW clause.
+        context: Finds the user's functions.
+    """
+
+    def __init__(self, windows: tuple[tuple[str, WindowSpec], ...], context: Any) -> None:
+        self._windows = dict(windows)
+        self._context = context
+        self._calls: list[_Over] = []
+
+    def add(self, call: OverCall, resolver: Any) -> Rex:
+        """Add a call and return the reference to its result."""
+        spec = self._spec(call.window)
+        inner: Apply = call.call
+        function: Any = inner.function
+        if isinstance(function, str):
+            function = resolver.catalogs.find_function(tuple(function.split("."))) or function.upper()
+        operands = [o for o in inner.operands if not isinstance(o, Star)]
+        arguments = tuple(resolver.resolve(operand) for operand in operands)
+        condition = None if inner.condition is None else resolver.resolve(inner.condition)
+        made = _Over(
+            function,
+            arguments,
+            _type_of(function, arguments, spec, condition is not None),
+            inner.distinct,
+            condition,
+            tuple(resolver.resolve(e) for e in spec.partition_by),
+            tuple(
+                (
+                    resolver.resolve(o.expression),
+                    o.descending,
+                    (not o.descending) if o.nulls_first is None else o.nulls_first,
+                )
+                for o in spec.order_by
+            ),
+            _frame(spec, function),
+            str(inner.function),
+        )
+        if made not in self._calls:
+            self._calls.append(made)
+        return Deferred(("over", self._calls.index(made)), made.type)  # type: ignore[arg-type,return-value]
+
+    def _spec(self, window: Any) -> WindowSpec:
+        name = window.name if isinstance(window, WindowSpec) else getattr(window, "path", (window,))[-1]
+        if name is None:
+            return window  # type: ignore[no-any-return]
+        if name not in self._windows:
+            raise ValidationException(f"SQL validation failed. Window '{name}' not found")
+        base = self._spec(self._windows[name])
+        if not isinstance(window, WindowSpec) or window == WindowSpec(name=name):
+            return base
+        return replace(window, name=None, partition_by=base.partition_by, order_by=window.order_by or base.order_by)
+
+    def replace(self, place: Callable[[Any], Any]) -> None:
+        """Replace parts of all expressions."""
+        self._calls = [
+            replace(
+                call,
+                arguments=tuple(transform(a, place) for a in call.arguments),
+                condition=None if call.condition is None else transform(call.condition, place),
+                partition=tuple(transform(p, place) for p in call.partition),
+                order=tuple((transform(r, place), d, n) for r, d, n in call.order),
+            )
+            for call in self._calls
+        ]
+
+    def attach(self, node: Any, rexes: list[Any]) -> tuple[Any, list[Any]]:
+        """Return the node with the calls' columns, and the expressions that refer to them."""
+        if not self._calls:
+            return node, rexes
+        columns = list(refs(node.row_type))
+        extra: list[Rex] = []
+
+        def column(rex: Rex) -> int:
+            known = [*columns, *extra]
+            if rex in known:
+                return known.index(rex)
+            extra.append(rex)
+            return len(known)
+
+        groups: dict[tuple[Any, ...], list[tuple[int, rel.AggregateCall]]] = {}
+        for number, call in enumerate(self._calls):
+            order = tuple(rel.Collation(column(r), d, n) for r, d, n in call.order)
+            key = (tuple(column(p) for p in call.partition), order, call.frame)
+            arguments = tuple(column(a) for a in call.arguments)
+            condition = None if call.condition is None else column(call.condition)
+            made = rel.AggregateCall(call.function, arguments, call.type, call.distinct, condition, (), call.name)
+            groups.setdefault(key, []).append((number, made))
+        node = extended(node, extra, "$o")
+        return self._node(node, groups, rexes)
+
+    def _node(self, node: Any, groups: dict[tuple[Any, ...], Any], rexes: list[Any]) -> tuple[Any, list[Any]]:
+        width = len(node.row_type)
+        places: dict[Any, int] = {}
+        types: list[DataType] = []
+        for calls in groups.values():
+            for number, call in calls:
+                places["over", number] = width + len(types)
+                types.append(call.type)
+        names = unique_names([*node.row_type.names, *(f"w0$o{i}" for i in range(len(types)))])
+        kind = row_type(names, [*node.row_type.field_types(), *types])
+        made = tuple(rel.OverGroup(key[0], key[1], key[2], tuple(c for _, c in calls)) for key, calls in groups.items())
+
+        def place(rex: Any) -> Any:
+            found = isinstance(rex, Deferred) and rex.number in places
+            return InputRef(places[rex.number], rex.type) if found else None
+
+        return rel.Over(node, made, kind), [transform(rex, place) for rex in rexes]
+
+
+def _type_of(function: Any, arguments: tuple[Rex, ...], spec: WindowSpec, filtered: bool) -> DataType:
+    if not isinstance(function, str):
+        return function.result_type  # type: ignore[no-any-return]
+    if function in RANKINGS:
+        return DoubleType(False) if function in ("PERCENT_RANK", "CUME_DIST") else BigIntType(False)
+    if function in NAVIGATION:
+        if len(arguments) < 3:
+            return arguments[0].type.nullable()  # type: ignore[no-any-return]
+        kind = common_type([arguments[0].type, arguments[2].type])
+        if kind is None:
+            raise ValidationException(f"SQL validation failed. {function} needs a default of the column's type")
+        return kind.with_nullable(arguments[2].type.is_nullable)
+    aggregate = find_aggregate(function)
+    if aggregate is None:
+        raise ValidationException(f"SQL validation failed. OVER must be applied to aggregate function, not {function}")
+    try:
+        may_be_empty = any(_is_bounded(bound) for bound in (spec.preceding, spec.following))
+        return aggregate.resolve([argument.type for argument in arguments], True, filtered or may_be_empty)
+    except FunctionError as error:
+        raise ValidationException(f"SQL validation failed. {error}") from error
+
+
+def _is_bounded(bound: Any) -> bool:
+    """Return whether a bound is a number or an interval; Calcite takes such a frame for one that may be empty."""
+    return bound is not None and bound[0] != "CURRENT" and bound[1] != UNBOUNDED
+
+
+def _frame(spec: WindowSpec, function: Any) -> rel.Frame:
+    if spec.frame is None:
+        whole = not spec.order_by
+        return rel.Frame(False, None, None if whole else 0)
+    is_rows = spec.frame == "ROWS"
+    return rel.Frame(is_rows, _bound(spec.preceding, is_rows), _bound(spec.following, is_rows))
+
+
+def _bound(bound: tuple[str, Any], is_rows: bool) -> Any:
+    """Return an offset in rows or milliseconds, before the current row negative; None: unbounded."""
+    word, amount = bound
+    if word == "CURRENT":
+        return 0
+    if amount == UNBOUNDED:
+        return None
+    value = amount.value if isinstance(amount, Lit | Literal) else None
+    if isinstance(value, datetime.timedelta) and not is_rows:
+        value = value // datetime.timedelta(milliseconds=1)
+    if not isinstance(value, int | float):
+        raise ValidationException(
+            f"SQL validation failed. {'ROWS' if is_rows else 'RANGE'} takes a constant "
+            f"{'number' if is_rows else 'number or interval'} as its bound, found {amount!r}"
+        )
+    return -value if word == "PRECEDING" else value

@@ -1,0 +1,346 @@
+"""Resolution of expressions: columns, functions, implicit casts. Calcite: `SqlToRelConverter`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from firesteel.columns.cast_rules import can_cast
+from firesteel.columns.column_types import (
+    MAX_LENGTH,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    IntType,
+    NullType,
+    NumericType,
+    TimestampType,
+    TimeType,
+    VarCharType,
+    YearMonthIntervalType,
+)
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.comparison import comparable_types
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.functions.registry import find_function
+from firesteel.columns.functions.table_api_types import table_api_type
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
+from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
+from firesteel.columns.type_rules import common_type
+from firesteel.columns.type_text import type_text
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel.rex_tools import Deferred
+from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Subquery, TypeName
+
+WINDOW_STARTS = {
+    "TUMBLE_START": "start",
+    "HOP_START": "start",
+    "SESSION_START": "start",
+    "TUMBLE_END": "end",
+    "HOP_END": "end",
+    "SESSION_END": "end",
+    "TUMBLE_ROWTIME": "rowtime",
+    "HOP_ROWTIME": "rowtime",
+    "SESSION_ROWTIME": "rowtime",
+    "TUMBLE_PROCTIME": "proctime",
+    "HOP_PROCTIME": "proctime",
+    "SESSION_PROCTIME": "proctime",
+    "WINDOW_START": "start",
+    "WINDOW_END": "end",
+    "WINDOW_ROWTIME": "rowtime",
+    "WINDOW_PROCTIME": "proctime",
+}
+
+
+class ExpressionResolver:
+    """A resolver of expressions against a scope.
+
+    Args:
+        scope: The columns.
+        catalogs: Finds the user's functions.
+        subquery: Converts a subquery to a column; None if subqueries are not allowed here.
+    """
+
+    def __init__(self, scope: Scope, catalogs: Any, subquery: Callable[[Subquery, Any], Rex] | None = None) -> None:
+        self.scope = scope
+        self.catalogs = catalogs
+        self._subquery = subquery
+
+    def resolve(self, expression: Any) -> Rex:
+        """Return the typed expression.
+
+        Raises:
+            ValidationException: a name is unknown, or types do not fit.
+        """
+        rule = _RULES.get(type(expression))
+        if rule is None:
+            raise ValidationException(
+                f"SQL validation failed. {expression!r} is not an expression that is allowed here"
+            )
+        return rule(self, expression)
+
+    def _ref(self, ref: Ref) -> Rex:
+        found: Rex = self.scope.find(ref)
+        return found
+
+    def _literal(self, literal: Lit) -> Rex:
+        kind = literal.type if literal.type is not None else type_of_literal(literal.value)
+        # The unit of an interval is only its notation.
+        if isinstance(kind, DayTimeIntervalType):
+            kind = DAY_TIME.with_nullable(kind._nullable)
+        elif isinstance(kind, YearMonthIntervalType):
+            kind = YEAR_MONTH.with_nullable(kind._nullable)
+        return Literal(literal.value, kind)
+
+    def _alias(self, alias: Alias) -> Rex:
+        return self.resolve(alias.expression)
+
+    def _over(self, call: OverCall) -> Rex:
+        raise ValidationException("SQL validation failed. OVER calls are only allowed in SELECT and ORDER BY")
+
+    def _sub(self, subquery: Subquery) -> Rex:
+        if self._subquery is None:
+            raise ValidationException("SQL validation failed. A subquery is not allowed here")
+        operand = None if subquery.operand is None else self.resolve(subquery.operand)
+        return self._subquery(subquery, operand)
+
+    def _apply(self, call: Apply) -> Rex:
+        if not isinstance(call.function, str):
+            return self._user_call(call.function, call)
+        name = call.function.upper()
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(self, call)
+        function = self._user_function(call.function)
+        if function is not None:
+            return self._user_call(function, call)
+        if name in WINDOW_STARTS:
+            raise ValidationException(
+                f"SQL validation failed. {where(call.position)}{name} must be used with its window in GROUP BY"
+            )
+        operands = tuple(self.resolve(operand) for operand in call.operands)
+        if call.position is None:
+            return self._call_in_table_api(name, operands, call)
+        return self.call(name, operands, call)
+
+    def _call_in_table_api(self, name: str, operands: tuple[Rex, ...], call: Apply) -> Rex:
+        types = [operand.type for operand in operands]
+        name, operands = _as_in_table_api(name, operands)
+        made = self.call(name, operands, call)
+        if not isinstance(made, Call):
+            return made
+        return replace(made, type=table_api_type(made.function, types, made.type))
+
+    def _user_function(self, name: str) -> Any:
+        return None if self.catalogs is None else self.catalogs.find_function(tuple(name.split(".")))
+
+    def call(self, name: str, operands: tuple[Rex, ...], call: Apply | None = None) -> Rex:
+        """Return the call of a library function, with operands cast to its parameter types."""
+        position = None if call is None else call.position
+        function = find_function(name)
+        if function is None:
+            if find_aggregate(name) is not None:
+                raise ValidationException(
+                    f"SQL validation failed. {where(position)}Aggregate expression {name} is illegal here"
+                )
+            shown = name if call is None else call.function
+            families = ", ".join(f"<{_family(o.type)}>" for o in operands)
+            raise ValidationException(
+                f"SQL validation failed. {where(position, shown)}No match found for function signature "
+                f"{shown}({families})"
+            )
+        try:
+            types, result = function.resolve([operand.type for operand in operands], operands)
+        except FunctionError as error:
+            raise ValidationException(f"SQL validation failed. {where(position)}{error}") from error
+        cast_operands = tuple(cast(o, t) for o, t in zip(operands, types, strict=True))
+        return Call(function.name, cast_operands, result)
+
+    def _user_call(self, function: Any, call: Apply) -> Rex:
+        operands: list[Rex] = []
+        for operand in call.operands:
+            if isinstance(operand, Star):
+                operands += [rex for _, rex in self.scope.star(operand.qualifier)]
+            else:
+                operands.append(self.resolve(operand))
+        return UserCall(function, tuple(operands), function.result_type)
+
+    def _cast(self, call: Apply) -> Rex:
+        value, target = self.resolve(call.operands[0]), call.operands[1].type
+        is_try = call.function == "TRY_CAST"
+        if not can_cast(value.type, target) and not isinstance(value.type, NullType):
+            raise ValidationException(
+                f"SQL validation failed. {where(call.position)}Cast function cannot convert value of type "
+                f"{value.type!s} to type {target!s}"
+            )
+        nullable = value.type._nullable or is_try
+        return Call(call.function, (value,), target.nullable() if nullable else target.not_null())
+
+    def _between(self, call: Apply) -> Rex:
+        value, low, high = call.operands
+        position = call.position
+
+        def range_of(low: Any, high: Any) -> Apply:
+            bounds = (Apply(">=", (value, low), position=position), Apply("<=", (value, high), position=position))
+            return Apply("AND", bounds, position=position)
+
+        if call.function == "BETWEEN SYMMETRIC":
+            return self.resolve(Apply("OR", (range_of(low, high), range_of(high, low)), position=position))
+        return self.resolve(range_of(low, high))
+
+    def _in(self, call: Apply) -> Rex:
+        """`x IN (a, b)`: the operands in one type."""
+        operands = [self.resolve(operand) for operand in call.operands]
+        types = [operand.type for operand in operands]
+        try:
+            kind = common_type(types) or comparable_types("IN", types)[0]
+        except FunctionError as error:
+            raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
+        nullable = any(operand.type._nullable for operand in operands)
+        return Call("IN", tuple(cast(o, kind.nullable()) for o in operands), BooleanType(nullable))
+
+    def _negate(self, call: Apply) -> Rex:
+        operand = self.resolve(call.operands[0])
+        return self.call("NEGATE", (operand,), call)
+
+    def _array_element(self, call: Apply) -> Rex:
+        return self.call(call.function, tuple(self.resolve(o) for o in call.operands), call)
+
+    def _dot(self, call: Apply) -> Rex:
+        """Return a field of a row, by name or (Table API: `get(0)`) by index; `flatten` is the planner's."""
+        row, field = self.resolve(call.operands[0]), call.operands[1].value
+        names = getattr(row.type, "names", None)
+        if names is None or (isinstance(field, str) and field not in names):
+            raise ValidationException(f"SQL validation failed. {where(call.position)}Unknown field '{field}'")
+        from firesteel.table.planner.resolve.scope import field_access
+
+        return field_access(row, names[field] if isinstance(field, int) else field)
+
+
+_RULES: dict[type, Callable[[ExpressionResolver, Any], Rex]] = {
+    Ref: lambda r, e: r._ref(e),
+    Lit: lambda r, e: r._literal(e),
+    Alias: lambda r, e: r._alias(e),
+    Apply: lambda r, e: r._apply(e),
+    OverCall: lambda r, e: r._over(e),
+    Subquery: lambda r, e: r._sub(e),
+    InputRef: lambda r, e: e,
+    Deferred: lambda r, e: e,
+    Literal: lambda r, e: e,
+    Call: lambda r, e: e,
+    UserCall: lambda r, e: e,
+    TypeName: lambda r, e: Literal(e.type, NullType()),
+}
+
+
+def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[Rex, ...]]:
+    """Return the function that an operator of the Table API means, and its operands.
+
+    `+` appends anything to a text, and texts are not compared with numbers. SQL casts such texts instead.
+
+    Raises:
+        ValidationException: a text is compared with a number or a boolean value.
+    """
+    texts = [isinstance(operand.type, STRINGS) for operand in operands]
+    if name == "+" and texts[0]:
+        return "||", tuple(cast(operand, VarCharType(MAX_LENGTH, operand.type.is_nullable)) for operand in operands)
+    if name in ("=", "<>", "<", "<=", ">", ">=") and any(texts):
+        other = operands[texts.index(False)].type if False in texts else None
+        if isinstance(other, NumericType | BooleanType):
+            a, b = (type_text(operand.type) for operand in operands)
+            support = "'EQUALS'" if name in ("=", "<>") else "both 'EQUALS' and 'ORDER'"
+            raise ValidationException(
+                f"All types in a comparison should support {support} comparison with each other. Can not compare {a} "
+                f"with {b}"
+            )
+    return name, operands
+
+
+_SPECIAL: dict[str, Callable[[ExpressionResolver, Apply], Rex]] = {
+    "CAST": ExpressionResolver._cast,
+    "TRY_CAST": ExpressionResolver._cast,
+    "BETWEEN": ExpressionResolver._between,
+    "BETWEEN SYMMETRIC": ExpressionResolver._between,
+    "IN": ExpressionResolver._in,
+    "DOT": ExpressionResolver._dot,
+}
+
+
+def cast(rex: Rex, kind: DataType) -> Rex:
+    """Return an expression in another type; the nullability stays that of the expression."""
+    wanted = kind.nullable() if rex.type._nullable else kind.not_null()
+    if rex.type.nullable() == kind.nullable() or isinstance(kind, NullType):
+        return rex
+    if isinstance(rex, Literal) and rex.value is None:
+        return Literal(None, kind.nullable())
+    return Call("CAST", (rex,), wanted)
+
+
+def type_of_literal(value: Any) -> DataType:
+    """Return Flink's type of a literal.
+
+    Raises:
+        ValidationException: there is no literal of such a value.
+    """
+    if value is None:
+        return NullType()
+    if isinstance(value, bool):
+        return BooleanType(False)
+    if isinstance(value, int):
+        if -(2**31) <= value < 2**31:
+            return IntType(False)
+        return BigIntType(False) if -(2**63) <= value < 2**63 else DecimalType(len(str(abs(value))), 0, False)
+    if isinstance(value, Decimal):
+        _, digits, exponent = value.as_tuple()
+        scale = max(0, -int(exponent))
+        return DecimalType(max(len(digits), scale), scale, False)
+    if isinstance(value, float):
+        return DoubleType(False)
+    if isinstance(value, str):
+        return CharType(len(value), False)
+    if isinstance(value, bytes | bytearray):
+        return BinaryType(max(1, len(value)), False)
+    if isinstance(value, datetime.datetime):
+        return TimestampType(6 if value.microsecond % 1000 else 3 if value.microsecond else 0, False)
+    for kind, make in (
+        (datetime.date, lambda: DateType(False)),
+        (datetime.time, lambda: TimeType(0, False)),
+        (
+            datetime.timedelta,
+            lambda: DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.DAY_TO_SECOND, 2, 3, False),
+        ),
+    ):
+        if isinstance(value, kind):
+            return make()
+    raise ValidationException(f"{value!r} of type {type(value).__name__} can't be a literal")
+
+
+_FAMILIES = {
+    "TinyIntType": "NUMERIC",
+    "SmallIntType": "NUMERIC",
+    "IntType": "NUMERIC",
+    "BigIntType": "NUMERIC",
+    "FloatType": "NUMERIC",
+    "DoubleType": "NUMERIC",
+    "DecimalType": "NUMERIC",
+    "CharType": "CHARACTER",
+    "VarCharType": "CHARACTER",
+    "BooleanType": "BOOLEAN",
+    "DateType": "DATE",
+    "TimeType": "TIME",
+    "TimestampType": "TIMESTAMP",
+}
+
+
+def _family(kind: DataType) -> str:
+    return _FAMILIES.get(type(kind).__name__, type(kind).__name__.removesuffix("Type").upper())

@@ -1,0 +1,325 @@
+"""Resolution of the FROM clause: tables, joins, table functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from firesteel.columns.column_types import (
+    ArrayType,
+    BooleanType,
+    IntType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampKind,
+)
+from firesteel.columns.rex import InputRef, Literal, Rex
+from firesteel.columns.type_text import quoted
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.projections import one_row, renamed
+from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, shift, unique_names
+from firesteel.table.planner.resolve.joins import make_join
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
+from firesteel.table.planner.resolve.select_hints import SelectHints, input_name, table_options
+from firesteel.table.planner.resolve.time_attributes import with_kind
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.unresolved import Apply, Ref
+
+
+class FromResolver:
+    """A resolver of the items of FROM.
+
+    Args:
+        queries: Resolves nested queries.
+        outer: The scope of the enclosing query.
+        conditions: The parts of WHERE. Those that an inner join can check are taken out, so that `FROM a, b WHERE
+            a.k = b.k` is a join by key.
+        hints: The hints of the SELECT, which its joins look up.
+    """
+
+    def __init__(
+        self,
+        queries: Any,
+        outer: Scope | None,
+        conditions: list[Any] | None = None,
+        hints: SelectHints | None = None,
+    ) -> None:
+        self.queries = queries
+        self.context = queries.context
+        self.outer = outer
+        self._conditions = conditions if conditions is not None else []
+        self._hints = hints or SelectHints((), self.context.hint_names, self.context.is_streaming)
+
+    def resolve(self, item: Any) -> tuple[Any, Scope]:
+        """Return node and scope of an item.
+
+        Raises:
+            ValidationException: a name is unknown, or a condition does not fit.
+        """
+        rule = _RULES.get(type(item))
+        if rule is not None:
+            return rule(self, item)
+        node = self.queries.resolve(item, self.outer)
+        return node, Scope.of(node.row_type, (), self.outer)
+
+    def _table(self, item: q.TableRef) -> tuple[Any, Scope]:
+        node = self.queries.tables.get(item.path[0]) if len(item.path) == 1 else None
+        if node is None:
+            node = self._catalog_table(item)
+        return node, Scope.of(node.row_type, item.path, self.outer)
+
+    def _catalog_table(self, item: q.TableRef) -> Any:
+        found = self.context.catalogs.find_table(item.path)
+        if found is None:
+            name = ".".join(item.path)
+            near = self.context.catalogs.names_near(item.path)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise ValidationException(
+                f"SQL validation failed. {where(item.position, name)}Object '{name}' not found{hint}"
+            )
+        if hasattr(found, "options"):
+            options = table_options(item.hints)
+            return scan(replace(found, options={**found.options, **options}) if options else found, self.context)
+        if table_options(item.hints):
+            raise ValidationException(
+                f"SQL validation failed. {where(item.position, '.'.join(item.path))}View '{self._quoted(item.path)}' "
+                "cannot be enriched with new options. Hints can only be applied to tables."
+            )
+        node = found.query
+        if not hasattr(node, "row_type"):
+            node = self.queries.without_tables().resolve(node)
+        return self._rename(node, tuple(found.columns or ()), item.path[-1])
+
+    def _quoted(self, path: tuple[str, ...]) -> str:
+        return ".".join(map(quoted, self.context.catalogs.qualify(path)))
+
+    def _rename(self, node: Any, columns: tuple[str, ...], name: str) -> Any:
+        return node if tuple(node.row_type.names) == columns else renamed(node, columns, name)
+
+    def _named(self, item: q.Named) -> tuple[Any, Scope]:
+        node, _ = self.resolve(item.query)
+        node = self._rename(node, item.columns, item.name)
+        return node, Scope.of(node.row_type, (item.name,), self.outer)
+
+    def _window(self, item: q.WindowTable) -> tuple[Any, Scope]:
+        node = self.queries.window_table(item, self.outer)
+        return node, Scope.of(node.row_type, (), self.outer)
+
+    def _match(self, item: q.MatchRecognize) -> tuple[Any, Scope]:
+        node = self.queries.match(item, self.outer)
+        return node, Scope.of(node.row_type, (), self.outer)
+
+    def _function(self, item: q.TableFunctionCall) -> tuple[Any, Scope]:
+        return self._correlate(one_row(), Scope((), self.outer), item, False, None)
+
+    def _join(self, item: q.Join) -> tuple[Any, Scope]:
+        may_check = item.kind in ("CROSS", "INNER", "LEFT")
+        left, left_scope = self._with_conditions(self._conditions if may_check else []).resolve(item.left)
+        named = item.right if isinstance(item.right, q.Named) else None
+        inner = named.query if named is not None else item.right
+        if isinstance(inner, q.TableFunctionCall):
+            if item.kind not in ("CROSS", "INNER", "LEFT"):
+                raise ValidationException(f"{item.kind} JOIN with a table function is not supported")
+            return self._correlate(left, left_scope, inner, item.kind == "LEFT", named, item.condition)
+        as_of = inner.as_of if isinstance(inner, q.TableRef) else None
+        right, right_scope = self._with_conditions([]).resolve(item.right)
+        width = len(left.row_type)
+        both = _side_by_side(left_scope, right_scope, width, self.outer)
+        time = None if as_of is None else ExpressionResolver(left_scope, self.context.catalogs).resolve(as_of)
+        kind = "INNER" if item.kind == "CROSS" else item.kind
+        condition = self._condition(item, both, left_scope, right_scope, width)
+        if kind == "INNER" and time is None:
+            condition = self._and_where(condition, both)
+        ttl = self._hints.of_join(input_name(item.left), input_name(item.right))
+        node = make_join(left, right, kind, condition, self.context, time, state_ttl=ttl)
+        if kind in ("SEMI", "ANTI"):
+            return node, left_scope
+        return node, self._joined_scope(item, node, left_scope, right_scope, width)
+
+    def _condition(self, item: q.Join, both: Scope, left: Scope, right: Scope, width: int) -> Rex | None:
+        names = self._using(item, left, right)
+        if names:
+            catalogs = self.context.catalogs
+            resolver = ExpressionResolver(both, catalogs)
+            parts = [
+                resolver.call("=", (left.find(Ref((name,))), shift(right.find(Ref((name,))), width))) for name in names
+            ]
+            result = parts[0]
+            for part in parts[1:]:
+                result = resolver.call("AND", (result, part))
+            return result
+        if item.condition is None:
+            return None
+        condition = ExpressionResolver(both, self.context.catalogs).resolve(item.condition)
+        if not isinstance(condition.type, BooleanType):
+            raise ValidationException("SQL validation failed. ON clause must be a condition")
+        return condition
+
+    def _with_conditions(self, conditions: list[Any]) -> FromResolver:
+        return FromResolver(self.queries, self.outer, conditions, self._hints)
+
+    def _and_where(self, condition: Rex | None, both: Scope) -> Rex | None:
+        """Return the condition with the parts of WHERE that the columns of both sides decide, which are taken out."""
+        resolver = ExpressionResolver(Scope(both.columns), self.context.catalogs)
+        for part in list(self._conditions):
+            try:
+                rex: Any = resolver.resolve(part)
+            except ValidationException:
+                continue  # of tables further right, of the query around, or an error that is found later
+            if isinstance(rex.type, BooleanType):
+                self._conditions.remove(part)
+                condition = rex if condition is None else resolver.call("AND", (condition, rex))
+        return condition
+
+    def _using(self, item: q.Join, left: Scope, right: Scope) -> tuple[str, ...]:
+        if not item.natural:
+            return item.using
+        names = {name for name, _ in right.star()}
+        return tuple(name for name, _ in left.star() if name in names)
+
+    def _joined_scope(self, item: q.Join, node: Any, left: Scope, right: Scope, width: int) -> Scope:
+        columns = _side_by_side(left, right, width, self.outer).columns
+        types = node.row_type.field_types()
+
+        def typed(rex: Any) -> Any:
+            return InputRef(rex.index, types[rex.index]) if isinstance(rex, InputRef) else rex
+
+        columns = tuple(replace(column, rex=typed(column.rex)) for column in columns)
+        names = self._using(item, left, right)
+        if not names:
+            return Scope(columns, self.outer)
+        merged = [self._merged(name, columns, item.kind) for name in names]
+        rest = [replace(column, in_star=column.in_star and column.name not in names) for column in columns]
+        return Scope([*merged, *rest], self.outer)
+
+    def _merged(self, name: str, columns: tuple[ScopeColumn, ...], kind: str) -> ScopeColumn:
+        first, second = [c.rex for c in columns if c.name == name][:2]
+        rex = first
+        if kind == "RIGHT":
+            rex = second
+        elif kind == "FULL":
+            rex = ExpressionResolver(Scope(()), self.context.catalogs).call("COALESCE", (first, second))
+        return ScopeColumn(name, (), rex)
+
+    # --- table functions -----------------------------------------------------------------------------------------
+
+    def _correlate(
+        self, left: Any, scope: Scope, item: q.TableFunctionCall, outer: bool, named: Any, condition: Any = None
+    ) -> tuple[Any, Scope]:
+        resolver = ExpressionResolver(Scope(scope.columns, self.outer), self.context.catalogs)
+        call: Apply = item.call
+        if call.function == "UNNEST":
+            operands = tuple(resolver.resolve(operand) for operand in call.operands)
+            function, kind = "UNNEST", _unnested(operands[0].type)
+            if item.with_ordinality:
+                function = "UNNEST WITH ORDINALITY"
+                kind = row_type([*kind.names, "ORDINALITY"], [*kind.field_types(), IntType(False)])
+        else:
+            function, operands = self._table_function(call, resolver)
+            kind = result_row_type(function)
+        columns = named.columns if named is not None else ()
+        if columns and len(columns) != len(kind):
+            raise ValidationException(
+                f"SQL validation failed. The table function returns {len(kind)} columns, but {len(columns)} names "
+                f"{list(columns)} are given"
+            )
+        names = list(columns) or kind.names
+        types = [t.nullable() if outer else t for t in kind.field_types()]
+        joined = row_type(unique_names([*left.row_type.names, *names]), [*left.row_type.field_types(), *types])
+        node: Any = rel.Correlate(left, function, operands, outer, joined, kind)
+        width = len(left.row_type)
+        qualifier = (named.name,) if named is not None else ()
+        new = [
+            ScopeColumn(n, qualifier, InputRef(width + i, t)) for i, (n, t) in enumerate(zip(names, types, strict=True))
+        ]
+        both = Scope([*scope.columns, *new], self.outer)
+        if condition is not None:
+            rex = ExpressionResolver(both, self.context.catalogs).resolve(condition)
+            if not (isinstance(rex, Literal) and rex.value is True):
+                node = replace(node, condition=rex) if outer else rel.Filter(node, rex)
+        return node, both
+
+    def _table_function(self, call: Apply, resolver: ExpressionResolver) -> tuple[Any, tuple[Rex, ...]]:
+        function: Any = call.function
+        if isinstance(function, str):
+            function = self.context.catalogs.find_function(tuple(function.split(".")))
+            if function is None:
+                raise ValidationException(
+                    f"SQL validation failed. {where(call.position, str(call.function))}No match found for function "
+                    f"signature {call.function}"
+                )
+        rex: Any = resolver.resolve(replace(call, function=function))
+        return function, rex.operands
+
+
+def _unnested(kind: Any) -> RowType:
+    """Return the columns of UNNEST: the fields of rows, key and value of maps, or the elements."""
+    if isinstance(kind, MapType):
+        return row_type(["f0", "f1"], [kind.key_type, kind.value_type])
+    if not isinstance(kind, ArrayType | MultisetType):
+        raise ValidationException(f"SQL validation failed. UNNEST takes an array, a map or a multiset, found {kind}")
+    element = kind.element_type
+    if isinstance(element, RowType):
+        types = element.field_types()
+        return row_type(element.names, [t.nullable() for t in types] if element._nullable else types)
+    return row_type(["f0"], [element])
+
+
+def _side_by_side(left: Scope, right: Scope, width: int, outer: Scope | None) -> Scope:
+    moved = [replace(column, rex=shift(column.rex, width)) for column in right.columns]
+    return Scope([*left.columns, *moved], outer)
+
+
+def scan(table: Any, context: Any) -> Any:
+    """Return the node that reads a table of a catalog, with computed columns and watermarks."""
+    source = context.catalogs.create_source(table)
+    stored = [c for c in table.columns if c.kind == "PHYSICAL"]
+    metadata = [c for c in table.columns if c.kind == "METADATA"]
+    kind = row_type([c.name for c in (*stored, *metadata)], [c.type for c in (*stored, *metadata)])
+    keys = tuple((c.metadata_key or c.name, c.type) for c in metadata)
+    node: Any = rel.TableScan(table, source, kind, tuple(range(len(stored))), keys)
+    if [c.name for c in table.columns] != kind.names:
+        node = _with_computed(node, table, context)
+    if table.watermark is not None and context.is_streaming:
+        node = assign_watermark(node, table.watermark, context)
+    return node
+
+
+def _with_computed(node: Any, table: Any, context: Any) -> Any:
+    resolver = ExpressionResolver(Scope.of(node.row_type), context.catalogs)
+    expressions = [
+        resolver.resolve(c.expression) if c.kind == "COMPUTED" else resolver.resolve(Ref((c.name,)))
+        for c in table.columns
+    ]
+    return rel.Project(
+        node, tuple(expressions), row_type([c.name for c in table.columns], [e.type for e in expressions])
+    )
+
+
+def assign_watermark(node: Any, watermark: Any, context: Any) -> Any:
+    """Return the node whose rowtime column has watermarks."""
+    names = node.row_type.names
+    if watermark.column not in names:
+        raise ValidationException(
+            f"The rowtime attribute field '{watermark.column}' is not defined in the table schema, at least one of "
+            f"{names}"
+        )
+    index = names.index(watermark.column)
+    types = node.row_type.field_types()
+    expression = ExpressionResolver(Scope.of(node.row_type), context.catalogs).resolve(watermark.expression)
+    types[index] = with_kind(types[index], TimestampKind.ROWTIME)
+    return rel.AssignWatermark(node, index, expression, row_type(names, types))
+
+
+_RULES: dict[type, Callable[[FromResolver, Any], tuple[Any, Scope]]] = {
+    q.TableRef: FromResolver._table,
+    q.Named: FromResolver._named,
+    q.WindowTable: FromResolver._window,
+    q.MatchRecognize: FromResolver._match,
+    q.TableFunctionCall: FromResolver._function,
+    q.Join: FromResolver._join,
+}

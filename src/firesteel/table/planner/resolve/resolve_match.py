@@ -1,0 +1,177 @@
+"""MATCH_RECOGNIZE: patterns over rows in the order of time. Flink: `StreamPhysicalMatch`."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from firesteel.columns.column_types import BooleanType, TimestampType
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.kernels.match_pattern import steps_of
+from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import is_time
+from firesteel.table.planner.rel.rex_tools import row_type
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.scope import Scope
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.unresolved import Apply, Ref
+
+_NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
+
+
+class MatchResolver(ExpressionResolver):
+    """A resolver of expressions over pattern variables: `A.x` is a call of MATCH_REF with the variable's name."""
+
+    def __init__(self, scope: Scope, catalogs: Any, variables: set[str], time: Any) -> None:
+        super().__init__(scope, catalogs)
+        self._variables = variables
+        self._time = time
+
+    def _ref(self, ref: Ref) -> Rex:
+        if len(ref.path) > 1 and ref.path[0] in self._variables:
+            column = self.scope.find(Ref(ref.path[1:], ref.position))
+            return Call("MATCH_REF", (Literal(ref.path[0], None), column), column.type.nullable())
+        column = self.scope.find(ref)
+        return Call("MATCH_REF", (Literal("*", None), column), column.type.nullable())
+
+    def _apply(self, call: Apply) -> Rex:
+        name = str(call.function).upper()
+        if name in ("MATCH_ROWTIME", "MATCH_PROCTIME"):
+            kind: Any = self._time
+            attribute = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
+            return Call(name, (), attribute)
+        if name in _NAVIGATION:
+            operands = tuple(self.resolve(operand) for operand in call.operands)
+            return Call(name, operands, operands[0].type.nullable())
+        aggregate = find_aggregate(name)
+        if aggregate is not None:
+            operands = (
+                ()
+                if not call.operands or hasattr(call.operands[0], "qualifier")
+                else tuple(self.resolve(operand) for operand in call.operands)
+            )
+            star = () if not call.operands or not hasattr(call.operands[0], "qualifier") else call.operands[0].qualifier
+            try:
+                kind = aggregate.resolve([o.type for o in operands], False)
+            except FunctionError as error:
+                raise ValidationException(f"SQL validation failed. {error}") from error
+            variable = Literal(star[0] if star else "*", None)
+            return Call(f"AGGREGATE {name}", (variable, Literal(call.distinct, None), *operands), kind)
+        return super()._apply(call)
+
+
+_CONTAINERS = ("concat", "or", "permute")
+
+
+def variables_of(pattern: Any) -> list[str]:
+    """Return the variables of a pattern, in order."""
+    if pattern[0] == "var":
+        return [pattern[1]]
+    parts = pattern[1] if pattern[0] in _CONTAINERS else (pattern[1],)
+    found: list[str] = []
+    for part in parts:
+        found += [name for name in variables_of(part) if name not in found]
+    return found
+
+
+def resolve_match(query: q.MatchRecognize, node: Any, scope: Scope, context: Any) -> rel.Match:
+    """Return the node of MATCH_RECOGNIZE.
+
+    Raises:
+        ValidationException: the clause is not one that Flink takes.
+    """
+    _check(query)
+    plain = ExpressionResolver(scope, context.catalogs)
+    partition = [_index(plain.resolve(e), "PARTITION BY") for e in query.partition_by]
+    order = tuple(
+        rel.Collation(_index(plain.resolve(o.expression), "ORDER BY"), o.descending, not o.descending)
+        for o in query.order_by
+    )
+    if not order:
+        raise ValidationException("You must specify either rowtime or proctime for order by.")
+    time = node.row_type.fields[order[0].index].data_type
+    if context.is_streaming and not is_time(time):
+        raise ValidationException("You must specify either rowtime or proctime for order by as the first one.")
+    if order[0].descending:
+        raise ValidationException("Primary sort order of a streaming table must be ascending on time.")
+    variables = set(variables_of(query.pattern)) | {name for name, _ in query.subsets}
+    resolver = MatchResolver(scope, context.catalogs, variables, time)
+    define = tuple((name, _condition(resolver.resolve(expression), name)) for name, expression in query.define)
+    unknown = [name for name, _ in define if name not in variables]
+    if unknown:
+        raise ValidationException(f"SQL validation failed. Pattern variable '{unknown[0]}' not defined in PATTERN")
+    measures = []
+    for item in query.measures:
+        rex = resolver.resolve(item.expression)
+        measures.append(rel.Measure(item.names[0], rex, rex.type))
+    names = [node.row_type.names[i] for i in partition] + [m.name for m in measures]
+    types = [node.row_type.fields[i].data_type for i in partition] + [m.type for m in measures]
+    return rel.Match(
+        node,
+        tuple(partition),
+        order,
+        query.pattern,
+        define,
+        tuple(measures),
+        query.after,
+        _within(query.within),
+        row_type(names, types),
+        query.subsets,
+    )
+
+
+def _check(query: q.MatchRecognize) -> None:
+    if query.all_rows:
+        raise ValidationException("All rows per match mode is not supported yet.")
+    if _has(query.pattern, "exclude"):
+        raise ValidationException("Currently, CEP doesn't support {- -} patterns.")
+    if _has(query.pattern, "permute"):
+        raise ValidationException("Currently, CEP doesn't support PERMUTE patterns.")
+    if _has(query.pattern, "or"):
+        raise ValidationException("Currently, CEP doesn't support branching patterns.")
+    try:
+        steps = steps_of(query.pattern)
+    except ValueError as error:
+        raise TableException(str(error)) from error
+    if any((step.low, step.high) == (0, 1) and not step.greedy for step in steps):
+        raise TableException("Reluctant optional variables are not supported yet.")
+    if steps[-1].is_greedy_loop:
+        raise TableException(
+            "Greedy quantifiers are not allowed as the last element of a Pattern yet. Finish your pattern with either "
+            "a simple variable or reluctant quantifier."
+        )
+
+
+def _has(pattern: Any, kind: str) -> bool:
+    if pattern[0] == kind:
+        return True
+    if pattern[0] == "var":
+        return False
+    parts = pattern[1] if pattern[0] in _CONTAINERS else (pattern[1],)
+    return any(_has(part, kind) for part in parts)
+
+
+def _index(rex: Rex, clause: str) -> int:
+    if not isinstance(rex, InputRef):
+        raise ValidationException(f"SQL validation failed. {clause} of MATCH_RECOGNIZE takes columns")
+    return rex.index
+
+
+def _condition(rex: Rex, name: str) -> Rex:
+    if not isinstance(rex.type, BooleanType):
+        raise ValidationException(f"SQL validation failed. DEFINE clause of '{name}' must be a condition")
+    return rex
+
+
+def _within(expression: Any) -> int | None:
+    if expression is None:
+        return None
+    value = getattr(expression, "value", None)
+    if not isinstance(value, datetime.timedelta):
+        raise ValidationException(
+            "Only constant intervals with millisecond resolution are supported as time constraints"
+        )
+    return value // datetime.timedelta(milliseconds=1)

@@ -1,0 +1,274 @@
+"""Resolution of queries to typed relational algebra. Calcite: `SqlValidator` and `SqlToRelConverter`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from firesteel.columns.column_types import DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
+from firesteel.columns.rex import InputRef, Literal
+from firesteel.columns.type_families import TIMESTAMPS
+from firesteel.columns.type_rules import common_type
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import is_proctime, is_time
+from firesteel.table.planner.rel.projections import distinct, extended, first_columns, one_row, renamed
+from firesteel.table.planner.rel.rex_tools import refs, row_type
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver, cast
+from firesteel.table.planner.resolve.resolve_from import FromResolver
+from firesteel.table.planner.resolve.resolve_match import resolve_match
+from firesteel.table.planner.resolve.resolve_select import SelectResolver
+from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.select_hints import HintNames, SelectHints
+from firesteel.table.planner.resolve.time_attributes import interval_millis, without_time_attribute
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.unresolved import Lit
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveContext:
+    """The shared context of resolution.
+
+    Attributes:
+        catalogs: Finds tables and functions.
+        is_streaming: Whether time attributes and changelogs exist.
+        hint_names: The names in the hints of the statement.
+    """
+
+    catalogs: Any
+    is_streaming: bool
+    hint_names: HintNames = field(default_factory=HintNames)
+
+
+class QueryResolver:
+    """A resolver of queries against catalogs.
+
+    Args:
+        context: The shared context.
+        tables: Common table expressions by name.
+    """
+
+    def __init__(self, context: ResolveContext, tables: dict[str, Any] | None = None) -> None:
+        self.context = context
+        self.tables = tables or {}
+
+    def resolve(self, query: Any, outer: Scope | None = None) -> Any:
+        """Return the relational node of a query; `outer` is the scope of the query around a subquery.
+
+        Raises:
+            ValidationException: a name is unknown, or types do not fit.
+        """
+        rule = _RULES.get(type(query))
+        if rule is None:
+            return self.from_clause(query, outer)[0]
+        return rule(self, query, outer)
+
+    def without_tables(self) -> QueryResolver:
+        """Return a resolver of the queries of views, which do not see the common table expressions around them."""
+        return QueryResolver(self.context)
+
+    def from_clause(
+        self, query: Any, outer: Scope | None, conditions: list[Any] | None = None, hints: SelectHints | None = None
+    ) -> tuple[Any, Scope]:
+        """Return node and scope of the FROM clause; joins remove the `conditions` that they can check."""
+        return FromResolver(self, outer, conditions, hints).resolve(query)
+
+    def _resolved(self, query: q.Resolved, outer: Scope | None) -> Any:
+        return query.node
+
+    def _select(self, query: q.Select, outer: Scope | None) -> Any:
+        return SelectResolver(self, outer).resolve(query)
+
+    def _flat_aggregate(self, query: q.FlatAggregate, outer: Scope | None) -> Any:
+        return SelectResolver(self, outer).flat_aggregate(query)
+
+    def _values(self, query: q.ValuesQuery, outer: Scope | None) -> Any:
+        resolver = ExpressionResolver(Scope((), outer), self.context.catalogs)
+        rows = [[resolver.resolve(value) for value in row] for row in query.rows]
+        if len({len(row) for row in rows}) > 1:
+            raise ValidationException(
+                f"SQL validation failed. {where(query.position)}Values passed to VALUES operator must have compatible "
+                f"types: rows have {' or '.join(map(str, sorted({len(row) for row in rows})))} columns"
+            )
+        if query.row_type is not None:
+            kind = query.row_type
+        else:
+            types = [_common([row[i] for row in rows], "VALUES") for i in range(len(rows[0]))]
+            kind = row_type([f"EXPR${i}" for i in range(len(types))], types)
+        literals: list[list[Any]] = [[v for v in row if isinstance(v, Literal)] for row in rows]
+        if literals == rows:
+            values = tuple(
+                tuple(_constant(v.value, f.data_type) for v, f in zip(row, kind.fields, strict=True))
+                for row in literals
+            )
+            return rel.Values(values, kind)
+        nothing = one_row()
+        types = kind.field_types()
+        parts = [rel.Project(nothing, tuple(cast(v, t) for v, t in zip(row, types, strict=True)), kind) for row in rows]
+        return parts[0] if len(parts) == 1 else rel.Union(tuple(parts), kind)
+
+    def _set_operation(self, query: q.SetOperation, outer: Scope | None) -> Any:
+        left, right = self.resolve(query.left, outer), self.resolve(query.right, outer)
+        name = f"{query.kind}{' ALL' if query.all else ''}"
+        if len(left.row_type) != len(right.row_type):
+            raise ValidationException(
+                f"SQL validation failed. Column count mismatch in {name}: {len(left.row_type)} and "
+                f"{len(right.row_type)} columns"
+            )
+        types = [_common([a, b], name) for a, b in zip(refs(left.row_type), refs(right.row_type), strict=True)]
+        if query.kind == "UNION" and query.all:
+            types = [_attribute_of_both(*parts) for parts in zip(types, left.row_type, right.row_type, strict=True)]
+        kind = row_type(left.row_type.names, types)
+        left, right = cast_columns(left, kind), cast_columns(right, kind)
+        if query.kind != "UNION":
+            return rel.SetOperation(left, right, query.kind, query.all, kind)
+        union = rel.Union((left, right), kind)
+        return union if query.all else distinct(union)
+
+    def _order_by(self, query: q.OrderBy, outer: Scope | None) -> Any:
+        return self._sorted(query, 0, None, outer)
+
+    def _limit(self, query: q.Limit, outer: Scope | None) -> Any:
+        if isinstance(query.query, q.OrderBy):
+            return self._sorted(query.query, query.offset, query.fetch, outer)
+        node = self.resolve(query.query, outer)
+        sort = node.input if isinstance(node, rel.Project) else node
+        if isinstance(sort, rel.Sort) and sort.fetch is None:
+            limited = replace(sort, offset=sort.offset + query.offset, fetch=query.fetch)
+            return limited if sort is node else replace(node, input=limited)
+        return rel.Sort(node, (), query.offset, query.fetch)
+
+    def _sorted(self, query: q.OrderBy, offset: int, fetch: int | None, outer: Scope | None) -> Any:
+        inner = query.query
+        hidden: list[Any] = []
+        if isinstance(inner, q.Select) and not inner.distinct:
+            node, places = SelectResolver(self, outer).resolve_ordered(inner, query.orderings, hidden)
+        else:
+            node = self.resolve(inner, outer)
+            resolver = ExpressionResolver(Scope.of(node.row_type), self.context.catalogs)
+            places = [self._place(ordering.expression, node, resolver, hidden) for ordering in query.orderings]
+            if hidden:
+                node = extended(node, hidden, "$f")
+        width = len(node.row_type) - len(hidden)
+        collations = tuple(
+            rel.Collation(place, o.descending, (not o.descending) if o.nulls_first is None else o.nulls_first)
+            for place, o in zip(places, query.orderings, strict=True)
+        )
+        sort = rel.Sort(node, collations, offset, fetch)
+        return (
+            sort
+            if not hidden
+            else first_columns(sort, row_type(node.row_type.names[:width], node.row_type.field_types()[:width]))
+        )
+
+    def _place(self, expression: Any, node: Any, resolver: ExpressionResolver, hidden: list[Any]) -> int:
+        width = len(node.row_type)
+        if isinstance(expression, Lit) and isinstance(expression.value, int):
+            if not 1 <= expression.value <= width:
+                raise ValidationException(f"SQL validation failed. Ordinal out of range: {expression.value}")
+            return expression.value - 1
+        rex = resolver.resolve(expression)
+        if isinstance(rex, InputRef):
+            return rex.index
+        hidden.append(rex)
+        return width + len(hidden) - 1
+
+    def _with(self, query: q.With, outer: Scope | None) -> Any:
+        tables = dict(self.tables)
+        for name, columns, definition in query.tables:
+            node = QueryResolver(self.context, tables).resolve(definition, outer)
+            tables[name] = renamed(node, columns, name)
+        return QueryResolver(self.context, tables).resolve(query.query, outer)
+
+    def window_table(self, query: q.WindowTable, outer: Scope | None) -> Any:
+        """Return the node of a window table function."""
+        source = self.resolve(query.query, outer)
+        names = source.row_type.names
+        if query.time_column not in names:
+            raise ValidationException(
+                f"SQL validation failed. {where(query.position)}Column '{query.time_column}' not found in any table"
+            )
+        time = names.index(query.time_column)
+        kind = source.row_type.fields[time].data_type
+        if self.context.is_streaming and not is_time(kind):
+            raise ValidationException(
+                f"SQL validation failed. {where(query.position)}The window function requires the timecol is a time "
+                f"attribute type, but is {kind}."
+            )
+        if not isinstance(kind, TIMESTAMPS):
+            raise ValidationException(
+                f"The window function {query.function}(TABLE table_name, DESCRIPTOR(timecol), ...) requires the "
+                f"timecol to be TIMESTAMP or TIMESTAMP_LTZ, but is {kind}."
+            )
+        lengths = [interval_millis(argument, query.function) for argument in query.arguments]
+        size, step = (lengths[-1], lengths[0]) if len(lengths) == 2 else (lengths[0], 0)
+        if step and query.function == "CUMULATE" and size % step:
+            raise ValidationException(
+                f"CUMULATE table function based aggregate requires maxSize must be an integral multiple of step, but "
+                f"got maxSize {size} ms and step {step} ms"
+            )
+        offset = 0 if query.offset is None else interval_millis(query.offset, query.function)
+        partition = tuple(names.index(name) for name in query.partition_by)
+        window = rel.Window(query.function, time, size, step, offset, not is_proctime(kind), partition=partition)
+        return rel.WindowTableFunction(source, window, _window_row_type(source.row_type, time))
+
+    def match(self, query: q.MatchRecognize, outer: Scope | None) -> Any:
+        """Return the node of MATCH_RECOGNIZE."""
+        node, scope = self.from_clause(query.query, outer)
+        return resolve_match(query, node, scope, self.context)
+
+
+_RULES: dict[type, Callable[[QueryResolver, Any, Scope | None], Any]] = {
+    q.Resolved: QueryResolver._resolved,
+    q.Select: QueryResolver._select,
+    q.FlatAggregate: QueryResolver._flat_aggregate,
+    q.ValuesQuery: QueryResolver._values,
+    q.SetOperation: QueryResolver._set_operation,
+    q.OrderBy: QueryResolver._order_by,
+    q.Limit: QueryResolver._limit,
+    q.With: QueryResolver._with,
+}
+
+
+def _window_row_type(source: RowType, time: int) -> RowType:
+    kind: Any = source.fields[time].data_type
+    plain = TimestampType(3, False)
+    window_time: DataType = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
+    types = source.field_types()
+    types[time] = without_time_attribute(kind)
+    names = [*source.names, "window_start", "window_end", "window_time"]
+    return row_type(names, [*types, plain, plain, window_time])
+
+
+def _constant(value: Any, kind: DataType) -> Any:
+    """Return the Python value of a literal in a column's common type."""
+    if isinstance(kind, DecimalType) and isinstance(value, int | Decimal):
+        return Decimal(value).quantize(Decimal(1).scaleb(-kind.scale))
+    if isinstance(kind, DoubleType | FloatType) and isinstance(value, int | Decimal):
+        return float(value)
+    return value
+
+
+def _common(values: list[Any], name: str) -> DataType:
+    kind = common_type([value.type for value in values])
+    if kind is None:
+        shown = " and ".join(str(value.type) for value in values)
+        raise ValidationException(f"SQL validation failed. Type mismatch in columns of {name}: {shown}")
+    return kind
+
+
+def _attribute_of_both(common: Any, left: Any, right: Any) -> DataType:
+    """Return the type of a column of UNION ALL: a time attribute if it is one of both inputs."""
+    kinds = {getattr(field.data_type, "kind", None) for field in (left, right)}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return common if kind is None or not kind.is_attribute else common.with_kind(kind)  # type: ignore[no-any-return]
+
+
+def cast_columns(node: Any, kind: RowType) -> Any:
+    """Return a node whose columns have the types of a row type."""
+    expressions = tuple(cast(r, f.data_type) for r, f in zip(refs(node.row_type), kind.fields, strict=True))
+    if expressions == refs(node.row_type):
+        return node
+    return rel.Project(node, expressions, kind)

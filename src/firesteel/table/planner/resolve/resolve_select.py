@@ -1,0 +1,228 @@
+"""Resolution of one SELECT: its source, groups and items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from firesteel.columns.column_types import RowType
+from firesteel.columns.rex import Rex
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.projections import distinct, one_row
+from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
+from firesteel.table.planner.resolve.grouping import GroupedSelect
+from firesteel.table.planner.resolve.over_calls import OverCalls
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.scope import Scope, field_access
+from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
+from firesteel.table.planner.resolve.subqueries import Subqueries, conjuncts_of, filter_by
+from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
+
+
+class SelectResolver:
+    """A resolver of one SELECT.
+
+    Args:
+        queries: Resolves nested queries.
+        outer: The scope of the enclosing query.
+    """
+
+    def __init__(self, queries: Any, outer: Scope | None) -> None:
+        self.queries = queries
+        self.context = queries.context
+        self.outer = outer
+        self._is_grouped = False
+
+    def resolve(self, query: q.Select) -> Any:
+        """Return the node of a SELECT.
+
+        Raises:
+            ValidationException: a name is unknown, types do not fit, or a column is not grouped.
+        """
+        hints = SelectHints(query.hints, self.context.hint_names, self.context.is_streaming)
+        node, _ = self._resolve_ordered(query, (), [], hints)
+        if query.distinct:
+            node = distinct(node, None if self._is_grouped else hints.of_group(input_name(query.source)))
+        return node
+
+    def resolve_ordered(self, query: q.Select, orderings: Sequence[Any], hidden: list[Any]) -> tuple[Any, list[int]]:
+        """Return the node and, for each item of ORDER BY, its column; `hidden` takes those added for it."""
+        hints = SelectHints(query.hints, self.context.hint_names, self.context.is_streaming)
+        return self._resolve_ordered(query, orderings, hidden, hints)
+
+    def _resolve_ordered(
+        self, query: q.Select, orderings: Sequence[Any], hidden: list[Any], hints: SelectHints
+    ) -> tuple[Any, list[int]]:
+        conditions = [] if query.where is None else conjuncts_of(query.where)
+        node, scope = self._source(query, conditions, hints)
+        node = filter_by(node, conditions, scope, self.queries)
+        items = self._expanded(query.items, scope)
+        everything = [*items, *([] if query.having is None else [query.having]), *(o.expression for o in orderings)]
+        layer: Any
+        if query.group_by is not None or query.having is not None or self._aggregates(everything):
+            self._is_grouped = True
+            layer = GroupedSelect(self.queries, node, scope, query, hints.of_group(input_name(query.source)))
+        else:
+            layer = PlainSelect(self.queries, node, scope, query)
+        names, rexes = self._columns(items, layer, query)
+        having = None if query.having is None else layer.resolver.resolve(query.having)
+        places = [self._place(o.expression, names, rexes, hidden, layer) for o in orderings]
+        return layer.finish(names, [*rexes, *hidden], having), places
+
+    def flat_aggregate(self, query: q.FlatAggregate) -> Any:
+        """Return the node of a table aggregate function over groups."""
+        node, scope = self.queries.from_clause(query.source, self.outer)
+        layer = GroupedSelect(self.queries, node, scope, q.Select(query.source, (), group_by=query.group_by))
+        return layer.flat(query)
+
+    def _aggregates(self, expressions: list[Any]) -> bool:
+        return any(has_aggregate(expression, self.context.catalogs) for expression in expressions)
+
+    def _source(self, query: q.Select, conditions: list[Any], hints: SelectHints) -> tuple[Any, Scope]:
+        if query.source is None:
+            return one_row(), Scope((), self.outer)
+        node, scope = self.queries.from_clause(query.source, self.outer, conditions, hints)
+        return node, Scope(scope.columns, self.outer)
+
+    def _expanded(self, items: tuple[Any, ...], scope: Scope) -> list[Any]:
+        """Return the items with `*` and ranges expanded to columns."""
+        found: list[Any] = []
+        for item in items:
+            if isinstance(item, Star):
+                found += [Alias(rex, (name,)) for name, rex in scope.star(item.qualifier)]
+            elif isinstance(item, Apply) and item.function in ("WITH_COLUMNS", "WITHOUT_COLUMNS"):
+                found += column_range(item, scope)
+            else:
+                found.append(item)
+        return found
+
+    def _columns(self, items: list[Any], layer: Any, query: q.Select) -> tuple[list[str], list[Rex]]:
+        names: list[str] = []
+        rexes: list[Any] = []
+        for item in items:
+            flattened = _flattened(item, layer)
+            if flattened is not None:
+                names += [name for name, _ in flattened]
+                rexes += [rex for _, rex in flattened]
+                continue
+            rexes.append(layer.resolver.resolve(item))
+            names.append(name_of(item) or f"{query.unnamed}{len(names)}")
+        return unique_names(names), rexes
+
+    def _place(self, expression: Any, names: list[str], rexes: list[Any], hidden: list[Any], layer: Any) -> int:
+        if isinstance(expression, Lit) and isinstance(expression.value, int):
+            if not 1 <= expression.value <= len(names):
+                raise ValidationException(f"SQL validation failed. Ordinal out of range: {expression.value}")
+            return expression.value - 1
+        if isinstance(expression, Ref) and len(expression.path) == 1 and expression.path[0] in names:
+            return names.index(expression.path[0])
+        rex = layer.resolver.resolve(expression)
+        for index, known in enumerate([*rexes, *hidden]):
+            if known == rex:
+                return index
+        hidden.append(rex)
+        return len(rexes) + len(hidden) - 1
+
+
+class SelectLayer:
+    """The level at which the items of a SELECT are computed: over its source, or over its groups."""
+
+    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select) -> None:
+        self.queries = queries
+        self.context = queries.context
+        self.node = node
+        self.scope = scope
+        self.query = query
+        self.subqueries = Subqueries(queries, scope)
+        self.overs = OverCalls(query.windows, self.context)
+
+    def project(self, node: Any, names: list[str], rexes: list[Any]) -> Any:
+        """Return the final projection, after subqueries and OVER calls."""
+        node, rexes = self.subqueries.attach(node, rexes, self.overs)
+        node, rexes = self.overs.attach(node, rexes)
+        names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
+        types = [rex.type for rex in rexes]
+        if tuple(rexes) == refs(node.row_type) and names == node.row_type.names:
+            return node
+        return rel.Project(node, tuple(rexes), row_type(names, types))
+
+
+class PlainResolver(ExpressionResolver):
+    """A resolver of items of a SELECT without groups."""
+
+    def __init__(self, layer: SelectLayer) -> None:
+        super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
+        self._layer = layer
+
+    def _over(self, call: OverCall) -> Rex:
+        return self._layer.overs.add(call, self)
+
+
+class PlainSelect(SelectLayer):
+    """A SELECT without groups."""
+
+    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select) -> None:
+        super().__init__(queries, node, scope, query)
+        self.resolver = PlainResolver(self)
+
+    def finish(self, names: list[str], rexes: list[Any], having: Any) -> Any:
+        """Return the node that computes the columns."""
+        return self.project(self.node, names, rexes)
+
+
+def column_range(item: Apply, scope: Scope) -> list[Any]:
+    """Return the columns selected by `with_columns(...)` or `without_columns(...)`.
+
+    Raises:
+        ValidationException: there is no such column.
+    """
+    columns = scope.star()
+    names = [name for name, _ in columns]
+
+    def index(value: Any) -> int:
+        if isinstance(value, Ref):
+            if value.path[-1] not in names:
+                raise ValidationException(f"Column '{value.path[-1]}' not found, there are {names}")
+            return names.index(value.path[-1])
+        number = int(value.value)
+        if not 1 <= number <= len(names):
+            raise ValidationException(f"Column {number} not found, there are {len(names)}: {names}")
+        return number - 1
+
+    chosen: list[int] = []
+    for operand in item.operands:
+        if isinstance(operand, Star):
+            chosen += range(len(columns))
+        elif isinstance(operand, Apply) and operand.function == "RANGE":
+            chosen += range(index(operand.operands[0]), index(operand.operands[1]) + 1)
+        else:
+            chosen.append(index(operand))
+    if item.function == "WITHOUT_COLUMNS":
+        chosen = [i for i in range(len(columns)) if i not in chosen]
+    return [Alias(columns[i][1], (columns[i][0],)) for i in chosen]
+
+
+def _flattened(item: Any, layer: Any) -> list[tuple[str, Rex]] | None:
+    """Return the fields of a row that become columns: `flatten()`, or a row function whose alias has several names."""
+    names: tuple[str, ...] = ()
+    call = item
+    if isinstance(item, Alias):
+        call, names = item.expression, item.names
+    flattens = isinstance(call, Apply) and call.function == "FLATTEN"
+    whole = isinstance(call, Apply) and not isinstance(call.function, str) and Star() in call.operands
+    if not (flattens or whole or len(names) > 1):
+        return None
+    rex = layer.resolver.resolve(call.operands[0] if flattens else call)
+    if not isinstance(rex.type, RowType):
+        return [(names[0] if names else "f0", rex)] if not flattens else None
+    fields = rex.type.names
+    if names and len(names) != len(fields):
+        if len(names) == 1:
+            return [(names[0], rex)]
+        raise ValidationException(f"The row has {len(fields)} fields {fields}, but {len(names)} names are given")
+    if flattens and not names and isinstance(call.operands[0], Ref):
+        names = tuple(f"{call.operands[0].path[-1]}${field}" for field in fields)
+    return [(new, field_access(rex, field)) for new, field in zip(names or fields, fields, strict=True)]

@@ -1,0 +1,140 @@
+"""Resolution of column names. Calcite: `SqlValidatorScope`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from firesteel.columns.column_types import CharType, DataType, RowType
+from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel.rex_tools import OuterRef
+from firesteel.table.syntax.unresolved import Position, Ref
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeColumn:
+    """A column that expressions can refer to.
+
+    Attributes:
+        qualifier: The table's alias or path; empty if there is none.
+        rex: The column's expression over the input, usually an `InputRef`.
+        in_star: Whether `*` includes it (only one of the two columns of USING).
+    """
+
+    name: str
+    qualifier: tuple[str, ...]
+    rex: Rex
+    in_star: bool = True
+
+
+class Scope:
+    """The columns of the tables in FROM, and those of the query around it.
+
+    Attributes:
+        columns: In the order of the input's columns.
+        outer: The scope of the query around, whose columns are `OuterRef`s here.
+    """
+
+    def __init__(self, columns: Iterable[ScopeColumn], outer: Scope | None = None) -> None:
+        self.columns = tuple(columns)
+        self.outer = outer
+
+    @staticmethod
+    def of(row_type: RowType, qualifier: tuple[str, ...] = (), outer: Scope | None = None) -> Scope:
+        """Return the scope of one table."""
+        fields = enumerate(row_type.fields)
+        return Scope([ScopeColumn(f.name, qualifier, InputRef(i, f.data_type)) for i, f in fields], outer)
+
+    def find(self, ref: Ref) -> Any:
+        """Return the expression that a reference resolves to.
+
+        Raises:
+            ValidationException: there is no such column, or more than one.
+        """
+        found = self._find(ref)
+        if found is not None:
+            return found
+        if self.outer is not None:
+            outer = self.outer._find(ref)
+            if outer is not None:
+                return OuterRef(outer, outer.type)
+        raise ValidationException(f"SQL validation failed. {self._missing(ref)}")
+
+    def _missing(self, ref: Ref) -> str:
+        qualifiers = {column.qualifier[-1] for column in self.columns if column.qualifier}
+        place = where(ref.position, ".".join(ref.path))
+        if len(ref.path) > 1 and ref.path[0] not in qualifiers:
+            return f"{place}Table '{'.'.join(ref.path[:-1])}' not found"
+        names = [column.name for column in self.columns]
+        near = get_close_matches(ref.path[-1], names, 3) or [n for n in names if n.lower() == ref.path[-1].lower()]
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        scope = f"table '{ref.path[-2]}'" if len(ref.path) > 1 else "any table"
+        return f"{place}Column '{ref.path[-1]}' not found in {scope}{hint}"
+
+    def _find(self, ref: Ref) -> Rex | None:
+        for split in range(len(ref.path) - 1, -1, -1):
+            qualifier, name, fields = ref.path[:split], ref.path[split], ref.path[split + 1 :]
+            matches = [c for c in self.columns if c.name == name and _is_suffix(qualifier, c.qualifier)]
+            if not qualifier:
+                matches = [c for c in matches if c.in_star] or matches
+            if len(matches) > 1:
+                raise ValidationException(
+                    f"SQL validation failed. {where(ref.position)}Column '{ref.path[-1]}' is ambiguous"
+                )
+            if matches:
+                return _with_fields(matches[0].rex, fields, ref)
+        return None
+
+    def star(self, qualifier: tuple[str, ...] = ()) -> list[tuple[str, Rex]]:
+        """Return names and values of `*` or `t.*`.
+
+        Raises:
+            ValidationException: no table has that name.
+        """
+        if not qualifier:
+            return [(column.name, column.rex) for column in self.columns if column.in_star]
+        found = [(c.name, c.rex) for c in self.columns if _is_suffix(qualifier, c.qualifier)]
+        if not found:
+            field = self._find(Ref(qualifier))
+            if field is not None and isinstance(field.type, RowType):
+                names = field.type.names
+                return [(name, _with_fields(field, (name,), Ref(qualifier))) for name in names]
+            raise ValidationException(f"SQL validation failed. Unknown identifier '{'.'.join(qualifier)}'")
+        return found
+
+
+def where(position: Position | None, text: str = "") -> str:
+    """Return how Flink names a place in a statement, empty where it is not known."""
+    if position is None:
+        return ""
+    if len(text) > 1:
+        end = position.column + len(text) - 1
+        return f"From line {position.line}, column {position.column} to line {position.line}, column {end}: "
+    return f"At line {position.line}, column {position.column}: "
+
+
+def _is_suffix(qualifier: tuple[str, ...], full: tuple[str, ...]) -> bool:
+    return not qualifier or full[-len(qualifier) :] == qualifier
+
+
+def _with_fields(rex: Rex, fields: Sequence[str], ref: Ref) -> Rex:
+    for name in fields:
+        kind = rex.type
+        if not isinstance(kind, RowType) or name not in kind.names:
+            raise ValidationException(
+                f"SQL validation failed. {where(ref.position)}Column '{'.'.join(ref.path)}' not found in any table"
+            )
+        rex = field_access(rex, name)
+    return rex
+
+
+def field_access(rex: Rex, name: str) -> Rex:
+    """Return the field of a row; of a row that may be NULL it may be, too."""
+    row: Any = rex.type
+    kind: DataType = row.fields[row.names.index(name)].data_type
+    if row._nullable:
+        kind = kind.nullable()
+    return Call("DOT", (rex, Literal(name, CharType(max(1, len(name)), False))), kind)

@@ -1,0 +1,83 @@
+"""Conditions on subqueries as expressions over their aggregates. Calcite: `SubQueryRemoveRule`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.column_types import BigIntType, BooleanType
+from firesteel.columns.rex import Literal, Rex
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rex_tools import row_type
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+
+_FALSE, _TRUE = Literal(False, BooleanType(False)), Literal(True, BooleanType(False))
+_UNKNOWN = Literal(None, BooleanType(True))
+_ZERO = Literal(0, BigIntType(False))
+_COUNT = BigIntType(False)
+
+
+def counts(node: Any) -> rel.Aggregate:
+    """Return the number of rows of a subquery, and the number of values that are not NULL in its first column."""
+    calls = (rel.AggregateCall("COUNT", (), _COUNT), rel.AggregateCall("COUNT", (0,), _COUNT))
+    return rel.Aggregate(node, (), calls, row_type(["rows", "known"], [_COUNT, _COUNT]))
+
+
+def bounds(node: Any) -> rel.Aggregate:
+    """Return the least and the greatest value of a subquery's column, and its counts as in `counts`."""
+    kind = node.row_type.fields[0].data_type.nullable()
+    calls = (rel.AggregateCall("MIN", (0,), kind), rel.AggregateCall("MAX", (0,), kind), *counts(node).calls)
+    return rel.Aggregate(node, (), calls, row_type(["low", "high", "rows", "known"], [kind, kind, _COUNT, _COUNT]))
+
+
+def exists(resolver: ExpressionResolver, rows: Rex) -> Rex:
+    """Return the value of EXISTS."""
+    return resolver.call(">", (resolver.call("COALESCE", (rows, _ZERO)), _ZERO))
+
+
+def compared(resolver: ExpressionResolver, kind: str, value: Rex, columns: list[Rex]) -> Rex:
+    """Return the value of a comparison with ALL or ANY values of a subquery, such as `> ALL`.
+
+    Args:
+        resolver: It makes the calls.
+        kind: The operator and ALL or ANY; `= ANY` and `<> ALL` are `contained`.
+        value: The value that is compared.
+        columns: The columns of `bounds`.
+    """
+    low, high, rows, known = columns
+    operator, word = kind.split()
+    is_all = word == "ALL"
+    end = {"<": low, "<=": low, ">": high, ">=": high} if is_all else {"<": high, "<=": high, ">": low, ">=": low}
+    ends = [end[operator]] if operator in end else [low, high]
+    holds = _joined(resolver, is_all, [resolver.call(operator, (value, bound)) for bound in ends])
+    has_null = resolver.call(">", (rows, known))
+    if is_all:
+        rest = resolver.call("IF", (has_null, _UNKNOWN, _TRUE))
+        is_empty = resolver.call("NOT", (exists(resolver, rows),))
+        return resolver.call("OR", (is_empty, resolver.call("AND", (holds, rest))))
+    rest = resolver.call("IF", (has_null, _UNKNOWN, _FALSE))
+    return resolver.call("AND", (exists(resolver, rows), resolver.call("OR", (holds, rest))))
+
+
+def contained(resolver: ExpressionResolver, is_found: Rex, operands: tuple[Rex, ...], columns: list[Rex]) -> Rex:
+    """Return the value of IN.
+
+    Args:
+        resolver: It makes the calls.
+        is_found: Whether the subquery has a row that equals the operands.
+        operands: The values to find.
+        columns: The columns of `counts`; none if neither the operands nor the subquery can be NULL.
+    """
+    if not columns:
+        return is_found
+    rows, known = columns
+    is_null = [resolver.call("IS NULL", (operand,)) for operand in operands]
+    is_unknown = _joined(resolver, False, [resolver.call(">", (rows, known)), *is_null])
+    rest = resolver.call("IF", (is_unknown, _UNKNOWN, _FALSE))
+    return resolver.call("OR", (is_found, resolver.call("AND", (exists(resolver, rows), rest))))
+
+
+def _joined(resolver: ExpressionResolver, is_all: bool, parts: list[Rex]) -> Rex:
+    result = parts[0]
+    for part in parts[1:]:
+        result = resolver.call("AND" if is_all else "OR", (result, part))
+    return result

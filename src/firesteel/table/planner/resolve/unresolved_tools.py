@@ -1,0 +1,74 @@
+"""Walks over expressions that are not resolved yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, OverCall, Ref, WindowSpec
+
+GROUP_WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION"})
+
+
+def parts(expression: Any) -> tuple[Any, ...]:
+    """Return the parts of an expression, without those of subqueries."""
+    if isinstance(expression, Apply):
+        condition = () if expression.condition is None else (expression.condition,)
+        return (*expression.operands, *condition, *expression.order_by)
+    if isinstance(expression, Alias | Ordering):
+        return (expression.expression,)
+    if isinstance(expression, OverCall):
+        window = expression.window
+        spec = (*window.partition_by, *window.order_by) if isinstance(window, WindowSpec) else ()
+        return (*expression.call.operands, *spec)
+    return ()
+
+
+def walk(expression: Any) -> Iterator[Any]:
+    """Yield an expression and all within it."""
+    yield expression
+    for part in parts(expression):
+        yield from walk(part)
+
+
+def is_aggregate(expression: Any, catalogs: Any) -> bool:
+    """Return whether an expression is the call of an aggregate function."""
+    if not isinstance(expression, Apply):
+        return False
+    function: Any = expression.function
+    if isinstance(function, str):
+        user = catalogs.find_function(tuple(function.split("."))) if catalogs is not None else None
+        if user is None:
+            return find_aggregate(function) is not None
+        function = user
+    return hasattr(function, "is_table_aggregate")
+
+
+def has_aggregate(expression: Any, catalogs: Any) -> bool:
+    """Return whether an aggregate function is called somewhere in an expression."""
+    return any(is_aggregate(part, catalogs) for part in walk(expression))
+
+
+def group_window(item: Any) -> Apply | None:
+    """Return the group window that an item of GROUP BY is, None: it is none."""
+    call = item.expression if isinstance(item, Alias) else item
+    if isinstance(call, Apply) and isinstance(call.function, str) and call.function.upper() in GROUP_WINDOWS:
+        return call
+    return None
+
+
+def name_of(item: Any) -> str | None:
+    """Return the column name of a SELECT item, or None."""
+    if isinstance(item, Alias):
+        return item.names[0]
+    if isinstance(item, Ref):
+        return item.path[-1]
+    if isinstance(item, Apply) and not item.operands and item.function in _NAMED_BY_THEMSELVES:
+        return str(item.function)
+    return None
+
+
+_NAMED_BY_THEMSELVES = frozenset(
+    {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "CURRENT_ROW_TIMESTAMP"}
+)

@@ -1,0 +1,192 @@
+"""Rewrite rules of relational algebra: for correctness (Top-N) and speed (fewer columns, merged projections)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.projections import with_inputs
+from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, inline, input_refs, refs, walk
+from firesteel.table.planner.rel.window_columns import window_columns
+from firesteel.table.planner.rules.empty import prune_empty
+from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
+from firesteel.table.planner.rules.prune import prune_columns
+from firesteel.table.planner.rules.reuse import share_subplans
+from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
+
+Rule = Callable[[Any, bool], Any]
+"""(node, whether the plan runs in streaming mode) -> the node, rewritten where the rule applies."""
+
+_RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
+
+
+def optimize(node: Any, is_streaming: bool) -> Any:
+    """Apply the rewrite rules and return the optimized plan of one query; see `optimize_all`."""
+    return optimize_all([node], is_streaming)[0]
+
+
+def optimize_all(nodes: Sequence[Any], is_streaming: bool, reuses: bool = True) -> list[Any]:
+    """Apply the rewrite rules and return the optimized plans of the queries of a job.
+
+    Args:
+        nodes: The roots of the plans.
+        is_streaming: Whether the plans run in streaming mode; only then does a filter on a row number become a Top-N.
+        reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
+    """
+    memo: dict[int, Any] = {}
+    rewritten = [_rewrite(node, is_streaming, _RULES, memo) for node in nodes]
+    pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten)
+    memo = {}
+    pushed = [_rewrite(node, is_streaming, _LAST_RULES, memo) for node in pruned]
+    return share_subplans(pushed) if reuses else pushed
+
+
+def _rewrite(node: Any, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[int, Any]) -> Any:
+    known = memo.get(id(node))
+    if known is not None:
+        return known[1]
+    result = node
+    for rule in rules:
+        result = rule(result, is_streaming)
+    inputs = [_rewrite(child, is_streaming, rules, memo) for child in result.inputs]
+    if any(new is not old for new, old in zip(inputs, result.inputs, strict=True)):
+        result = with_inputs(result, inputs)
+    for rule in rules:
+        result = rule(result, is_streaming)
+    memo[id(node)] = (node, result)
+    return result
+
+
+def merge_projects(node: Any, is_streaming: bool) -> Any:
+    """Merge two stacked projections, unless that would compute an expression twice."""
+    while isinstance(node, rel.Project) and isinstance(node.input, rel.Project):
+        inner = node.input
+        if not _mergeable(node.expressions, inner.expressions):
+            return node
+        expressions = tuple(inline(rex, inner.expressions) for rex in node.expressions)
+        node = replace(node, input=inner.input, expressions=expressions)
+    return node
+
+
+def filter_below_project(node: Any, is_streaming: bool) -> Any:
+    """Push a filter below a projection of plain columns, so that one operator does both."""
+    if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.Project)):
+        return node
+    inner = node.input
+    if isinstance(inner.input, rel.Over) or not _mergeable((node.condition,), inner.expressions):
+        return node
+    condition = inline(node.condition, inner.expressions)
+    source: Any = inner.input
+    if isinstance(source, rel.Filter):
+        condition, source = conjunction([*conjuncts(source.condition), *conjuncts(condition)]), source.input
+    return replace(inner, input=rel.Filter(source, condition))
+
+
+def _mergeable(outer: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
+    counts = [0] * len(inner)
+    for rex in outer:
+        for part in walk(rex):
+            if isinstance(part, InputRef):
+                counts[part.index] += 1
+    cheap = (InputRef, Literal)
+    return all(count <= 1 or isinstance(rex, cheap) for count, rex in zip(counts, inner, strict=True))
+
+
+def top_n(node: Any, is_streaming: bool) -> Any:
+    """Convert a filter on a row number over partitions to a Top-N. Flink: `FlinkLogicalRankRule`."""
+    if not isinstance(node, rel.Filter):
+        return node
+    project = node.input if isinstance(node.input, rel.Project) else None
+    over = project.input if project is not None else node.input
+    if not isinstance(over, rel.Over) or len(over.groups) != 1 or len(over.groups[0].calls) != 1:
+        return node
+    group = over.groups[0]
+    call = group.calls[0]
+    if call.function not in _RANKINGS or not group.order:
+        return node
+    width = len(over.input.row_type)
+    condition = node.condition if project is None else inline(node.condition, project.expressions)
+    start, end, rest = 1, None, []
+    for part in conjuncts(condition):
+        bound = _rank_bound(part, width)
+        if bound is None:
+            rest.append(part)
+            continue
+        low, high = bound
+        start = max(start, low or 1)
+        end = high if end is None else end if high is None else min(end, high)
+    if end is None:
+        return node
+    columns = window_columns(over.input)
+    window = (
+        columns[:2] if columns is not None and columns[0] in group.partition and columns[1] in group.partition else None
+    )
+    rank = rel.Rank(
+        over.input, str(call.function), group.partition, group.order, start, end, True, over.row_type, window
+    )
+    result: Any = rank if not rest else rel.Filter(rank, conjunction(rest))
+    if project is None:
+        return result
+    return replace(project, input=result)
+
+
+def _rank_bound(part: Any, rank: int) -> tuple[int | None, int | None] | None:
+    """Return the first and last rank that satisfy a condition on the rank column."""
+    if not (isinstance(part, Call) and part.function in ("=", "<", "<=", ">", ">=")):
+        return None
+    a, b = (_uncast(operand) for operand in part.operands)
+    operator = part.function
+    if isinstance(a, Literal):
+        a, b = b, a
+        operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+    if not (isinstance(a, InputRef) and a.index == rank and isinstance(b, Literal) and isinstance(b.value, int)):
+        return None
+    number = b.value
+    return {
+        "=": (number, number),
+        "<": (None, number - 1),
+        "<=": (None, number),
+        ">": (number + 1, None),
+        ">=": (number, None),
+    }[operator]
+
+
+def _uncast(rex: Any) -> Any:
+    return rex.operands[0] if isinstance(rex, Call) and rex.function == "CAST" else rex
+
+
+def drop_rank_number(node: Any, is_streaming: bool) -> Any:
+    """Drop an unused rank column of a Top-N, which reduces its updates."""
+    if not isinstance(node, rel.Project):
+        return node
+    condition = node.input.condition if isinstance(node.input, rel.Filter) else None
+    rank = node.input.input if isinstance(node.input, rel.Filter) else node.input
+    if not isinstance(rank, rel.Rank) or not rank.outputs_rank:
+        return node
+    number = len(rank.row_type) - 1
+    if rank.start == rank.end == 1 and rank.function == "ROW_NUMBER":  # the rank is always 1
+        one = Literal(1, rank.row_type.fields[number].data_type)
+        expressions = tuple(inline(e, (*refs(rank.row_type)[:number], one)) for e in node.expressions)
+        condition = None if condition is None else inline(condition, (*refs(rank.row_type)[:number], one))
+        node = replace(node, expressions=expressions)
+    used = {i for rex in (*node.expressions, *(() if condition is None else (condition,))) for i in input_refs(rex)}
+    if number in used:
+        return node
+    plain = replace(rank, outputs_rank=False, row_type=rank.input.row_type)
+    return replace(node, input=plain if condition is None else rel.Filter(plain, condition))
+
+
+_RULES = (
+    merge_projects,
+    top_n,
+    filter_below_project,
+    merge_projects,
+    drop_rank_number,
+    push_partitions_into_scan,
+    prune_empty,
+)
+_LAST_RULES = (push_watermark_into_scan,)
+"""Rules for plans whose columns have been pruned."""

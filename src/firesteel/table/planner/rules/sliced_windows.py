@@ -1,0 +1,68 @@
+"""Aggregates over window table functions that need not copy each row into its windows.
+
+Flink: `PullUpWindowTableFunctionIntoWindowAggregateRule` and `TwoStageOptimizedWindowAggregateRule`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.sliced_windows import SlicedWindowPlan
+from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.rex import InputRef
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rex_tools import input_refs, is_deterministic
+
+_WINDOW_COLUMNS = ("start", "end", "time")
+
+
+def sliced_windows(node: rel.WindowAggregate, calls: tuple[CallPlan, ...], window: Any) -> Any:
+    """Return how to aggregate the input of a window table function by slices.
+
+    Args:
+        node: The aggregate.
+        calls: Its calls.
+        window: Converts the window of the table function to its plan.
+
+    Returns:
+        The input of the table function, the expressions over it, and the plan of the aggregate over these; None if the
+        aggregate needs the rows of each window.
+    """
+    project = node.input
+    if node.window is not None or node.properties or not isinstance(project, rel.Project):
+        return None
+    table = project.input
+    if not isinstance(table, rel.WindowTableFunction) or table.window.kind not in ("TUMBLE", "HOP", "CUMULATE"):
+        return None
+    if not table.window.is_rowtime or not all(map(is_deterministic, project.expressions)):
+        return None
+    width = len(table.input.row_type)
+    columns = {
+        place: _WINDOW_COLUMNS[rex.index - width]
+        for place, rex in enumerate(project.expressions)
+        if isinstance(rex, InputRef) and rex.index >= width
+    }
+    if not {"start", "end"} <= {columns.get(key) for key in node.keys}:
+        return None
+    keys = tuple(key for key in node.keys if key not in columns)
+    used = {
+        *keys,
+        *(i for call in calls for i in (*call.arguments, *(() if call.condition is None else (call.condition,)))),
+    }
+    if any(i in columns or max(input_refs(project.expressions[i]), default=0) >= width for i in used):
+        return None
+    time = InputRef(table.window.time, table.input.row_type.fields[table.window.time].data_type)
+    expressions = tuple(time if i in columns else rex for i, rex in enumerate(project.expressions))
+    plan = SlicedWindowPlan(
+        _over(window(table.window), len(expressions)),
+        keys,
+        calls,
+        (*(rex.type for rex in expressions), time.type),
+        tuple((columns.get(key, key), kind) for key, kind in zip(node.keys, node.row_type.field_types(), strict=False)),
+    )
+    return None if plan.vectors() is None else (table.input, (*expressions, time), plan)
+
+
+def _over(window: WindowPlan, time: int) -> WindowPlan:
+    return WindowPlan(window.kind, time, window.size, window.step, window.offset)

@@ -1,0 +1,89 @@
+"""Watermarks that a source generates per split. Flink: `PushWatermarkIntoTableSourceScanRule`.
+
+The watermark of a subtask is then the smallest one of its splits: a partition that is behind the others has no late
+rows, and one without rows holds windows back until it counts as idle.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.evaluate import compile_rex
+from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.kernel import MIN_WATERMARK
+from firesteel.columns.rex import Rex, UserCall
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.value_text import time_zone
+from firesteel.common.time import Duration
+from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rex_tools import inline, is_deterministic, walk
+
+_IDLE_TIMEOUT = "table.exec.source.idle-timeout"
+
+
+def push_watermark_into_scan(node: Any, is_streaming: bool) -> Any:
+    """Move watermarks into a scan whose source has watermarks per split."""
+    if not isinstance(node, rel.AssignWatermark):
+        return node
+    project = node.input if isinstance(node.input, rel.Project) else None
+    scan = node.input if project is None else project.input
+    if not isinstance(scan, rel.TableScan) or not getattr(scan.source, "has_watermarks_per_split", False):
+        return node
+    expression = node.expression if project is None else inline(node.expression, project.expressions)
+    if not is_deterministic(expression) or any(isinstance(part, UserCall) for part in walk(expression)):
+        return node
+    if project is None:
+        return replace(scan, watermark=expression, row_type=node.row_type)
+    return replace(project, input=replace(scan, watermark=expression), row_type=node.row_type)
+
+
+def idle_timeout_ms(config: Any) -> int:
+    """Return after how many ms without rows a source or partition no longer holds back watermarks; 0 means never."""
+    return int(config.get_duration(_IDLE_TIMEOUT, datetime.timedelta(0)).total_seconds() * 1000)
+
+
+def watermark_strategy(scan: rel.TableScan, settings: QuerySettings, config: Any) -> WatermarkStrategy | None:
+    """Return the strategy of a scan's splits, None if it has no watermarks."""
+    if scan.watermark is None:
+        return None
+    # Of ascending timestamps, the watermark is the largest one minus 1 ms.
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    strategy = strategy.with_timestamp_assigner(BatchTimestamps(scan.watermark, settings))
+    idle_ms = idle_timeout_ms(config)
+    return strategy.with_idleness(Duration.of_millis(idle_ms)) if idle_ms > 0 else strategy
+
+
+@dataclass(frozen=True)
+class BatchTimestamps(TimestampAssigner):
+    """The timestamp of a column batch: the largest watermark of its rows plus 1 ms.
+
+    Attributes:
+        expression: The watermark of a row.
+        settings: The settings of the query.
+    """
+
+    expression: Rex
+    settings: QuerySettings
+
+    @cached_property
+    def _watermarks(self) -> Any:
+        settings = self.settings
+        zone = time_zone(settings.time_zone)
+        return compile_rex(self.expression, EvaluationContext(zone, True, settings.query_start_us))
+
+    def extract_timestamp(self, value: ColumnBatch, record_timestamp: int) -> int:
+        """Return the timestamp in ms, the smallest one if all watermarks are NULL."""
+        latest = pc.max(self._watermarks(value).cast(pa.int64())).as_py()
+        return MIN_WATERMARK if latest is None else latest // 1000 + 1
+
+    def __reduce__(self) -> Any:
+        """Pickle without the compiled expression."""
+        return BatchTimestamps, (self.expression, self.settings)

@@ -1,0 +1,1 @@
+"""From relational nodes to transformations of a DataStream."""

@@ -1,0 +1,76 @@
+"""The options `scan.parallelism` and `sink.parallelism`. Flink: `ParallelismProvider`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.common.table_errors import TableException
+from firesteel.connectors.table_connector import INSERT_ONLY
+from firesteel.connectors.table_options import parallelism_option
+
+
+def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
+    """Set the parallelism that a table declares for its source.
+
+    Args:
+        translator: Distributes streams by columns.
+        node: The scan.
+        stream: The stream of the connector's source.
+
+    Returns:
+        The stream; changes are distributed by primary key where the parallelism differs, which keeps their order.
+
+    Raises:
+        TableException: the source emits changes, and the columns read have no primary key.
+    """
+    table, names = node.table, node.row_type.names
+    parallelism = parallelism_option(table.options, "scan.parallelism")
+    if parallelism is None:
+        return stream
+    _set(stream._transformation, None, parallelism)
+    if node.source.kinds == INSERT_ONLY or parallelism == translator.environment.get_parallelism():
+        return stream
+    if not table.primary_key or not set(table.primary_key) <= set(names):
+        raise TableException(
+            f"The source of table '{'.'.join(table.path)}' has a configured parallelism of {parallelism} and emits "
+            "changes, which requires a primary key among the columns that are read"
+        )
+    return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))
+
+
+def consume_with_parallelism(translator: Any, sink: Any, stream: Any, table: Any, kinds: Any, label: str) -> Any:
+    """Write a stream with the parallelism that the table declares for its sink, by default that of the stream.
+
+    Raises:
+        TableException: the stream has changes, its parallelism differs, and the table has no primary key.
+    """
+    parallelism = parallelism_option(table.options, "sink.parallelism")
+    if parallelism is None:
+        parallelism = stream._transformation.parallelism
+    if kinds != INSERT_ONLY and stream._transformation.parallelism != parallelism:
+        names = [column.name for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+        stream = _by_primary_key(translator, stream, table, names, parallelism)
+    written = sink.consume(stream, label)
+    _set(written._transformation, stream._transformation, parallelism)
+    return written
+
+
+def _by_primary_key(translator: Any, stream: Any, table: Any, names: list[str], parallelism: int) -> Any:
+    if not table.primary_key:
+        raise TableException(
+            f"The sink for table '{'.'.join(table.path)}' has a configured parallelism of {parallelism}, while the "
+            f"input parallelism is {stream._transformation.parallelism}. Since the configured parallelism is different "
+            "from the input's parallelism and the changelog mode contains non-insert kinds a primary key is required "
+            "but no primary key could be found."
+        )
+    return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))
+
+
+def _set(last: Any, before: Any, parallelism: int) -> None:
+    """Set the parallelism of a transformation and its inputs up to another one."""
+    waiting = [last]
+    while waiting:
+        transformation = waiting.pop()
+        if transformation is not before:
+            transformation.parallelism, transformation.parallelism_configured = parallelism, True
+            waiting += transformation.inputs

@@ -1,0 +1,177 @@
+"""The planner, which resolves, optimizes, translates and runs queries. Flink: `PlannerBase`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.values import to_python
+from firesteel.common.types import Row, RowKind
+from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.table.planner.rel.changelog import kinds_of
+from firesteel.table.planner.rel.explain import explain_text
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
+from firesteel.table.planner.resolve.scope import Scope
+from firesteel.table.planner.resolve.select_hints import HintNames
+from firesteel.table.planner.rules.rules import optimize, optimize_all
+from firesteel.table.planner.translate.sinks import add_sink
+from firesteel.table.planner.translate.translate import Translator
+
+_TIME_ZONE = "table.local-time-zone"
+_REUSE = ("table.optimizer.reuse-sub-plan-enabled", "table.optimizer.reuse-source-enabled")
+
+
+class Planner:
+    """The planner of one table environment.
+
+    Args:
+        environment: The StreamExecutionEnvironment in which jobs are created.
+        catalogs: Looks up tables and functions.
+        config: The options of the table environment.
+        is_streaming: Whether results are emitted as they change.
+    """
+
+    def __init__(self, environment: Any, catalogs: Any, config: Any, is_streaming: bool) -> None:
+        self._environment = environment
+        self._config = config
+        self._is_streaming = is_streaming
+        self._context = ResolveContext(catalogs, is_streaming)
+
+    def resolve(self, query: Any) -> Any:
+        """Resolve a query (of `firesteel.table.syntax.queries`) to its relational node.
+
+        Raises:
+            ValidationException: A name is unknown, or types do not fit.
+        """
+        context = replace(self._context, hint_names=HintNames())
+        node = QueryResolver(context).resolve(query)
+        context.hint_names.check()
+        return node
+
+    def resolve_expression(self, expression: Any, row_type: Any) -> Any:
+        """Resolve an expression over the columns of a row.
+
+        Raises:
+            ValidationException: A name is unknown, or types do not fit.
+        """
+        return ExpressionResolver(Scope.of(row_type), self._context.catalogs).resolve(expression)
+
+    def kinds(self, node: Any) -> frozenset[Kind]:
+        """Return the kinds of rows that a query emits."""
+        return kinds_of(optimize(node, self._is_streaming), self._is_streaming)
+
+    def column_stream(self, node: Any) -> Any:
+        """Return the DataStream of column batches of a query."""
+        return self._translator().stream(self._optimized([node])[0])
+
+    def collect(self, node: Any, exact: bool = False) -> tuple[Any, CloseableIterator[Any]]:
+        """Run a query.
+
+        Args:
+            node: The query.
+            exact: Whether timestamps keep all digits; PyFlink's `collect()` returns milliseconds.
+
+        Returns:
+            The job's client or None, and an iterator over the rows as they arrive, which must be closed.
+        """
+        with self._own_job() as environment:
+            stream = self.column_stream(node)
+            collect_id = stream.collect_async()
+            self._keep_ancestors_of_last()
+            batches = environment._collect(collect_id, "collect", None)
+        rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
+        return batches.job_client, rows
+
+    def insert(self, inserts: Sequence[tuple[Any, Any, Any, Any]], job_name: str | None) -> Any:
+        """Run inserts, each `(node, table, sink, request)`, as one job, and return its client."""
+        with self._own_job() as environment:
+            self.attach(inserts)
+            return environment.execute_async(job_name or "insert")
+
+    def attach(self, inserts: Sequence[tuple[Any, Any, Any, Any]]) -> None:
+        """Add inserts to the program of the execution environment."""
+        translator = self._translator()
+        enforcer = self._config.get("table.exec.sink.not-null-enforcer", "ERROR")
+        plans = self._optimized([node for node, _, _, _ in inserts])
+        for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
+            add_sink(translator, plan, table, sink, enforcer)
+
+    @contextmanager
+    def _own_job(self) -> Iterator[Any]:
+        """Exclude the program's existing pipelines in the environment from the job that is created."""
+        environment = self._environment
+        before = list(environment._transformations)
+        try:
+            yield environment
+        finally:
+            environment._transformations[:] = before
+
+    def _keep_ancestors_of_last(self) -> None:
+        transformations = self._environment._transformations
+        needed, waiting = set(), [transformations[-1]]
+        while waiting:
+            transformation = waiting.pop()
+            if id(transformation) not in needed:
+                needed.add(id(transformation))
+                waiting += transformation.inputs
+        transformations[:] = [t for t in transformations if id(t) in needed]
+
+    def explain(self, nodes: Sequence[Any], sinks: Sequence[Any], details: Sequence[Any]) -> str:
+        """Return the plans as text: the syntax tree, the optimized and the execution plan.
+
+        Args:
+            nodes: The queries.
+            sinks: The inserts of the queries, as in `insert`; empty for queries alone.
+            details: Names of `ExplainDetail`.
+
+        Raises:
+            FiresteelError: the queries can't be run.
+        """
+        pairs = list(zip(nodes, self._optimized(nodes), strict=True))
+        names = [".".join(table.path) for _, table, _, _ in sinks]
+        text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+        plan = self._checked_plan(nodes, sinks)
+        if "JSON_EXECUTION_PLAN" in details:
+            text += f"\n== Physical Execution Plan ==\n{plan}\n"
+        return text
+
+    def _checked_plan(self, nodes: Sequence[Any], inserts: Sequence[Any]) -> str:
+        """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
+        with self._own_job() as environment:
+            environment._transformations.clear()
+            if inserts:
+                self.attach(inserts)
+            else:
+                environment._transformations += [self.column_stream(node)._transformation for node in nodes]
+            environment._check()
+            return environment.get_execution_plan()  # type: ignore[no-any-return]
+
+    def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
+        """Return the optimized plans of the queries of one job."""
+        reuses = all(self._config.get(option, "true").lower() == "true" for option in _REUSE)
+        return optimize_all(nodes, self._is_streaming, reuses)
+
+    def _translator(self) -> Translator:
+        self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
+        zone = self._config.get(_TIME_ZONE, "default")
+        settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
+        return Translator(self._environment, self._is_streaming, settings, self._config)
+
+
+def _rows(batches: Any, row_type: Any, exact: bool) -> Iterator[Row]:
+    """Yield the rows of column batches as a program gets them."""
+    kinds = list(RowKind)
+    types = row_type.field_types()
+    for batch in batches:
+        columns = [to_python(c, t, collected=not exact) for c, t in zip(batch.columns, types, strict=True)]
+        marks = [0] * batch.length if batch.kinds is None else batch.kinds.tolist()
+        for mark, values in zip(marks, zip(*columns, strict=True), strict=True):
+            row = Row(*values)
+            row.set_row_kind(kinds[mark])
+            yield row

@@ -1,0 +1,438 @@
+"""Translation of relational algebra to streams of column batches. Flink: `StreamExec...` and `BatchExec...` nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.calc import CalcFactory, ExpandFactory, WatermarkFactory
+from firesteel.columns.kernels.correlate import (
+    CorrelateFactory,
+    LookupJoinFactory,
+    NormalizeFactory,
+    SetOperationFactory,
+)
+from firesteel.columns.kernels.first_rows import FirstRowFactory
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.joins import JoinFactory
+from firesteel.columns.kernels.match import MatchFactory
+from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.over_calls import FramePlan
+from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
+from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
+from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.window_joins import WindowJoinFactory
+from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
+from firesteel.columns.settings import QuerySettings
+from firesteel.common.table_errors import TableException
+from firesteel.common.time import Duration
+from firesteel.connectors.table_connector import ScanRequest
+from firesteel.functions.operator_descriptors import ColumnOperator
+from firesteel.graph.partitioner import GLOBAL, Partitioner
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import INSERT_ONLY, deduplicates, is_rowtime, kinds_of, sorts_all
+from firesteel.table.planner.rel.description import describe
+from firesteel.table.planner.rules.mini_batch import mini_batch_rows
+from firesteel.table.planner.rules.partition_pruning import partition_predicate
+from firesteel.table.planner.rules.sliced_windows import sliced_windows
+from firesteel.table.planner.rules.split_watermarks import idle_timeout_ms, watermark_strategy
+from firesteel.table.planner.translate.parallelism import scan_with_parallelism
+from firesteel.table.planner.translate.values_source import values_stream
+
+
+class Translator:
+    """A translator of relational nodes to streams; a node that is read several times becomes one stream.
+
+    Args:
+        environment: The environment of the streams.
+        is_streaming: Whether results are changelogs.
+        settings: The settings for expressions.
+        config: The options of the table environment.
+    """
+
+    def __init__(self, environment: Any, is_streaming: bool, settings: QuerySettings, config: Any) -> None:
+        self.environment = environment
+        self.is_streaming = is_streaming
+        self.settings = settings
+        self._config = config
+        self._streams: dict[int, tuple[Any, Any]] = {}
+
+    def stream(self, node: Any) -> Any:
+        """Return the DataStream of column batches of a node.
+
+        Raises:
+            TableException: The node is not supported in this mode.
+        """
+        known = self._streams.get(id(node))
+        if known is not None:
+            return known[1]
+        made = _RULES[type(node)](self, node)
+        self._streams[id(node)] = (node, made)
+        return made
+
+    def kinds(self, node: Any) -> frozenset[Kind]:
+        """Return the kinds of rows that a node emits."""
+        return kinds_of(node, self.is_streaming)
+
+    def retracts(self, node: Any) -> bool:
+        """Return whether a node emits retractions."""
+        return self.kinds(node) != INSERT_ONLY
+
+    # --- how operators are added ---------------------------------------------------------------------------------
+
+    def operator(
+        self, node: Any, factory: Any, stream: Any, keys: tuple[int, ...] | None = None, name: str | None = None
+    ) -> Any:
+        """Add a one-input operator: unpartitioned (`keys` None), by key columns, or in one subtask (no keys)."""
+        partitioned = stream if keys is None else self.by_columns(stream, keys)
+        result = self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
+        if keys is None:  # Another parallelism would change the order of related changes in a changelog.
+            result.set_parallelism(stream._transformation.parallelism)
+        return result
+
+    def join(self, node: Any, factory: Any, streams: tuple[Any, Any], keys: tuple[tuple[int, ...], ...]) -> Any:
+        """Add an operator with two inputs, both partitioned by key columns."""
+        left, right = (self.by_columns(stream, columns) for stream, columns in zip(streams, keys, strict=True))
+        return self._add(node, ColumnOperator(factory, 2), left, right, keys[0] == (), None)
+
+    def by_columns(self, stream: Any, keys: tuple[int, ...]) -> Any:
+        """Partition a stream by key columns; without keys all rows go to one subtask."""
+        partitioner = Partitioner("HASH", keys) if keys else GLOBAL
+        return stream._new_stream(stream._partition(partitioner))
+
+    def _add(self, node: Any, operator: Any, stream: Any, other: Any, is_global: bool, name: str | None) -> Any:
+        transformation = stream._operator(name or describe(node), operator, None, kind=None, other=other)
+        result = stream._new_stream(transformation)
+        if is_global:
+            result.force_non_parallel()
+        return result
+
+    # --- sources -------------------------------------------------------------------------------------------------
+
+    def _scan(self, node: rel.TableScan) -> Any:
+        stored = zip(node.columns, node.row_type.field_types(), strict=False)  # rows may have fewer fields
+        columns = tuple(replace(node.table.physical_columns[i], type=kind) for i, kind in stored)
+        watermarks = watermark_strategy(node, self.settings, self._config)
+        request = ScanRequest(columns, node.metadata, partition_predicate(node), watermarks=watermarks)
+        stream = node.source.stream(self.environment, request, describe(node))
+        stream = scan_with_parallelism(self, node, stream)
+        if self.is_streaming and node.source.kinds not in (INSERT_ONLY, frozenset(Kind)) and node.table.primary_key:
+            names = node.row_type.names
+            keys = tuple(names.index(name) for name in node.table.primary_key)
+            return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
+        return stream
+
+    def _stream_scan(self, node: rel.StreamScan) -> Any:
+        stream = node.make(self.environment)
+        if self.is_streaming and node.kinds not in (INSERT_ONLY, frozenset(Kind)) and node.primary_key:
+            keys = tuple(node.row_type.names.index(name) for name in node.primary_key)
+            return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
+        return stream
+
+    def _values(self, node: rel.Values) -> Any:
+        return values_stream(self.environment, node, describe(node))
+
+    def _watermark(self, node: rel.AssignWatermark) -> Any:
+        factory = WatermarkFactory(node.column, node.expression, self.settings, idle_timeout_ms(self._config))
+        return self.operator(node, factory, self.stream(node.input))
+
+    # --- one input -----------------------------------------------------------------------------------------------
+
+    def _project(self, node: rel.Project) -> Any:
+        source = node.input
+        condition = None
+        if isinstance(source, rel.Filter):
+            condition, source = source.condition, source.input
+        return self.operator(node, CalcFactory(condition, node.expressions, self.settings), self.stream(source))
+
+    def _filter(self, node: rel.Filter) -> Any:
+        return self.operator(node, CalcFactory(node.condition, None, self.settings), self.stream(node.input))
+
+    def _aggregate(self, node: rel.Aggregate) -> Any:
+        factory = GroupAggregateFactory(
+            node.keys,
+            tuple(map(_call, node.calls)),
+            _types(node.input),
+            _types(node),
+            self.retracts(node.input),
+            node.flat,
+            mini_batch_rows(self._config) if self.is_streaming else 0,
+            _ttl_ms(node.state_ttl),
+        )
+        return self.operator(node, factory, self.stream(node.input), node.keys)
+
+    def _window_table(self, node: rel.WindowTableFunction) -> Any:
+        time_type = node.row_type.fields[-1].data_type
+        factory = WindowTableFactory(_window(node.window), _types(node.input), time_type)
+        keys = node.window.partition if node.window.kind == "SESSION" else None
+        return self.operator(node, factory, self.stream(node.input), keys)
+
+    def _window_aggregate(self, node: rel.WindowAggregate) -> Any:
+        sliced = None if self.retracts(node.input) else sliced_windows(node, tuple(map(_call, node.calls)), _window)
+        if sliced is not None:
+            return self._sliced_windows(node, *sliced)
+        factory = WindowAggregateFactory(
+            node.keys,
+            tuple(map(_call, node.calls)),
+            None if node.window is None else _window(node.window),
+            node.window_columns,
+            node.properties,
+            _types(node.input),
+            _types(node),
+            self.retracts(node.input),
+        )
+        return self.operator(node, factory, self.stream(node.input), node.keys)
+
+    def _sliced_windows(self, node: Any, source: Any, expressions: Any, plan: SlicedWindowPlan) -> Any:
+        """Add an aggregation by slices, which replaces the window table function and the projection below it."""
+        rows = self.operator(node.input, CalcFactory(None, expressions, self.settings), self.stream(source))
+        local = self.operator(node, LocalWindowFactory(plan), rows, name=f"Local{describe(node)}")
+        return self.operator(node, SlicedWindowFactory(plan), local, tuple(range(len(plan.keys))))
+
+    def _expand(self, node: rel.Expand) -> Any:
+        return self.operator(node, ExpandFactory(node.columns, node.sets, node.ids), self.stream(node.input))
+
+    def _correlate(self, node: rel.Correlate) -> Any:
+        factory = CorrelateFactory(
+            node.function,
+            node.operands,
+            node.outer,
+            _types(node.input),
+            tuple(node.function_type.field_types()),
+            node.condition,
+            self.settings,
+        )
+        return self.operator(node, factory, self.stream(node.input))
+
+    def _over(self, node: rel.Over) -> Any:
+        stream, width = self.stream(node.input), len(node.input.row_type)
+        types = list(_types(node.input))
+        for group in node.groups:
+            time = self._over_time(node, group)
+            outputs = [*types, *(call.type for call in group.calls)]
+            factory = OverFactory(
+                group.partition,
+                _order(group.order),
+                FramePlan(group.frame.is_rows, group.frame.low, group.frame.high),
+                tuple(map(_call, group.calls)),
+                tuple(types),
+                tuple(outputs),
+                time,
+            )
+            stream = self.operator(node, factory, stream, group.partition)
+            types = outputs
+        assert len(types) >= width
+        return stream
+
+    def _over_time(self, node: rel.Over, group: rel.OverGroup) -> int | None:
+        if not self.is_streaming:
+            return None
+        if self.retracts(node.input):
+            raise TableException("OVER windows on a stream need insert-only input")
+        if not group.order:
+            raise TableException("The window rank function requires order by clause with non-constant fields.")
+        kind = node.input.row_type.fields[group.order[0].index].data_type
+        if getattr(getattr(kind, "kind", None), "name", "REGULAR") == "REGULAR":
+            raise TableException("OVER windows' ordering in stream mode must be defined on a time attribute.")
+        if group.order[0].descending:
+            raise TableException("OVER windows' ordering in stream mode must be ascending")
+        whole = [c.function for c in group.calls if c.function in ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST")]
+        if whole:
+            raise TableException(f"{whole[0]} Function is not supported in stream mode.")
+        if group.frame.high not in (0,):
+            raise TableException(
+                "OVER RANGE FOLLOWING windows are not supported yet."
+                if not group.frame.is_rows
+                else "OVER ROWS FOLLOWING windows are not supported yet."
+            )
+        return group.order[0].index if is_rowtime(kind) else None
+
+    def _rank(self, node: rel.Rank) -> Any:
+        kind = deduplicates(node) if self.is_streaming and not node.outputs_rank else None
+        stream = self.stream(node.input)
+        if kind is not None:
+            time, keeps_last = node.order[0].index if kind == "ROWTIME" else None, node.order[0].descending
+            factory: Any = DeduplicateFactory(node.partition, keeps_last, time, _types(node))
+            if time is not None and not keeps_last and not self.retracts(node.input):
+                factory = FirstRowFactory(node.partition, time, _types(node))
+            return self.operator(node, factory, stream, node.partition)
+        if self.is_streaming and node.function != "ROW_NUMBER" and node.window is None:
+            raise TableException(f"{node.function}() on streaming table is not supported currently")
+        factory = RankFactory(
+            node.function,
+            node.partition,
+            _order(node.order),
+            node.start,
+            node.end,
+            node.outputs_rank,
+            _types(node.input),
+            self.retracts(node.input),
+            node.window[1] if node.window is not None and self.is_streaming else None,
+        )
+        return self.operator(node, factory, stream, node.partition)
+
+    def _sort(self, node: rel.Sort) -> Any:
+        stream = self.stream(node.input)
+        if not self.is_streaming:
+            factory: Any = SortFactory(_order(node.collations), _types(node), None, node.offset, node.fetch)
+            return self.operator(node, factory, stream, ())
+        if sorts_all(node):
+            if node.fetch is None:
+                raise TableException("OFFSET without FETCH or LIMIT is not supported on a stream")
+            end = node.offset + node.fetch
+            factory = RankFactory(
+                "ROW_NUMBER",
+                (),
+                _order(node.collations),
+                node.offset + 1,
+                end,
+                False,
+                _types(node),
+                self.retracts(node.input),
+            )
+            return self.operator(node, factory, stream, ())
+        first = node.row_type.fields[node.collations[0].index].data_type
+        if not is_rowtime(first) or node.collations[0].descending:
+            raise TableException("Sort on a non-time-attribute field is not supported.")
+        factory = SortFactory(_order(node.collations), _types(node), node.collations[0].index)
+        return self.operator(node, factory, stream, ())
+
+    def _match(self, node: rel.Match) -> Any:
+        kind = node.input.row_type.fields[node.order[0].index].data_type
+        factory = MatchFactory(
+            node.partition,
+            _order(node.order),
+            node.pattern,
+            node.define,
+            tuple(measure.expression for measure in node.measures),
+            node.after,
+            node.within,
+            node.subsets,
+            _types(node.input),
+            _types(node),
+            is_rowtime(kind) or not self.is_streaming,
+            self.settings,
+        )
+        return self.operator(node, factory, self.stream(node.input), node.partition)
+
+    # --- several inputs ------------------------------------------------------------------------------------------
+
+    def _union(self, node: rel.Union) -> Any:
+        first, *others = (self.stream(child) for child in node.inputs)
+        return first.union(*others) if others else first
+
+    def _plan(self, node: rel.Join) -> JoinPlan:
+        return JoinPlan(
+            node.kind,
+            (node.left_keys, node.right_keys),
+            node.condition,
+            _types(node.left),
+            _types(node.right),
+            self.settings,
+            node.null_aware,
+            self.retracts(node.left) or self.retracts(node.right),
+            (_ttl_ms(node.state_ttl[0]), _ttl_ms(node.state_ttl[1])),
+        )
+
+    def _inputs(self, node: Any) -> tuple[Any, Any]:
+        left, right = (self.stream(child) for child in node.inputs)
+        return left, right
+
+    def _keys(self, node: rel.Join) -> tuple[tuple[int, ...], ...]:
+        # NOT IN needs all rows of the right side in one subtask.
+        return ((), ()) if node.null_aware else (node.left_keys, node.right_keys)
+
+    def _join(self, node: rel.Join) -> Any:
+        return self.join(node, JoinFactory(self._plan(node)), self._inputs(node), self._keys(node))
+
+    def _interval_join(self, node: rel.IntervalJoin) -> Any:
+        factory = IntervalJoinFactory(
+            self._plan(node.join), node.left_time, node.right_time, node.low, node.high, node.is_rowtime
+        )
+        return self.join(node, factory, self._inputs(node), self._keys(node.join))
+
+    def _temporal_join(self, node: rel.TemporalJoin) -> Any:
+        factory = TemporalJoinFactory(self._plan(node.join), node.left_time, node.right_time)
+        return self.join(node, factory, self._inputs(node), self._keys(node.join))
+
+    def _window_join(self, node: rel.WindowJoin) -> Any:
+        factory = WindowJoinFactory(self._plan(node.join), (node.left_window[1], node.right_window[1]))
+        return self.join(node, factory, self._inputs(node), self._keys(replace(node.join, null_aware=False)))
+
+    def _lookup_join(self, node: rel.LookupJoin) -> Any:
+        width = len(node.left.row_type)
+        factory = LookupJoinFactory(
+            node.lookup,
+            node.left_keys,
+            node.kind == "LEFT",
+            _types(node.left),
+            tuple(node.row_type.field_types()[width:]),
+            node.condition,
+            self.settings,
+        )
+        return self.operator(node, factory, self.stream(node.left))
+
+    def _set_operation(self, node: rel.SetOperation) -> Any:
+        keys = tuple(range(len(node.row_type)))
+        factory = SetOperationFactory(node.kind, node.all, _types(node))
+        return self.join(node, factory, self._inputs(node), (keys, keys))
+
+
+def _types(node: Any) -> tuple[Any, ...]:
+    return tuple(node.row_type.field_types())
+
+
+def _ttl_ms(text: str | None) -> int | None:
+    return None if text is None else Duration.parse(text).to_millis()
+
+
+def _call(call: rel.AggregateCall) -> CallPlan:
+    return CallPlan(call.function, call.arguments, call.type, call.distinct, call.condition, call.order_by)
+
+
+def _window(window: rel.Window) -> WindowPlan:
+    return WindowPlan(
+        window.kind,
+        window.time,
+        window.size,
+        window.step,
+        window.offset,
+        window.is_rowtime,
+        window.rows,
+        window.partition,
+    )
+
+
+def _order(collations: tuple[rel.Collation, ...]) -> tuple[tuple[int, bool, bool], ...]:
+    return tuple((c.index, c.descending, c.nulls_first) for c in collations)
+
+
+_RULES: dict[type, Callable[[Translator, Any], Any]] = {
+    rel.TableScan: Translator._scan,
+    rel.StreamScan: Translator._stream_scan,
+    rel.Values: Translator._values,
+    rel.AssignWatermark: Translator._watermark,
+    rel.Project: Translator._project,
+    rel.Filter: Translator._filter,
+    rel.Aggregate: Translator._aggregate,
+    rel.WindowTableFunction: Translator._window_table,
+    rel.WindowAggregate: Translator._window_aggregate,
+    rel.Expand: Translator._expand,
+    rel.Correlate: Translator._correlate,
+    rel.Over: Translator._over,
+    rel.Rank: Translator._rank,
+    rel.Sort: Translator._sort,
+    rel.Match: Translator._match,
+    rel.Union: Translator._union,
+    rel.Join: Translator._join,
+    rel.IntervalJoin: Translator._interval_join,
+    rel.TemporalJoin: Translator._temporal_join,
+    rel.WindowJoin: Translator._window_join,
+    rel.LookupJoin: Translator._lookup_join,
+    rel.SetOperation: Translator._set_operation,
+}

@@ -1,0 +1,1 @@
+"""What a program says, as plain data between parser, API and planner: statements, queries, identifiers."""

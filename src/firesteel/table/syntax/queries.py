@@ -1,0 +1,220 @@
+"""Unresolved queries, created by SQL and the methods of `Table`. Flink: `QueryOperation`.
+
+Their expressions are those of `firesteel.table.syntax.unresolved`. Columns and types are not known yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.table.syntax.unresolved import Ordering, Position, WindowSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A hint of a SELECT or of a table, such as `BROADCAST(t)` or `STATE_TTL('t' = '1d')`.
+
+    Attributes:
+        name: As it was written.
+        items: The options that are a list of names or literals.
+        pairs: The options that are keys with values.
+    """
+
+    name: str
+    items: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table, view or CTE by name.
+
+    Attributes:
+        hints: The hints after the name; OPTIONS changes the options of the table.
+        as_of: The expression of `FOR SYSTEM_TIME AS OF`, or None.
+    """
+
+    path: tuple[str, ...]
+    hints: tuple[Hint, ...] = ()
+    as_of: Any = None
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A query that is resolved already (the relational node of a `Table`)."""
+
+    node: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesQuery:
+    """`VALUES (1, 'a'), (2, 'b')`: rows of expressions; `row_type` if it is declared (`from_elements`)."""
+
+    rows: tuple[tuple[Any, ...], ...]
+    row_type: Any = None
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """`query AS name(columns)`."""
+
+    query: Any
+    name: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableFunctionCall:
+    """A `LATERAL TABLE(f(x))` or `UNNEST(xs)`, which may refer to columns of items on its left.
+
+    Attributes:
+        call: An `Apply`.
+        with_ordinality: `UNNEST(...) WITH ORDINALITY`.
+    """
+
+    call: Any
+    with_ordinality: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTable:
+    """A window table-valued function: the rows of a query with window_start, window_end and window_time.
+
+    Attributes:
+        function: TUMBLE, HOP, CUMULATE or SESSION.
+        time_column: The name in DESCRIPTOR(...).
+        arguments: Interval expressions: size; slide and size; step and size; gap. `offset` is apart.
+        partition_by: Columns of a session window's PARTITION BY.
+    """
+
+    function: str
+    query: Any
+    time_column: str
+    arguments: tuple[Any, ...]
+    offset: Any = None
+    partition_by: tuple[str, ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A join of two queries.
+
+    Attributes:
+        kind: INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI.
+        condition: The condition of ON, or None.
+        using: Columns of USING.
+        natural: NATURAL JOIN.
+    """
+
+    left: Any
+    right: Any
+    kind: str
+    condition: Any = None
+    using: tuple[str, ...] = ()
+    natural: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSets:
+    """`GROUPING SETS`, `CUBE` and `ROLLUP`: a tuple of sets of expressions."""
+
+    sets: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """One SELECT.
+
+    Attributes:
+        source: The source; None without FROM.
+        items: Expressions, `Alias` or `Star`.
+        group_by: Expressions or `GroupingSets`; None: there is no GROUP BY, `()`: one group (`GROUP BY ()`).
+        windows: `WINDOW w AS (...)` by name.
+        unnamed: The prefix of the names of unnamed columns; the Table API uses `_c`.
+        hints: The hints after SELECT.
+    """
+
+    source: Any
+    items: tuple[Any, ...]
+    where: Any = None
+    group_by: tuple[Any, ...] | None = None
+    having: Any = None
+    distinct: bool = False
+    windows: tuple[tuple[str, WindowSpec], ...] = ()
+    unnamed: str = "EXPR$"
+    hints: tuple[Hint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FlatAggregate:
+    """`flat_aggregate` of the Table API: a table aggregate function over groups; `items` may name its columns."""
+
+    source: Any
+    group_by: tuple[Any, ...]
+    call: Any
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetOperation:
+    """UNION, INTERSECT or EXCEPT, with or without ALL."""
+
+    kind: str
+    all: bool
+    left: Any
+    right: Any
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    """The rows of a query in an order."""
+
+    query: Any
+    orderings: tuple[Ordering, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`OFFSET offset ROWS FETCH NEXT fetch ROWS ONLY`; None: all."""
+
+    query: Any
+    offset: int = 0
+    fetch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class With:
+    """Common table expressions in the order of their definition: name, column names, query."""
+
+    tables: tuple[tuple[str, tuple[str, ...], Any], ...]
+    query: Any
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRecognize:
+    """MATCH_RECOGNIZE.
+
+    Attributes:
+        pattern: Nested tuples: `("var", name)`, `("concat", parts)`, `("or", parts)`, `("repeat", part, low, high or
+            None, greedy)`, `("permute", parts)`, `("exclude", part)`.
+        after: SKIP TO NEXT ROW, SKIP PAST LAST ROW, SKIP TO FIRST x, SKIP TO LAST x.
+        all_rows: ALL ROWS PER MATCH.
+        within: An interval expression.
+        subsets: Name and variables.
+    """
+
+    query: Any
+    partition_by: tuple[Any, ...]
+    order_by: tuple[Ordering, ...]
+    measures: tuple[Any, ...]
+    pattern: Any
+    define: tuple[tuple[str, Any], ...]
+    after: tuple[str, ...] = ("PAST LAST ROW",)
+    all_rows: bool = False
+    within: Any = None
+    subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()

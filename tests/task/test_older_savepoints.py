@@ -1,0 +1,22 @@
+"""State that an earlier release wrote is read, although the modules that its pickles name have moved since."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from firesteel.testing import run_local
+from tests.task.older_savepoints.program import environment
+
+SAVEPOINTS = Path(__file__).parent / "older_savepoints"
+
+
+@pytest.mark.parametrize("name", ["rooms"])
+def test_a_job_goes_on_from_the_savepoint_of_an_earlier_release(name: str, tmp_path: Path) -> None:
+    whole = run_local(environment(tmp_path / "whole"), batch_elements=5)
+    rest = run_local(environment(tmp_path / "rest", SAVEPOINTS / name), batch_elements=5)
+    before = (SAVEPOINTS / name / "printed.txt").read_text().splitlines()
+    assert Counter([*before, *rest.lines]) == Counter(whole.lines)
+    assert len(rest.lines) > 50
