@@ -258,3 +258,17 @@ def test_what_a_run_was_to_do_when_its_thread_ended_or_hangs_is_not_waited_for(h
     [refused] = answers(of_interest(event))
     assert "a region of it failed" in str(refused)
     assert isinstance(job.report(1, 2, settled=1)[-1], WriteCheckpoint)
+
+
+def test_a_savepoint_waits_for_regions_that_have_not_begun_and_not_for_those_that_have_ended() -> None:
+    """A former JobManager may have decided output of a region that has not begun, and not committed it."""
+    for ended, is_written in ((set(), False), ({1}, True)):
+        coordinator = CheckpointCoordinator("job", 2, 1, ended=ended)
+        run, _ = coordinator.run_entered(0)
+        [read] = coordinator.run_begun(run, None)
+        assert isinstance(read, ReadCheckpoints)
+        coordinator.checkpoints_read(read, 0, ())
+        request = savepoint()
+        coordinator.requested(request)
+        actions = coordinator.reported(run, part_of(1, request), 0)
+        assert any(isinstance(action, WriteCheckpoint) for action in actions) is is_written

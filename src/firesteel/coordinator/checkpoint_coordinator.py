@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from firesteel.coordinator.checkpoint_messages import (
@@ -101,9 +101,15 @@ class CheckpointCoordinator:
         regions: Number of regions.
         retained: Number of checkpoints to keep.
         has_claimed: Whether the job owns the checkpoint that it was started with.
+        ended: The regions that have ended already.
+
+    Attributes:
+        ended: The regions that have ended; all their output is committed.
     """
 
-    def __init__(self, job_id: str, regions: int, retained: int, has_claimed: bool = False) -> None:
+    def __init__(
+        self, job_id: str, regions: int, retained: int, has_claimed: bool = False, ended: Iterable[int] = ()
+    ) -> None:
         self._job_id = job_id
         self._region_count = regions
         self._retained = retained
@@ -115,6 +121,7 @@ class CheckpointCoordinator:
         self._joined_id = 0
         self._runs: dict[int, _Run] = {}
         self._failed: set[int] = set()
+        self.ended = set(ended)
         self._settled: set[int] = set()
         self._requests: list[Request] = []
         self._outcomes: dict[Request, bool] = {}
@@ -142,6 +149,7 @@ class CheckpointCoordinator:
         before = self._runs.get(region)
         actions: Actions = [] if before is None else [*self._end(before.id, has_failed=True), EndRun(before.id)]
         self._failed.discard(region)
+        self.ended.discard(region)
         run = self._runs[region] = _Run(RunId(region, next(self._attempts)))
         return run.id, actions
 
@@ -209,7 +217,9 @@ class CheckpointCoordinator:
         if self._run_of(run_id) is None:
             return []
         del self._runs[run_id.region]
-        (self._failed if has_failed else self._settled).add(run_id.region)
+        (self._failed if has_failed else self.ended).add(run_id.region)
+        if not has_failed:
+            self._settled.add(run_id.region)
         actions: Actions = []
         for request in list(self._requests):
             if not self._runs:
@@ -306,7 +316,8 @@ class CheckpointCoordinator:
             return False
         running = [run for run in self._runs.values() if run.is_running]
         parts = [run.prepared for run in running if run.prepared is not None]
-        has_all = len(running) == len(self._runs) or not any(request.is_savepoint for request in self._requests)
+        has_all = {run.id.region for run in running} | self.ended >= set(range(self._region_count))
+        has_all |= not any(request.is_savepoint for request in self._requests)
         return has_all and len(parts) == len(running) > 0 and all(part.covers_all(self._requests) for part in parts)
 
     def _write(self, run_id: RunId) -> WriteCheckpoint:

@@ -7,7 +7,7 @@ an action names.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -76,6 +76,7 @@ class JobCheckpoints:
         directory: The job's directory on this host, which exists.
         store: The directory of its checkpoints; None if it is the same.
         seal: Signs and verifies checkpoints; the job's configuration may allow unverified state to start with.
+        ended: The regions that have ended already.
 
     Attributes:
         files: The files of the checkpoints.
@@ -88,6 +89,7 @@ class JobCheckpoints:
         directory: Path,
         store: AnyPath | None = None,
         seal: StateSeal = UNSEALED,
+        ended: Iterable[int] = (),
     ) -> None:
         self.plan = plan
         self.directory = directory
@@ -95,7 +97,7 @@ class JobCheckpoints:
         self._claimed = self.files.claimed()
         retained = int(plan.job_graph.configuration.get(NUM_RETAINED, "1"))
         job_id, regions = plan.job_graph.job_id, len(plan.stages)
-        self._coordinator = CheckpointCoordinator(job_id, regions, retained, self._claimed is not None)
+        self._coordinator = CheckpointCoordinator(job_id, regions, retained, self._claimed is not None, ended)
         self._members: dict[RunId, Member] = {}
         self._lock = threading.Lock()
 
@@ -108,6 +110,11 @@ class JobCheckpoints:
     def is_idle(self) -> bool:
         """Whether no region is running."""
         return self._coordinator.is_idle
+
+    @property
+    def ended(self) -> frozenset[int]:
+        """The regions that have ended."""
+        return frozenset(self._coordinator.ended)
 
     # --- events ----------------------------------------------------------------------------------------------
 
