@@ -14,6 +14,7 @@ from pathlib import Path
 import pygraphviz
 
 from docs.generate.svg import GREY, INK, ORANGE, Svg
+from firesteel.coordinator.checkpoint_coordinator import TRANSITIONS
 from firesteel.runtime.executiongraph.execution_state import CANCEL, REPORTED, ExecutionState
 
 __all__ = ["DIAGRAMS", "IMAGES"]
@@ -248,6 +249,12 @@ def states_of_a_job() -> str:
     return state_diagram("States of a job", edges, {"FINISHED", "FAILED", "CANCELED", "SUSPENDED"})
 
 
+def states_of_checkpoints() -> str:
+    """Return the state diagram of a job's checkpoints, drawn from the table that the coordinator uses."""
+    edges = [(old.name, new.name, text.replace(", ", ",\\n")) for (old, new), text in TRANSITIONS.items()]
+    return state_diagram("States of a job's checkpoints", edges, set())
+
+
 def state_diagram(title: str, edges: Iterable[tuple[str, str, str]], final: set[str]) -> str:
     """Return a state diagram that Graphviz lays out; final states have a double border."""
     graph = pygraphviz.AGraph(directed=True, rankdir="LR", nodesep="0.25", ranksep="0.55", bgcolor="white", pad="0.2")
@@ -273,6 +280,7 @@ DIAGRAMS: Mapping[str, Callable[[], str]] = {
     "leader_failover.svg": failover_of_the_leader,
     "states_of_an_execution.svg": states_of_an_execution,
     "states_of_a_job.svg": states_of_a_job,
+    "states_of_checkpoints.svg": states_of_checkpoints,
 }
 """How each picture is drawn, by the name of its file."""
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from firesteel.common import Types, WatermarkStrategy
-from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints, IncompleteBatchError
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -39,9 +38,8 @@ class Run:
         directory.mkdir(exist_ok=True)
         self.job = JobCheckpoints(plan, {}, directory)
         self.taken: list[CheckpointStats] = []
-        member = Member(0, lambda: None, self.taken.append)
-        self.job.enter(member)
-        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph, {}))
+        committers = Committers(job_graph, {})
+        self.checkpoints = Checkpoints(self.job, 0, lambda committables: None, committers, tell=self.taken.append)
         self.checkpoints.recover(self.enumerator)
         self.chains: dict[int, Chain] = self.checkpoints.parents(0)
 

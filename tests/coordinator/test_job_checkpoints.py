@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from firesteel.common import Types, WatermarkStrategy
-from firesteel.coordinator.checkpoint_parts import Answer, Member, Request, RunIsOverError
+from firesteel.coordinator.checkpoint_messages import Answer, Request, RunIsOverError
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
+from firesteel.coordinator.region_checkpoints import Step
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
@@ -61,10 +64,9 @@ class Region:
         self.committed: list[str] = []
         self.taken: list[CheckpointStats] = []
         self.wakes = 0
-        self.member = Member(number, self._wake, self.taken.append)
-        job.enter(self.member)
         self.enumerator = SplitEnumerator(job.plan.job_graph, {}, region=number)
-        self.checkpoints = Checkpoints(job, self.member, self._commit, OwnCommitters(job.plan.job_graph, {}))
+        committers = OwnCommitters(job.plan.job_graph, {})
+        self.checkpoints = Checkpoints(job, number, self._commit, committers, self._wake, self.taken.append)
         self.checkpoints.recover(self.enumerator)
 
     def _wake(self) -> None:
@@ -85,7 +87,7 @@ class Region:
         self.checkpoints.batch_ended(at.batch_id, [StageReport(stage, slot, [], [Output(text)], None, chain, 1)])
 
     def prepare(self) -> None:
-        self.checkpoints.prepare(self.enumerator, 0.0, self.job.asked_of(self.member))
+        self.checkpoints.prepare(self.enumerator, 0.0, self.checkpoints.asked())
         self.checkpoints.settle()
 
     def fail(self) -> None:
@@ -115,8 +117,9 @@ def test_a_checkpoint_is_decided_when_all_regions_have_prepared_and_each_commits
     left.batch("a")
     left.prepare()
     assert (checkpoints_in(job.directory), left.committed) == ([], [])
-    assert job.wants_part_of(right.member)
-    assert not job.wants_part_of(left.member)
+    right.checkpoints.settle()
+    assert right.checkpoints.protocol.is_wanted
+    assert not left.checkpoints.protocol.is_wanted
     left.batch("b")  # It continues meanwhile.
     right.batch("x")
     right.prepare()
@@ -203,8 +206,7 @@ def test_a_savepoint_has_all_regions_as_they_were_when_they_covered_it(job: JobC
     left.batch("a")
     left.prepare()
     answers: list[Answer] = []
-    request = Request(answers.append, savepoint_parent=tmp_path / "savepoints", after=AfterSavepoint.STOP)
-    job.ask(request)
+    job.ask(Request(answers.append, savepoint_parent=tmp_path / "savepoints", after=AfterSavepoint.STOP))
     assert min(left.wakes, right.wakes) > 0
     right.batch("x")
     right.prepare()
@@ -214,7 +216,7 @@ def test_a_savepoint_has_all_regions_as_they_were_when_they_covered_it(job: JobC
     assert answers == []
     right.checkpoints.settle()
     assert texts(Path(str(answers[0]))) == ["b", "x"]
-    assert request.succeeded
+    assert right.checkpoints.protocol.next_step(has_ended=False) is Step.FINISH
     assert [stats.is_savepoint for stats in right.taken] == [False, True]
 
 
@@ -263,3 +265,53 @@ def test_a_superseded_run_decides_nothing(job: JobCheckpoints) -> None:
     after.batch("b")
     after.prepare()
     assert after.committed == ["b"]
+
+
+def test_a_region_that_fails_while_a_checkpoint_is_being_written_resumes_from_it(
+    job: JobCheckpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No event waits for the store, but a region that restarts waits for the outcome."""
+    left, right = Region(job, 0), Region(job, 1)
+    left.batch("a")
+    left.prepare()
+    right.batch("x")
+    is_writing, may_write = threading.Event(), threading.Event()
+    write = job.files.write
+
+    def slowly(*rest: Any) -> Any:
+        is_writing.set()
+        may_write.wait()
+        return write(*rest)
+
+    monkeypatch.setattr(job.files, "write", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        writing = threads.submit(right.prepare)
+        is_writing.wait()
+        left.fail()
+        restarting = threads.submit(Region, job, 0)
+        may_write.set()
+        writing.result()
+        again = restarting.result()
+    assert newest(job) == ["a", "x"]
+    assert (again.committed, again.checkpoints.next_batch().batch_id) == (["a"], 1)
+
+
+def test_a_write_that_fails_leaves_the_checkpoint_to_the_other_regions(
+    job: JobCheckpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    left.batch("a")
+    left.prepare()
+    right.batch("x")
+
+    def fails(*_: Any) -> None:
+        raise OSError("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job.files, "write", fails)
+        with pytest.raises(OSError, match="no space"):
+            right.prepare()
+    right.fail()
+    left.checkpoints.settle()
+    assert (newest(job), left.committed) == (["a"], ["a"])
+    assert Region(job, 1).checkpoints.next_batch().batch_id == 0

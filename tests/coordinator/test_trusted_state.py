@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from firesteel.cli.main import cli
 from firesteel.common import Types
-from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.state import ValueStateDescriptor
@@ -97,9 +96,7 @@ def test_a_takeover_from_a_checkpoint_that_somebody_wrote_runs_no_code(tmp_path:
 
     job_graph = job_from(None)
     job = JobCheckpoints(StagePlan(job_graph), job_graph.configuration, directory)
-    member = Member(0, lambda: None, lambda stats: None)
-    job.enter(member)
-    checkpoints = Checkpoints(job, member, lambda committables: None, Committers(job_graph, {}))
+    checkpoints = Checkpoints(job, 0, lambda committables: None, Committers(job_graph, {}))
     with pytest.raises((StateFileError, pickle.UnpicklingError)):
         checkpoints.recover(SplitEnumerator(job_graph, {}))
     assert not (tmp_path / "evil").exists()
@@ -129,8 +126,7 @@ def test_a_job_of_a_cluster_with_a_secret_does_not_resume_from_unsigned_checkpoi
     (tmp_path / "job").mkdir()
     write_metadata(tmp_path / "job" / "chk-1", read_metadata(first.savepoint), "1")
     job = JobCheckpoints(StagePlan(job_from(None)), {}, tmp_path / "job", seal=SEAL)
-    member = Member(0, lambda: None, lambda stats: None)
-    job.enter(member)
+    member = job.enter(0, lambda: None, lambda stats: None)
     # An option of the job does not count: it is for the state that the job starts from.
     with pytest.raises(UnverifiedStateError, match="chk-1/_metadata is not signed"):
         job.join(member, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,6 @@ import pytest
 from firesteel.common import Configuration, Types, WatermarkStrategy
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import RemotePath
-from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import CheckpointFailedError
@@ -50,9 +50,8 @@ class Run:
         directory.mkdir(exist_ok=True)
         self.job = JobCheckpoints(StagePlan(job_graph), {}, directory, self.remote)
         self.taken: list[Any] = []
-        member = Member(0, lambda: None, self.taken.append)
-        self.job.enter(member)
-        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph, {}))
+        committers = Committers(job_graph, {})
+        self.checkpoints = Checkpoints(self.job, 0, lambda committables: None, committers, tell=self.taken.append)
         self.checkpoints.recover(self.enumerator)
         self.stores = [VersionStore(directory, slot, 0, self.remote) for slot in range(2)]
         self.chains: dict[int, Chain] = self.checkpoints.parents(0)
@@ -76,6 +75,12 @@ class Run:
             self.checkpoints.prepare(self.enumerator, 0.0)
         self.checkpoints.settle()
 
+    @property
+    def kept_batches(self) -> list[int]:
+        """The batches to which the retained checkpoints return."""
+        _, kept = self.job.files.read(in_full=True)
+        return [state.batch_id for metadata in kept or () for state in metadata.states]
+
     def end(self) -> None:
         self.checkpoints.end(has_failed=False)
         for store in self.stores:
@@ -97,12 +102,12 @@ def test_a_checkpoint_is_decided_when_its_files_are_uploaded_while_batches_conti
     run = Run(bucket, tmp_path)
     run.batch(0, is_checkpoint=True)
     assert run.taken == []
-    assert run.checkpoints.uploads.is_busy
+    assert run.checkpoints.protocol.uploads.is_busy
     while not run.taken:
         run.batch(run.checkpoints.batch_id + 1)
     assert bucket.names("job") == files("0-1.full", "chk-1/_metadata", "versions-1/claim")
     run.batch(run.checkpoints.batch_id + 1, is_checkpoint=True, waits=True)
-    chains = run.job.states_of(0)[-1].chains
+    chains = run.job.files.read(in_full=True)[1][-1].chains
     assert len(chains[0, 0]) == run.checkpoints.batch_id + 1
     stored = {f"job/{file.path}" for chain in chains.values() for file in chain}
     assert set(bucket.names("job")) - stored == {"job/_job", "job/chk-2/_metadata", "job/versions-1/claim"}
@@ -150,19 +155,19 @@ def test_pending_checkpoints_share_files_and_complete_in_order(bucket: Bucket, t
     run = Run(bucket, tmp_path, **{"max-concurrent-checkpoints": "2"})
     with holding(bucket, "/0/0/0-1.full", "/0/0/1-1.delta") as let_pass:
         run.batch(0, is_checkpoint=True)
-        assert run.checkpoints.uploads.may_begin
+        assert run.checkpoints.protocol.uploads.may_begin(time.monotonic())
         run.batch(1, is_checkpoint=True)
         run.batch(2)
-        assert (run.taken, run.checkpoints.uploads.may_begin) == ([], False)
+        assert (run.taken, run.checkpoints.protocol.uploads.may_begin(time.monotonic())) == ([], False)
         let_pass("/0/0/0-1.full")
         while not run.taken:
             run.batch(run.checkpoints.batch_id + 1)
-        assert [state.batch_id for state in run.job.states_of(0)] == [0]
-        assert run.checkpoints.uploads.is_busy
+        assert run.kept_batches == [0]
+        assert run.checkpoints.protocol.uploads.is_busy
         let_pass("/0/0/1-1.delta")
         while len(run.taken) < 2:
             run.batch(run.checkpoints.batch_id + 1)
-    assert [state.batch_id for state in run.job.states_of(0)] == [1]
+    assert run.kept_batches == [1]
     assert bucket.names("job") == files("0-1.full", "1-1.delta", "chk-2/_metadata", "versions-1/claim")
     assert len(sent(bucket)) == 4 + 1, "each file is uploaded once"
     run.end()
@@ -175,8 +180,8 @@ def test_a_checkpoint_that_is_overtaken_is_subsumed_and_leaves_no_files(bucket: 
         run.batch(1, is_checkpoint=True, full=True)
         while not run.taken:
             run.batch(run.checkpoints.batch_id + 1)
-        assert [state.batch_id for state in run.job.states_of(0)] == [1]
-        assert not run.checkpoints.uploads.is_busy
+        assert run.kept_batches == [1]
+        assert not run.checkpoints.protocol.uploads.is_busy
         let_pass("/0/0/0-1.full")
         while "job/versions-1/0/0/0-1.full" not in bucket.names("job"):
             pass
@@ -240,7 +245,11 @@ def test_the_configured_number_of_checkpoints_may_fail(bucket: Bucket, tmp_path:
         failures=tuple((file.path, "can't write s3://x: no space") for file in chain)
     )
     run.batch(0, is_checkpoint=True, waits=True)
-    assert (run.taken, run.checkpoints.uploads.is_busy, run.checkpoints.uploads.needs_another) == ([], False, True)
+    assert (run.taken, run.checkpoints.protocol.uploads.is_busy, run.checkpoints.protocol.uploads.needs_another) == (
+        [],
+        False,
+        True,
+    )
     with pytest.raises(CheckpointFailedError, match=r"2 checkpoints failed in a row, .*tolerable.* is 1; .*no space"):
         run.batch(1, is_checkpoint=True, waits=True)
 
@@ -249,5 +258,6 @@ def test_a_checkpoint_that_takes_too_long_fails(bucket: Bucket, tmp_path: Path):
     run = Run(bucket, tmp_path, timeout="0 ms")
     for store in run.stores:
         store.send = lambda *args: NOTHING_STORED  # type: ignore[method-assign]
+    run.batch(0, is_checkpoint=True)
     with pytest.raises(CheckpointFailedError, match="2 files were not uploaded within 0 s"):
-        run.batch(0, is_checkpoint=True)
+        run.batch(1)

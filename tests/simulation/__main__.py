@@ -10,11 +10,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.simulation.checkpoints.simulation import simulate as simulate_checkpoints
 from tests.simulation.data_plane.simulation import simulate as simulate_data_plane
 from tests.simulation.simulation import simulate
 from tests.simulation.state.simulation import simulate as simulate_state
 
-PLANES: dict[str, Callable[[int], Any]] = {"control": simulate, "data": simulate_data_plane, "state": simulate_state}
+PLANES: dict[str, Callable[[int], Any]] = {
+    "control": simulate,
+    "checkpoints": simulate_checkpoints,
+    "data": simulate_data_plane,
+    "state": simulate_state,
+}
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SEEDS = int(os.environ.get("FIRESTEEL_SIMULATION_SEEDS", "200"))
 PROCESSES = 2
-SHARES = {"control": 1.0, "data": 0.5, "state": 0.05}
+SHARES = {"control": 1.0, "checkpoints": 5.0, "data": 0.5, "state": 0.05}
 """The share of the seeds that each plane gets; the more a seed costs, the less."""
 
 PLANES = pytest.mark.parametrize("plane", SHARES)
@@ -43,7 +43,7 @@ def test_a_seed_reproduces_its_simulation(plane: str) -> None:
     assert len(once) > 3
 
 
-@pytest.mark.parametrize("directory", ["", "data_plane.", "state."])
+@pytest.mark.parametrize("directory", ["", "checkpoints.", "data_plane.", "state."])
 def test_each_mutation_is_detected_by_its_seeds(directory: str) -> None:
     module = f"tests.simulation.{directory}mutations"
     assert len(importlib.import_module(module).MUTATIONS) >= 10

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from firesteel.common.files.durability import make_directory
 from firesteel.common.files.remote_path import RemotePath
-from firesteel.coordinator.checkpoint_parts import Member, Part, Request, RestorePoint
+from firesteel.coordinator.checkpoint_messages import CommitPart, Part, Request
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
-from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
+from firesteel.coordinator.region_checkpoints import RegionCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles
@@ -23,8 +24,8 @@ from firesteel.errors import FiresteelError
 from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.sinks.committables import Committable, check, remove_files
 from firesteel.operators.sinks.committers import Committers
-from firesteel.runtime.checkpoint.checkpoint_stats import RestoredCheckpoint
-from firesteel.task.checkpoint_metadata import RegionState
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
+from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.state_types import load_committables
 from firesteel.task.version_store import claim_run, claim_stored_run, region_directory
@@ -41,45 +42,49 @@ class IncompleteBatchError(FiresteelError):
 
 
 class Checkpoints:
-    """The checkpoint parts of one run of a region: it prepares them, and settles them once they are decided.
+    """The shell around the `RegionCheckpoints` of one run of a region: its files, and the commits of its sinks.
 
     Args:
-        job: The checkpoints of the job, which decides them.
-        member: The run, already entered in `job`.
+        job: The checkpoints of the job; the run is entered there.
+        region: Number of the region.
         commit: Commits the committables of sinks.
         committers: The committers of the job.
+        wake: Wakes up the run's thread.
+        tell: Called for each checkpoint and savepoint taken.
+        interval_s: The checkpoint interval in seconds.
 
     Attributes:
+        protocol: Decides when the region takes part in a checkpoint, and what it commits.
         run: Number of the run, set when it begins.
         batch_id: The last completed batch; -1 if there is none.
-        uploads: Holds back parts until their files are in the remote store.
         next_time: Time (ms) at which the region has work to do even without input, or None.
     """
 
     def __init__(
         self,
         job: JobCheckpoints,
-        member: Member,
+        region: int,
         commit: Callable[[list[Committable]], None],
         committers: Committers,
+        wake: Callable[[], None] = lambda: None,
+        tell: Callable[[CheckpointStats], None] = lambda stats: None,
+        interval_s: float = 0.0,
     ) -> None:
         self._job = job
-        self._committers = committers
-        self._member = member
-        self._region = region = member.region
+        self._member = job.enter(region, wake, tell)
+        self._region = region
         self._commit = commit
+        self._committers = committers
         self._slots = {(stage, slot) for stage in job.plan.stages[region] for slot in job.plan.slots_of(region)}
         self._store = job.store if isinstance(job.store, RemotePath) else None
         self._files = VersionFiles(job.directory, region, self._store)
         self._janitor = ThreadPoolExecutor(1, thread_name_prefix="store-janitor")
         self._kept: dict[int, Chains] = {}
-        self._pending: list[Committable] = []
-        self._committed = 0
         self._written: dict[str, dict[int, int]] = {}
         self._has_leftovers = True
         self._is_alone = False
         self._may_have_decided = False
-        self.uploads = PartUploads(job.plan.job_graph)
+        self.protocol = RegionCheckpoints(job.plan.job_graph.configuration, interval_s)
         self.run = 0
         self.batch_id = -1
         self.next_time: int | None = None
@@ -98,32 +103,43 @@ class Checkpoints:
         if self._store is None:
             self.run = claim_run(directory)
         else:
-            newest_id = self._job.newest_id()
+            newest_id = self._job.files.newest_id()
             self.run = claim_stored_run(region_directory(self._store, self._region), directory)
         self._files.remove_empty_runs_before(self.run)
-        point = self._job.join(self._member, self.run, newest_id)
-        if point is None:
-            return None
-        self._go_on(point, enumerator) if point.is_own else self._begin_with(point, enumerator)
-        metadata, now_ms = point.metadata, time.time_ns() // 1_000_000
-        return RestoredCheckpoint(metadata.checkpoint_id, metadata.is_savepoint, str(point.directory), now_ms)
+        kept = self._job.join(self._member, self.run, newest_id)
+        if kept:
+            metadata, source = kept[-1], self._job.files.directory_of(kept[-1].checkpoint_id)
+            self._go_on(kept, enumerator)
+        else:
+            initial = self._job.files.initial()
+            if initial is None:
+                return None
+            metadata, source = initial
+            self._begin_with(metadata, enumerator)
+        now_ms = time.time_ns() // 1_000_000
+        return RestoredCheckpoint(metadata.checkpoint_id, metadata.is_savepoint, str(source), now_ms)
 
-    def _go_on(self, point: RestorePoint, enumerator: SplitEnumerator) -> None:
+    def _go_on(self, kept: Sequence[CheckpointMetadata], enumerator: SplitEnumerator) -> None:
         """Resume from a checkpoint of this job, if the region had run a batch by then."""
-        for kept in self._job.states_of(self._region):
-            self._kept[kept.batch_id] = kept.chains
-            self._files.keep(kept.chains)
-            self._files.stored.update(file.path for chain in kept.chains.values() for file in chain)
-        state = point.metadata.regions[self._region]
+        states = [state for metadata in kept if (state := metadata.regions[self._region]) is not None]
+        for state in {state.batch_id: state for state in states}.values():
+            self._keep(state)
+            self._files.stored.update(file.path for chain in state.chains.values() for file in chain)
+        state = kept[-1].regions[self._region]
         if state is not None:
             enumerator.restore(state.sources)
             self.batch_id, self.next_time = state.batch_id, state.next_time
             self._files.begin_with(state.chains)
             self._commit(self._decided(state))
 
-    def _begin_with(self, point: RestorePoint, enumerator: SplitEnumerator) -> None:
+    def _keep(self, state: RegionState) -> None:
+        if state.batch_id not in self._kept:  # Two parts after one batch have the same files.
+            self._kept[state.batch_id] = state.chains
+            self._files.keep(state.chains)
+
+    def _begin_with(self, metadata: CheckpointMetadata, enumerator: SplitEnumerator) -> None:
         """Start with the state of another job, which may have had other regions; the first region commits for all."""
-        states = point.metadata.states
+        states = metadata.states
         enumerator.restore(*(state.sources for state in states))
         self.next_time = min((state.next_time for state in states if state.next_time is not None), default=None)
         for state in states if self._region == 0 else ():
@@ -154,13 +170,14 @@ class Checkpoints:
         self._has_leftovers |= reports[0].try_number > 1
         self.next_time = min((r.next_time for r in reports if r.next_time is not None), default=None)
         self._files.stored.update(path for report in reports for path in report.stored.paths)
-        self._prepare_if(self.uploads.take([report.stored for report in reports]))
         for report in reports:
             for file in self._files.advance({(report.stage, report.slot): report.chain}):
                 for operator_id, size in file.state_sizes.items():
-                    self._job.add_size(self._written, operator_id, report.slot, size)
+                    self._job.files.add_size(self._written, operator_id, report.slot, size)
         committables = [committable for report in reports for committable in report.committables]
-        self._pending += [committable for committable in committables if committable.is_durable]
+        durable = [committable for committable in committables if committable.is_durable]
+        with self._logged():
+            self.protocol.batch_ended(durable, [report.stored for report in reports], time.monotonic())
         shown = [committable for committable in committables if not committable.is_durable]
         self._commit(shown)
         remove_files(shown)
@@ -175,30 +192,36 @@ class Checkpoints:
         """Prepare the region's part of the next checkpoint after the last batch.
 
         Raises:
-            CheckpointExistsError: another JobManager has taken a checkpoint.
+            CheckpointFailedError: no more checkpoints may fail, or files of the last one could not be stored.
             SinkCommitError: a sink rejects its committables, so that nothing is decided.
         """
-        check(self._pending, self._committers.committer)
+        pending = list(self.protocol.pending)
+        check(pending, self._committers.committer)
         self._may_have_decided = True
         chains = dict(self._files.present)
-        state = RegionState(self.batch_id, chains, enumerator.snapshot(), pickled(self._pending), self.next_time)
-        self._files.keep(chains)
-        self._kept[self.batch_id] = chains
+        state = RegionState(self.batch_id, chains, enumerator.snapshot(), pickled(pending), self.next_time)
+        self._keep(state)
         written, self._written = self._written, {}
-        part = Part(state, covers, begun_s, written, self._committed + len(self._pending))
-        self._has_leftovers |= self.uploads.take_abandoned()
+        self._has_leftovers |= self.protocol.uploads.take_abandoned()
         missing = set() if self._store is None else {p for c in chains.values() for p in self._files.unstored(c)}
-        has_waited = bool(covers) or enumerator.has_ended
-        self._prepare_if(self.uploads.begin(WaitingPart(part, missing), has_waited, enumerator.has_ended))
+        with self._logged():
+            self.protocol.take(Part(state, covers, begun_s, written), missing, enumerator.has_ended, time.monotonic())
 
-    def _prepare_if(self, waiting: WaitingPart | None) -> None:
-        """Prepare a part whose files are in the store, if there is one."""
-        if waiting is not None:
-            self._job.prepare(self._member, waiting.part)
+    @contextmanager
+    def _logged(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            for reason in self.protocol.uploads.take_declined():
+                logger.warning("a checkpoint of job %s failed: %s", self._job.plan.job_graph.job_id, reason)
+
+    def asked(self) -> frozenset[Request]:
+        """Return the requests that wait for a part of the region at this moment."""
+        return self._job.directive(self._member).asked
 
     def to_store(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
         """Return the files of each slot that pending checkpoints wait for."""
-        return self.uploads.missing()
+        return self.protocol.uploads.missing()
 
     def unstored(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
         """Return the files of each slot's present version that are not in the remote store."""
@@ -207,27 +230,26 @@ class Checkpoints:
         return {slot: files for slot, chain in self._files.present.items() if (files := self._files.unstored(chain))}
 
     def settle(self) -> None:
-        """Commit a decided checkpoint, if there is one, and remove files that no checkpoint needs any more.
+        """Report to the job, commit a decided part, if there is one, and remove files that no checkpoint needs.
 
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint.
+            RunIsOverError: the run was given up.
             SinkCommitError: a sink could not commit.
         """
-        decided = self._job.decide(self._member)
-        if decided is None:
-            return
-        # A later part may be prepared already; it is not decided yet.
-        count, self._committed = decided.committables - self._committed, decided.committables
-        committed, self._pending = self._pending[:count], self._pending[count:]
-        self.uploads.decided()
-        self._commit(committed)
-        self._drop_subsumed(decided.state.batch_id)
-        self._job.settled(self._member)
+        while decided := self._report():
+            for part in decided:
+                self._commit(list(part.committables))
+                self._drop_subsumed(part)
+                self.protocol.committed()
 
-    def _drop_subsumed(self, batch_id: int) -> None:
-        needed = {state.batch_id for state in self._job.states_of(self._region)}
-        for kept in [kept for kept in self._kept if kept not in needed and kept <= batch_id]:
-            self._files.drop(self._kept.pop(kept))
+    def _report(self) -> list[CommitPart]:
+        directive = self._job.report(self._member, self.protocol.part, self.protocol.settled)
+        return self.protocol.directed(directive, time.monotonic())
+
+    def _drop_subsumed(self, part: CommitPart) -> None:
+        for batch_id in [kept for kept in self._kept if kept not in part.needed and kept <= part.batch_id]:
+            self._files.drop(self._kept.pop(batch_id))
         if self._has_leftovers:
             self._has_leftovers = False
             self._files.sweep(self.run, self.batch_id)

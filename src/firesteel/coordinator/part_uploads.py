@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from firesteel.common.time import Duration
-from firesteel.coordinator.checkpoint_parts import Part
+from firesteel.coordinator.checkpoint_messages import Part
 from firesteel.errors import FiresteelError
-from firesteel.graph.job_graph import JobGraph
 from firesteel.task.state_transfer import Stored
 
 __all__ = ["CheckpointFailedError", "PartUploads", "WaitingPart"]
@@ -19,8 +16,6 @@ MAX_CONCURRENT = "execution.checkpointing.max-concurrent-checkpoints"
 TIMEOUT = "execution.checkpointing.timeout"
 MIN_PAUSE = "execution.checkpointing.min-pause"
 TOLERABLE_FAILURES = "execution.checkpointing.tolerable-failed-checkpoints"
-
-logger = logging.getLogger(__name__)
 
 
 class CheckpointFailedError(FiresteelError):
@@ -83,15 +78,14 @@ class PartUploads:
     for the others the file is uploaded again.
 
     Args:
-        job_graph: The job; its options limit the number, duration and failures of checkpoints.
+        configuration: The options of the job, which limit the number, duration and failures of checkpoints.
 
     Attributes:
         needs_another: Whether the last checkpoint failed.
     """
 
-    def __init__(self, job_graph: JobGraph) -> None:
-        self._job_id = job_graph.job_id
-        self._limits = _Limits.of(job_graph.configuration)
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        self._limits = _Limits.of(configuration)
         self._waiting: list[WaitingPart] = []
         self._failures: dict[str, str] = {}
         self._unclaimed: set[str] = set()
@@ -99,25 +93,24 @@ class PartUploads:
         self._decided_s = float("-inf")
         self._has_abandoned = False
         self.needs_another = False
+        self._declined: list[str] = []
 
     @property
     def is_busy(self) -> bool:
         """Whether files of checkpoints are being uploaded."""
         return bool(self._waiting)
 
-    @property
-    def pause_left_s(self) -> float:
-        """The rest of the minimum pause between checkpoints in seconds; not positive if it has passed.
+    def pause_left_s(self, now_s: float) -> float:
+        """Return the rest of the minimum pause between checkpoints in seconds; not positive if it has passed.
 
         Checkpoints also begin no more often than that (Flink: `CheckpointCoordinatorConfiguration`).
         """
         last_s = max([self._decided_s, *(waiting.begun_s for waiting in self._waiting)])
-        return last_s + self._limits.min_pause_s - time.monotonic()
+        return last_s + self._limits.min_pause_s - now_s
 
-    @property
-    def may_begin(self) -> bool:
-        """Whether a due checkpoint may begin."""
-        return len(self._waiting) < self._limits.max_concurrent and self.pause_left_s <= 0
+    def may_begin(self, now_s: float) -> bool:
+        """Return whether a due checkpoint may begin."""
+        return len(self._waiting) < self._limits.max_concurrent and self.pause_left_s(now_s) <= 0
 
     def missing(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
         """Return the files of each slot that are not stored yet."""
@@ -128,30 +121,31 @@ class PartUploads:
                 found.setdefault(slot, {}).update(dict.fromkeys(names))
         return {slot: tuple(files) for slot, files in found.items() if files}
 
-    def begin(self, waiting: WaitingPart, has_waited: bool, is_last: bool) -> WaitingPart | None:
+    def begin(self, waiting: WaitingPart, has_waited: bool, is_last: bool, now_s: float) -> WaitingPart | None:
         """Wait for the files of a part; return it if they are all stored.
 
         Args:
             waiting: The part.
             has_waited: Whether its batch has waited for the uploads, so that a missing file could not be stored.
             is_last: Whether it belongs to the last checkpoint of the job.
+            now_s: The monotonic time, as everywhere here.
 
         Raises:
             CheckpointFailedError: no more checkpoints may fail, or files of the last one could not be stored.
         """
-        waiting.begun_s = time.monotonic()
+        waiting.begun_s = now_s
         self._waiting.append(waiting)
         self.needs_another = False
         if has_waited and waiting.missing:
             failed = waiting.missing & self._failures.keys()
             unknown = f"{len(waiting.missing)} files could not be stored"
             self._decline(waiting, self._failures[min(failed)] if failed else unknown)
-        done = self._proceed()
+        done = self._proceed(now_s)
         if done is None and is_last:
             raise CheckpointFailedError("files of the last checkpoint could not be stored", 1, 0)
         return done
 
-    def take(self, reports: Sequence[Stored]) -> WaitingPart | None:
+    def take(self, reports: Sequence[Stored], now_s: float) -> WaitingPart | None:
         """Process the uploads reported with a batch; return the newest part whose files are complete.
 
         Raises:
@@ -161,9 +155,9 @@ class PartUploads:
         self._unclaimed = set(self._failures)
         for waiting in self._waiting:
             waiting.missing.difference_update(*(report.paths for report in reports))
-        return self._proceed()
+        return self._proceed(now_s)
 
-    def _proceed(self) -> WaitingPart | None:
+    def _proceed(self, now_s: float) -> WaitingPart | None:
         """Return the newest complete part, which subsumes the older ones; fail parts whose files can't be stored."""
         done = next((waiting for waiting in reversed(self._waiting) if not waiting.missing), None)
         if done is not None:
@@ -176,7 +170,7 @@ class PartUploads:
             self._unclaimed -= failed
             if failed:
                 self._decline(waiting, self._failures[min(failed)])
-            elif time.monotonic() - waiting.begun_s > self._limits.timeout_s:
+            elif now_s - waiting.begun_s > self._limits.timeout_s:
                 late = f"{len(waiting.missing)} files were not uploaded within {self._limits.timeout_s:g} s"
                 self._decline(waiting, late)
         return done
@@ -187,15 +181,20 @@ class PartUploads:
         self._waiting.remove(waiting)
         self._has_abandoned = True
         self._failed += 1
-        logger.warning("a checkpoint of job %s failed: %s", self._job_id, reason)
+        self._declined.append(reason)
         if self._failed > self._limits.tolerable_failures:
             raise CheckpointFailedError(reason, self._failed, self._limits.tolerable_failures)
 
-    def decided(self) -> None:
+    def decided(self, now_s: float) -> None:
         """Note that a checkpoint was decided."""
-        self._failed, self._decided_s = 0, time.monotonic()
+        self._failed, self._decided_s = 0, now_s
 
     def take_abandoned(self) -> bool:
         """Return whether checkpoints were abandoned since the last call, files of which may be stored nevertheless."""
         found, self._has_abandoned = self._has_abandoned, False
         return found
+
+    def take_declined(self) -> list[str]:
+        """Return why checkpoints have failed since the last call."""
+        declined, self._declined = self._declined, []
+        return declined

@@ -108,7 +108,9 @@ class SparkDataPlane:
         found = self._checkpoints.get(job_graph.job_id)
         if found is None or found.is_idle:
             options = self._options_of(job_graph)
-            made = JobCheckpoints(StagePlan(job_graph), options, place.work, place.store, self._seal)
+            # A region that has ended does not begin again when the others restart.
+            ended = frozenset() if found is None else found.ended
+            made = JobCheckpoints(StagePlan(job_graph), options, place.work, place.store, self._seal, ended)
             found = self._checkpoints[job_graph.job_id] = made
         return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
 import time
 from dataclasses import replace
@@ -12,11 +11,12 @@ from typing import Any
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.time import Duration
-from firesteel.coordinator.checkpoint_parts import Answer, Member, Request
-from firesteel.coordinator.checkpoint_schedule import CheckpointSchedule
+from firesteel.coordinator.checkpoint_messages import Answer, Request
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
+from firesteel.coordinator.region_checkpoints import Step
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.errors import FiresteelError
 from firesteel.operators.chain.clock import SteadyClock
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
@@ -53,7 +53,6 @@ class StreamingRun(Run):
         configuration = self._options
         self._named = Files(configuration)
         interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
-        self._schedule = CheckpointSchedule(interval_s)
         self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
         self._wake = threading.Event()
         self._region = self._query.region
@@ -61,13 +60,12 @@ class StreamingRun(Run):
             self._query.job_graph, configuration, checkpoint_interval_s=interval_s, region=self._region
         )
         self._job = checkpoints
-        self._member = Member(self._region, self._wake_up, self._checkpoint_taken)
-        self._job.enter(self._member)
-        self._checkpoints = Checkpoints(self._job, self._member, self._commit, self._committers)
+        notify = self._wake_up, self._checkpoint_taken
+        self._checkpoints = Checkpoints(checkpoints, self._region, self._commit, self._committers, *notify, interval_s)
+        self._protocol = self._checkpoints.protocol
         self._clock = SteadyClock()
         self._begun_s = float("-inf")
-        self._awaits_checkpoint = self._is_idle = False
-        self._savepoints: set[Request] = set()
+        self._is_idle = False
         self._last_reports: list[StageReport] = []
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
@@ -133,11 +131,9 @@ class StreamingRun(Run):
 
     def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
         self._begun_s = time.monotonic()
-        asked = self._job.asked_of(self._member)
-        is_due = self._schedule.is_due(self._begun_s, self._enumerator.expected_s)
-        is_free = self._checkpoints.uploads.may_begin
+        asked = self._protocol.asked
         is_last = bool(asked) or self._enumerator.has_ended
-        is_checkpoint = is_last or (is_free and (is_due or self._is_wanted))
+        is_checkpoint = is_last or self._protocol.is_due(self._begun_s, self._enumerator.expected_s)
         plan = replace(
             plan,
             now_ms=self._clock.now_ms(),
@@ -154,24 +150,18 @@ class StreamingRun(Run):
         )
         self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
-        if not self._is_idle or plan.is_checkpoint:
-            self._awaits_checkpoint = not plan.is_checkpoint
-        self._awaits_checkpoint |= self._checkpoints.uploads.needs_another
-        self._awaits_checkpoint |= any(report.awaits_checkpoint for report in reports)
+        has_more = any(report.awaits_checkpoint for report in reports)
+        self._protocol.processed(plan.is_checkpoint, self._is_idle, has_more)
         if plan.is_checkpoint:
             # At the end sinks have finished everything, which also satisfies pending requests for savepoints.
-            self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)
+            covers = self._checkpoints.asked() if self._enumerator.has_ended else asked
+            self._checkpoints.prepare(self._enumerator, self._begun_s, covers)
+            self._checkpoints.settle()
         self._enumerator.batch_took(time.monotonic() - self._begun_s, is_first_try=reports[0].try_number == 1)
         if self._enumerator.has_ended:
             self._last_reports = reports
         else:
             self._tell_progress(reports)
-
-    def _prepare(self, covers: frozenset[Request]) -> None:
-        self._schedule.taken(self._begun_s, time.monotonic())
-        self._savepoints |= {request for request in covers if request.is_savepoint}
-        self._checkpoints.prepare(self._enumerator, self._begun_s, covers)
-        self._checkpoints.settle()
 
     def _next_plan(self) -> BatchPlan | None:
         """Wait until there is work to do, and return the next batch; None if the run is being stopped."""
@@ -179,42 +169,23 @@ class StreamingRun(Run):
             self._wake.clear()
             self._checkpoints.settle()
             wait_s: float | None = None
-            if not self._is_waiting:
-                if self._enumerator.has_ended or self._is_to_finish:
+            match self._protocol.next_step(self._enumerator.has_ended):
+                case Step.FINISH:
                     return None
-                if (plan := self._savepoint_plan()) is not None:
-                    return plan
-                plan, wait_s = self._plan_or_wait()
-                if plan is not None:
-                    return plan
+                case Step.RESTART:
+                    raise FiresteelError("its sources were ended for a savepoint, which could not be taken")
+                case Step.DRAIN:
+                    return self._enumerator.plan_end()
+                case Step.TAKE_NOTHING:
+                    return self._enumerator.plan_nothing()
+                case Step.GO_ON:
+                    plan, wait_s = self._plan_or_wait()
+                    if plan is not None:
+                        return plan
             begun_s = time.monotonic()
             self._wake.wait(wait_s)
             self._enumerator.waited(time.monotonic() - begun_s, at_most_s=wait_s or 0.0)
         return None
-
-    @property
-    def _is_waiting(self) -> bool:
-        """Whether the run must wait for other regions or until it is stopped."""
-        if self._enumerator.has_ended and self._member.part is not None:
-            return True
-        return any(
-            request.succeeded is None or (request.succeeded and request.after is AfterSavepoint.CANCEL)
-            for request in self._savepoints
-        )
-
-    @property
-    def _is_to_finish(self) -> bool:
-        """Whether a savepoint was taken that finishes the job."""
-        ends = (AfterSavepoint.STOP, AfterSavepoint.DRAIN)
-        return any(request.succeeded and request.after in ends for request in self._savepoints)
-
-    def _savepoint_plan(self) -> BatchPlan | None:
-        """Return the batch before a requested savepoint, or None."""
-        asked = {request.after for request in self._job.asked_of(self._member) if request.is_savepoint}
-        if not asked:
-            return None
-        drains = AfterSavepoint.DRAIN in asked
-        return self._enumerator.plan_end() if drains else self._enumerator.plan_nothing()
 
     def _plan_or_wait(self) -> tuple[BatchPlan | None, float]:
         """Return the next batch, or None and the time in seconds until there may be work to do.
@@ -227,27 +198,16 @@ class StreamingRun(Run):
         now = self._clock.now_ms()
         plan = self._enumerator.plan(now)
         due = self._checkpoints.next_time
-        checkpoint_in_s = self._checkpoint_in_s()
-        is_wanted = checkpoint_in_s <= 0 or self._is_wanted
+        checkpoint_in_s = self._protocol.due_in_s(time.monotonic())
+        is_wanted = checkpoint_in_s <= 0 or self._protocol.is_wanted
         has_work = plan.ranges or plan.ended or plan.idle
         self._is_idle = not (has_work or is_wanted or (due is not None and due <= now))
-        if not self._is_idle or self._checkpoints.uploads.is_busy:
+        if not self._is_idle or self._protocol.uploads.is_busy:
             return plan, 0.0
         wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)
         if due is not None:
             wait_s = min(wait_s, (due - now) / 1000)
         return None, max(wait_s, 0.001)
-
-    @property
-    def _is_wanted(self) -> bool:
-        """Whether a request or another region waits for a part, and none is being uploaded."""
-        return not self._checkpoints.uploads.is_busy and self._job.wants_part_of(self._member)
-
-    def _checkpoint_in_s(self) -> float:
-        """Return the time in seconds until the next checkpoint is due, infinite if nothing was processed."""
-        if not self._awaits_checkpoint:
-            return math.inf
-        return max(self._schedule.due_in_s(time.monotonic()), self._checkpoints.uploads.pause_left_s)
 
     def _slots(self) -> RemoteSlots:
         """Return the slots' addresses and deployments."""

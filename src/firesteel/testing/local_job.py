@@ -14,7 +14,6 @@ from firesteel.common.files.temporary_directories import made_directory, tempora
 from firesteel.common.trust import pickling
 from firesteel.connectors.files.committer import FinishedPart
 from firesteel.connectors.files.writer import FileWriter
-from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -198,9 +197,7 @@ class _LocalRegion:
     ) -> None:
         self.number = number
         self.enumerator = SplitEnumerator(job.plan.job_graph, job.plan.job_graph.configuration, elements, region=number)
-        self._member = Member(number, lambda: None, lambda stats: None)
-        job.enter(self._member)
-        self.checkpoints = Checkpoints(job, self._member, commit, committers)
+        self.checkpoints = Checkpoints(job, number, commit, committers)
 
     def prepare(self) -> None:
         self.checkpoints.prepare(self.enumerator, 0.0)

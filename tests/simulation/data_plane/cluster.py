@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.files.remote_path import AnyPath, RemotePath
-from firesteel.coordinator.checkpoint_parts import Member, Request
+from firesteel.coordinator.checkpoint_messages import Request
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -306,9 +306,7 @@ class Leader:
         self._committers = Committers(job_graph, job_graph.configuration)
         enumerator = SplitEnumerator(job_graph, job_graph.configuration, 3)
         job = JobCheckpoints(plan, job_graph.configuration, cluster.directory, cluster.store)
-        member = Member(0, lambda: None, lambda stats: None)
-        job.enter(member)
-        checkpoints = Checkpoints(job, member, self._commit, self._committers)
+        checkpoints = Checkpoints(job, 0, self._commit, self._committers)
         if isinstance(checkpoints._janitor, SimulatedThreads):
             self._janitors.append(checkpoints._janitor)
         checkpoints.recover(enumerator)
@@ -321,9 +319,11 @@ class Leader:
             is_last = enumerator.has_ended
             if cluster.manual and cluster.chance.random() < cluster.manual:
                 job.ask(Request(lambda _: None))
-            asked = job.asked_of(member)
+            asked = checkpoints.asked()
             waits = is_last or bool(asked)
-            is_checkpoint = waits or (cluster.chance.random() < 0.6 and checkpoints.uploads.may_begin)
+            is_checkpoint = waits or (
+                cluster.chance.random() < 0.6 and checkpoints.protocol.uploads.may_begin(float(cluster.scheduler.steps))
+            )
             at = checkpoints.next_batch()
             cluster.log(f"leader {self.number} begins {at}")
             planned = replace(
@@ -339,7 +339,7 @@ class Leader:
             self.process.step()
             if is_checkpoint:
                 checkpoints.prepare(enumerator, 0.0, asked)
-            if member.part is not None:
+            if checkpoints.protocol.part is not None:
                 checkpoints.settle()
                 cluster.log(f"leader {self.number} has completed a checkpoint after {at}")
 

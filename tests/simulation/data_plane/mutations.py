@@ -12,19 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.files.remote_path import remove_tree
+from firesteel.common.files.remote_path import AnyPath
 from firesteel.connectors.files.writer import FileWriter
-from firesteel.coordinator import job_checkpoints, version_files
+from firesteel.coordinator import version_files
+from firesteel.coordinator.checkpoint_files import CheckpointFiles
+from firesteel.coordinator.checkpoint_messages import CommitPart, Directive
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
+from firesteel.coordinator.region_checkpoints import RegionCheckpoints
 from firesteel.spark.idle_slots import IdleSlots
-from firesteel.task.checkpoint_metadata import (
-    CheckpointExistsError,
-    CheckpointMetadata,
-    checkpoints_in,
-    write_metadata,
-)
+from firesteel.task.checkpoint_metadata import CheckpointExistsError, CheckpointMetadata, checkpoints_in
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.slot_tasks import SlotTasks, StageReport
 from firesteel.task.stage_server import StageServer
@@ -101,19 +99,21 @@ def _sweeps_at_once(self: Checkpoints, enumerator: Any) -> Any:
     return restored
 
 
-def _decides_anywhere(self: JobCheckpoints, metadata: CheckpointMetadata, owner: str) -> None:
+def _decides_anywhere(self: CheckpointFiles, checkpoint_id: int, *rest: Any) -> CheckpointMetadata:
     """A checkpoint is written wherever it is to be, whoever has taken it or a later one."""
-    directory = self.directory / f"chk-{metadata.checkpoint_id}"
-    directory.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(directory)
-    write_metadata(directory, metadata, owner)
+    shutil.rmtree(self.directory_of(checkpoint_id), ignore_errors=True)
+    self._check_decided = lambda directory: None  # type: ignore[method-assign]
+    return _write_metadata(self, checkpoint_id, *rest)
+
+
+_write_metadata = CheckpointFiles.write
 
 
 _prepare = Checkpoints.prepare
 
 
 def _commits_first(self: Checkpoints, *rest: Any) -> Any:
-    self._commit(self._pending)
+    self._commit(list(self.protocol.pending))
     return _prepare(self, *rest)
 
 
@@ -134,36 +134,25 @@ def _forgets_where_it_was(self: IdleSlots, stage: int, slot: int, try_number: in
 _begin = PartUploads.begin
 
 
-def _does_not_wait(self: PartUploads, waiting: WaitingPart, *rest: bool) -> WaitingPart | None:
+def _does_not_wait(self: PartUploads, waiting: WaitingPart, *rest: Any) -> WaitingPart | None:
     """A checkpoint is decided although files of it are still being uploaded."""
     return _begin(self, replace(waiting, missing=set()), *rest)
 
 
-def _overtakes(self: PartUploads) -> WaitingPart | None:
-    """A checkpoint is decided whenever its files are stored, even if a newer one was decided before."""
-    for waiting in [waiting for waiting in reversed(self._waiting) if not waiting.missing]:
-        self._waiting.remove(waiting)
-        return waiting
-    return _proceed(self)
-
-
-_proceed = PartUploads._proceed
-
-
-def _commits_all(self: Checkpoints) -> None:
+def _commits_all(self: RegionCheckpoints, directive: Directive, now_s: float) -> Any:
     """The first checkpoint to complete commits what belongs to later ones, too."""
-    part = self._member.part
-    if part is not None:
-        self._member.part = replace(part, committables=self._committed + len(self._pending))
-    _settle(self)
+    if directive.decided is not None and directive.decided.number > self._decided:
+        everything = replace(directive.decided, committables=self._committed + len(self._pending))
+        directive = replace(directive, decided=everything)
+    return _directed(self, directive, now_s)
 
 
-_settle = Checkpoints.settle
+_directed = RegionCheckpoints.directed
 
 
-def _forgets_pending(self: Checkpoints, batch_id: int) -> None:
+def _forgets_pending(self: Checkpoints, part: CommitPart) -> None:
     """A decision releases the files of all checkpoints but the retained ones, even of those that are pending."""
-    _drop_subsumed(self, max(self._kept, default=batch_id))
+    _drop_subsumed(self, replace(part, batch_id=max(self._kept, default=part.batch_id)))
 
 
 _drop_subsumed = Checkpoints._drop_subsumed
@@ -187,13 +176,10 @@ def _joins_late(self: JobCheckpoints, member: Any, run: int, newest_id: int | No
     return _join(self, member, run)
 
 
-def _decides_after_the_end(self: JobCheckpoints, metadata: CheckpointMetadata, owner: str) -> None:
+def _decides_after_the_end(self: CheckpointFiles, directory: AnyPath) -> None:
     """A checkpoint counts although its job has ended, and its objects were removed."""
-    directory = self._directory_of(metadata.checkpoint_id)
-    job_checkpoints.write_metadata(directory, metadata, owner, self._seal)
     newest = checkpoints_in(self.store)
     if newest[:1] != [directory]:
-        remove_tree(directory)
         raise CheckpointExistsError(newest[0] if newest else directory)
 
 
@@ -203,15 +189,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("a batch starts from the accepted version", SlotTasks, "run_stage", _goes_on_from_memory),
     Mutation("a writer removes no undecided files", FileWriter, "restore_state", _removes_leftovers),
     Mutation("leftovers of earlier runs are removed only after a decision", Checkpoints, "recover", _sweeps_at_once),
-    Mutation("only one of two leaders takes the next checkpoint", JobCheckpoints, "_write", _decides_anywhere),
+    Mutation("only one of two leaders takes the next checkpoint", CheckpointFiles, "write", _decides_anywhere),
     Mutation("nothing is committed before it is decided", Checkpoints, "prepare", _commits_first),
     Mutation("files that a checkpoint needs are kept", version_files.VersionFiles, "_release", _release_at_once),
     Mutation("a checkpoint waits for its uploads", PartUploads, "begin", _does_not_wait),
     Mutation("objects that a checkpoint needs are kept", version_files.VersionFiles, "_release", _removes_from_store),
     Mutation("files of pending checkpoints are kept", Checkpoints, "_drop_subsumed", _forgets_pending),
-    Mutation("a checkpoint commits nothing of later ones", Checkpoints, "settle", _commits_all),
-    Mutation("a checkpoint subsumes older pending ones", PartUploads, "_proceed", _overtakes),
-    Mutation("no leader decides after the end of a job", JobCheckpoints, "_write", _decides_after_the_end),
+    Mutation("a checkpoint commits nothing of later ones", RegionCheckpoints, "directed", _commits_all),
+    Mutation("no leader decides after the end of a job", CheckpointFiles, "_check_decided", _decides_after_the_end),
     Mutation("no run continues from a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
     Mutation("a skipped slot keeps its position", IdleSlots, "report", _forgets_where_it_was),
 )

@@ -10,6 +10,7 @@ import random
 import secrets
 import shutil
 import tempfile
+import time
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -153,7 +154,7 @@ class _Run:
             _merging_early() if self._seed % 2 else nullcontext(),
             self._in_virtual_time(),
             mock.patch(
-                "firesteel.coordinator.job_checkpoints.write_metadata",
+                "firesteel.coordinator.checkpoint_files.write_metadata",
                 lambda directory, metadata, owner, _: self._decide(write_metadata, directory, metadata, owner),
             ),
         ):
@@ -174,18 +175,18 @@ class _Run:
 
     @contextmanager
     def _in_virtual_time(self) -> Iterator[None]:
-        """Let threads take turns and checkpoints time out by steps, if checkpoints are in an object store."""
-        if self._objects is None:
-            yield
-            return
-        threads = partial(_threads, self._scheduler)
-        clock = SimpleNamespace(monotonic=lambda: float(self._scheduler.steps))
-        with (
-            mock.patch("firesteel.task.state_transfer.ThreadPoolExecutor", threads),
-            mock.patch("firesteel.coordinator.checkpoints.ThreadPoolExecutor", threads),
-            mock.patch("firesteel.coordinator.part_uploads.time", clock),
-        ):
-            yield
+        """Let checkpoints time out by steps, and threads take turns, if checkpoints are in an object store."""
+        clock = SimpleNamespace(monotonic=lambda: float(self._scheduler.steps), time_ns=time.time_ns)
+        with mock.patch("firesteel.coordinator.checkpoints.time", clock):
+            if self._objects is None:
+                yield
+                return
+            threads = partial(_threads, self._scheduler)
+            with (
+                mock.patch("firesteel.task.state_transfer.ThreadPoolExecutor", threads),
+                mock.patch("firesteel.coordinator.checkpoints.ThreadPoolExecutor", threads),
+            ):
+                yield
 
     def _decide(self, write_metadata: Any, directory: AnyPath, metadata: CheckpointMetadata, owner: str) -> None:
         """Remember what is decided; a checkpoint that is withdrawn at once decides nothing."""

@@ -1,0 +1,210 @@
+"""The files of a job's checkpoints and savepoints, which a `CheckpointCoordinator` decides."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
+from firesteel.coordinator.checkpoint_messages import Sizes
+from firesteel.coordinator.stored_checkpoints import (
+    CLAIM_MODE,
+    RECOVERY_PATH,
+    check_not_ended,
+    mark_as_running,
+    readable,
+)
+from firesteel.operators.chain.subtask import operators_of
+from firesteel.operators.exchange.buffers import pickled
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.task.checkpoint_metadata import (
+    CheckpointExistsError,
+    CheckpointMetadata,
+    RegionState,
+    VertexLayout,
+    checkpoint_directory,
+    checkpoints_in,
+    id_of,
+    named_directory,
+    read_metadata,
+    write_metadata,
+    write_savepoint_metadata,
+)
+from firesteel.task.slot_tasks import max_parallelism_of
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_seal import StateSeal
+from firesteel.task.state_transfer import copy_chain
+from firesteel.task.version_store import chain_sizes
+
+
+class CheckpointFiles:
+    """Reads, writes and removes the metadata of a job's checkpoints; any thread may do so.
+
+    Args:
+        plan: The stages of the job.
+        options: The options that the job runs with.
+        store: The directory of its checkpoints.
+        seal: Signs and verifies checkpoints; the job's configuration may allow unverified state to start with.
+    """
+
+    def __init__(self, plan: StagePlan, options: Mapping[str, str], store: AnyPath, seal: StateSeal) -> None:
+        self.store = store
+        self._job = plan.job_graph
+        self._seal = seal
+        self._named = Files(options)
+        self._vertices = tuple(_layout(plan, vertex) for vertex in self._job.vertices)
+        self._first_slots = {
+            operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
+        }
+        self._is_marked = False
+
+    def directory_of(self, checkpoint_id: int) -> AnyPath:
+        """Return the directory of a checkpoint."""
+        return self.store / f"chk-{checkpoint_id}"
+
+    def claimed(self) -> AnyPath | None:
+        """Return the checkpoint or savepoint that the job was started with, if the job has claimed it, else None."""
+        options = self._job.configuration
+        if options.get(CLAIM_MODE, "").upper() != "CLAIM" or RECOVERY_PATH not in options:
+            return None
+        claimed = named_directory(options[RECOVERY_PATH], self._named)
+        return claimed if claimed.parent != self.store else None
+
+    def newest_id(self) -> int:
+        """Return the id of the newest checkpoint, 0 if there is none, before a run claims its number.
+
+        Raises:
+            FileNotFoundError: the job was removed from the object store since its first run here, so it has ended.
+        """
+        if isinstance(self.store, RemotePath) and not self._is_marked:
+            mark_as_running(self.store)
+            self._is_marked = True
+        check_not_ended(self.store)
+        return max((id_of(path) for path in checkpoints_in(self.store)), default=0)
+
+    def read(self, in_full: bool) -> tuple[int, tuple[CheckpointMetadata, ...] | None]:
+        """Return the id of the newest checkpoint, 0 if there is none, and if `in_full` all checkpoints, newest last.
+
+        Raises:
+            StateFileError: the metadata is damaged.
+        """
+        own = checkpoints_in(self.store)
+        newest = id_of(own[0]) if own else 0
+        if not in_full:
+            return newest, None
+        older = [read_metadata(path, self._seal) for path in reversed(own[1:])]
+        return newest, (*older, *(readable(path, self._seal) for path in own[:1]))
+
+    def initial(self) -> tuple[CheckpointMetadata, AnyPath] | None:
+        """Return the checkpoint that the job was started with and its directory, or None.
+
+        Raises:
+            StateFileError: the metadata is damaged.
+        """
+        named = self._job.configuration.get(RECOVERY_PATH)
+        if named is None:
+            return None
+        source = checkpoint_directory(named, self._named)
+        return readable(source, self._seal.allowing(self._job.configuration)), source
+
+    def write(self, checkpoint_id: int, regions: tuple[RegionState | None, ...], owner: str) -> CheckpointMetadata:
+        """Write the metadata; if two JobManagers both act as leader, only one takes the next checkpoint.
+
+        Raises:
+            CheckpointExistsError: another JobManager has taken this or a later checkpoint.
+            FileNotFoundError: another JobManager has ended the job and removed its directory.
+        """
+        metadata = CheckpointMetadata(
+            checkpoint_id=checkpoint_id,
+            timestamp_ms=time.time_ns() // 1_000_000,
+            job_id=self._job.job_id,
+            job_name=self._job.name,
+            is_savepoint=False,
+            vertices=self._vertices,
+            regions=regions,
+        )
+        directory = self.directory_of(checkpoint_id)
+        write_metadata(directory, metadata, owner, self._seal)
+        try:
+            self._check_decided(directory)
+        except (CheckpointExistsError, FileNotFoundError):
+            remove_tree(directory)
+            raise
+        return metadata
+
+    def _check_decided(self, directory: AnyPath) -> None:
+        """Check that a written checkpoint counts: none is newer, and the job has not ended."""
+        newest = checkpoints_in(self.store)
+        if newest[:1] != [directory]:
+            raise CheckpointExistsError(newest[0] if newest else directory)
+        check_not_ended(self.store)
+
+    def write_savepoint(self, parent: AnyPath, metadata: CheckpointMetadata) -> CheckpointStats:
+        """Write a savepoint of a fully committed checkpoint, so that the savepoint has no committables.
+
+        Args:
+            parent: The directory in which its directory is created.
+            metadata: The checkpoint.
+
+        Raises:
+            OSError: it could not be written; its files are removed.
+        """
+        begun_s = time.monotonic()
+        directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
+        try:
+            if isinstance(directory, Path):
+                make_directory(directory, mode=PRIVATE_DIRECTORY)
+            regions = tuple(None if state is None else self._copy(state, directory) for state in metadata.regions)
+            savepoint = replace(metadata, is_savepoint=True, regions=regions)
+            write_savepoint_metadata(directory, savepoint, self._seal)
+        except BaseException:
+            remove_tree(directory)
+            raise
+        return self.stats(savepoint, directory, begun_s)
+
+    def _copy(self, state: RegionState, directory: AnyPath) -> RegionState:
+        chains = {slot: copy_chain(self.store, directory, chain) for slot, chain in state.chains.items()}
+        return replace(state, chains=chains, committables=pickled([]))
+
+    def stats(
+        self, metadata: CheckpointMetadata, directory: AnyPath, begun_s: float, written: Sizes | None = None
+    ) -> CheckpointStats:
+        """Return the statistics of a checkpoint that is complete now; of a savepoint, everything counts as written."""
+        held: dict[str, dict[int, int]] = {}
+        for (_, slot), chain in metadata.chains.items():
+            for operator_id, size in chain_sizes(chain).items():
+                self.add_size(held, operator_id, slot, size)
+        duration_ms = round((time.monotonic() - begun_s) * 1000)
+        return CheckpointStats(
+            checkpoint_id=metadata.checkpoint_id,
+            is_savepoint=metadata.is_savepoint,
+            trigger_timestamp_ms=metadata.timestamp_ms - duration_ms,
+            duration_ms=duration_ms,
+            external_path=str(directory),
+            checkpointed_sizes=held if written is None else written,
+            state_sizes=held,
+        )
+
+    def add_size(self, sizes: dict[str, dict[int, int]], operator_id: str, slot: int, size: int) -> None:
+        """Add the bytes of an operator's state in a slot to the sizes by subtask."""
+        of_subtasks = sizes.setdefault(operator_id, {})
+        subtask = slot - self._first_slots[operator_id]
+        of_subtasks[subtask] = of_subtasks.get(subtask, 0) + size
+
+
+def _layout(plan: StagePlan, vertex: Any) -> VertexLayout:
+    return VertexLayout(
+        vertex.id,
+        vertex.name,
+        plan.level_of[vertex.id],
+        plan.base_of(vertex),
+        vertex.parallelism,
+        max_parallelism_of(vertex),
+        tuple(operators_of(vertex)),
+    )
