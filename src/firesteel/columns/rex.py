@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from firesteel.columns.data_type import DataType
+
 
 @dataclass(frozen=True, slots=True)
 class InputRef:
@@ -19,7 +21,7 @@ class InputRef:
     """
 
     index: int
-    type: Any
+    type: DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Literal:
     """A constant: a Python value as returned by `collect` (Decimal, datetime, timedelta, str, ...), or None."""
 
     value: Any
-    type: Any
+    type: DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Call:
 
     function: str
     operands: tuple[Rex, ...]
-    type: Any
+    type: DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class UserCall:
 
     function: Any = field(compare=False)
     operands: tuple[Rex, ...]
-    type: Any
+    type: DataType
 
 
 Rex = InputRef | Literal | Call | UserCall

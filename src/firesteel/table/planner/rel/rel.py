@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.columns.batch import Kind
-from firesteel.columns.column_types import RowType
+from firesteel.columns.column_types import DataType, RowType
 from firesteel.columns.rex import Rex
 
 
@@ -19,10 +19,10 @@ class OneInput:
     """Base of nodes with one input."""
 
     __slots__ = ()
-    input: Any
+    input: Rel
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Rel, ...]:
         """Return the input."""
         return (self.input,)
 
@@ -43,7 +43,7 @@ class TableScan:
     metadata: tuple[tuple[str, Any], ...] = ()
     partitions: Any = None
     watermark: Rex | None = None
-    inputs: tuple[Any, ...] = ()
+    inputs: tuple[Rel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class StreamScan:
     is_bounded: bool
     name: str
     primary_key: tuple[str, ...] = ()
-    inputs: tuple[Any, ...] = ()
+    inputs: tuple[Rel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,14 +70,14 @@ class Values:
 
     rows: tuple[tuple[Any, ...], ...]
     row_type: RowType
-    inputs: tuple[Any, ...] = ()
+    inputs: tuple[Rel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssignWatermark(OneInput):
     """Watermarks computed by an expression over the row; `column` becomes a rowtime attribute."""
 
-    input: Any
+    input: Rel
     column: int
     expression: Rex
     row_type: RowType
@@ -87,7 +87,7 @@ class AssignWatermark(OneInput):
 class Project(OneInput):
     """Expressions over the columns of the input."""
 
-    input: Any
+    input: Rel
     expressions: tuple[Rex, ...]
     row_type: RowType
 
@@ -96,13 +96,13 @@ class Project(OneInput):
 class Filter(OneInput):
     """The rows for which a condition is TRUE."""
 
-    input: Any
+    input: Rel
     condition: Rex
 
     @property
     def row_type(self) -> RowType:
         """Return the columns of the input."""
-        return self.input.row_type  # type: ignore[no-any-return]
+        return self.input.row_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class AggregateCall:
 
     function: Any
     arguments: tuple[int, ...]
-    type: Any
+    type: DataType
     distinct: bool = False
     condition: int | None = None
     order_by: tuple[tuple[int, bool, bool], ...] = ()
@@ -134,7 +134,7 @@ class Aggregate(OneInput):
         state_ttl: The time to live of the state, as the hint STATE_TTL gives it; None for that of the job.
     """
 
-    input: Any
+    input: Rel
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     row_type: RowType
@@ -169,7 +169,7 @@ class Window:
 class WindowTableFunction(OneInput):
     """The columns of the input, window_start, window_end and window_time; one row per window of each input row."""
 
-    input: Any
+    input: Rel
     window: Window
     row_type: RowType
 
@@ -185,7 +185,7 @@ class WindowAggregate(OneInput):
         window_columns: In that case the indexes of start, end and time in the input (None for missing ones).
     """
 
-    input: Any
+    input: Rel
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     window: Window | None
@@ -205,8 +205,8 @@ class Join:
         state_ttl: The time to live of each input's state, as the hint STATE_TTL gives it; None for that of the job.
     """
 
-    left: Any
-    right: Any
+    left: Rel
+    right: Rel
     kind: str
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
@@ -216,7 +216,7 @@ class Join:
     state_ttl: tuple[str | None, str | None] = (None, None)
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Rel, ...]:
         """Return both inputs."""
         return (self.left, self.right)
 
@@ -238,7 +238,7 @@ class IntervalJoin:
         return self.join.row_type
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Rel, ...]:
         """Return both inputs."""
         return self.join.inputs
 
@@ -262,7 +262,7 @@ class TemporalJoin:
         return self.join.row_type
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Rel, ...]:
         """Return both inputs."""
         return self.join.inputs
 
@@ -271,7 +271,7 @@ class TemporalJoin:
 class LookupJoin:
     """A join of each left row with the rows that a connector finds for its keys."""
 
-    left: Any
+    left: Rel
     table: Any
     lookup: Any
     kind: str
@@ -281,7 +281,7 @@ class LookupJoin:
     row_type: RowType
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Rel, ...]:
         """Return the left input."""
         return (self.left,)
 
@@ -300,7 +300,7 @@ class WindowJoin:
         return self.join.row_type
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Rel, ...]:
         """Return both inputs."""
         return self.join.inputs
 
@@ -313,7 +313,7 @@ class Correlate(OneInput):
         function: The user's table function, or `UNNEST`.
     """
 
-    input: Any
+    input: Rel
     function: Any
     operands: tuple[Rex, ...]
     outer: bool
@@ -326,7 +326,7 @@ class Correlate(OneInput):
 class Union:
     """The rows of all inputs (UNION ALL)."""
 
-    inputs: tuple[Any, ...]
+    inputs: tuple[Rel, ...]
     row_type: RowType
 
 
@@ -334,14 +334,14 @@ class Union:
 class SetOperation:
     """INTERSECT or EXCEPT, with or without ALL, over all columns."""
 
-    left: Any
-    right: Any
+    left: Rel
+    right: Rel
     kind: str
     all: bool
     row_type: RowType
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Rel, ...]:
         """Return both inputs."""
         return (self.left, self.right)
 
@@ -359,7 +359,7 @@ class Collation:
 class Sort(OneInput):
     """Sorted rows: `fetch` of them (None for all) after skipping `offset`."""
 
-    input: Any
+    input: Rel
     collations: tuple[Collation, ...]
     offset: int = 0
     fetch: int | None = None
@@ -367,7 +367,7 @@ class Sort(OneInput):
     @property
     def row_type(self) -> RowType:
         """Return the columns of the input."""
-        return self.input.row_type  # type: ignore[no-any-return]
+        return self.input.row_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +393,7 @@ class OverGroup:
 class Over(OneInput):
     """The columns of the input, followed by a column per call of each group."""
 
-    input: Any
+    input: Rel
     groups: tuple[OverGroup, ...]
     row_type: RowType
 
@@ -409,7 +409,7 @@ class Rank(OneInput):
         end_column: Index of the column with the last rank, instead of `end`.
     """
 
-    input: Any
+    input: Rel
     function: str
     partition: tuple[int, ...]
     order: tuple[Collation, ...]
@@ -430,7 +430,7 @@ class Expand(OneInput):
         ids: For each set, its `GROUPING_ID` over `columns`, with its `GROUP_ID` in the bits above.
     """
 
-    input: Any
+    input: Rel
     columns: tuple[int, ...]
     sets: tuple[frozenset[int], ...]
     ids: tuple[int, ...]
@@ -443,7 +443,7 @@ class Measure:
 
     name: str
     expression: Any
-    type: Any
+    type: DataType
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -459,7 +459,7 @@ class Match(OneInput):
         within: Maximum duration in ms, or None.
     """
 
-    input: Any
+    input: Rel
     partition: tuple[int, ...]
     order: tuple[Collation, ...]
     pattern: Any
@@ -473,5 +473,28 @@ class Match(OneInput):
     options: dict[str, Any] = field(default_factory=dict)
 
 
-Rel = Any
-"""Any of the nodes defined above."""
+Rel = (
+    TableScan
+    | StreamScan
+    | Values
+    | AssignWatermark
+    | Project
+    | Filter
+    | Aggregate
+    | WindowTableFunction
+    | WindowAggregate
+    | Join
+    | IntervalJoin
+    | TemporalJoin
+    | LookupJoin
+    | WindowJoin
+    | Correlate
+    | Union
+    | SetOperation
+    | Sort
+    | Over
+    | Rank
+    | Expand
+    | Match
+)
+"""A relational node: one of those defined above."""

@@ -166,7 +166,7 @@ class GroupedSelect:
             kind = kind.nullable()
         if is_time(kind) and not self._is_window_time(index):
             kind = without_time_attribute(kind)
-        return kind  # type: ignore[no-any-return]
+        return kind
 
     def _is_window_time(self, index: int) -> bool:
         columns, key = self._window_columns(), self._keys[index]

@@ -157,7 +157,7 @@ def _type_of(function: Any, arguments: tuple[Rex, ...], spec: WindowSpec, filter
         return DoubleType(False) if function in ("PERCENT_RANK", "CUME_DIST") else BigIntType(False)
     if function in NAVIGATION:
         if len(arguments) < 3:
-            return arguments[0].type.nullable()  # type: ignore[no-any-return]
+            return arguments[0].type.nullable()
         kind = common_type([arguments[0].type, arguments[2].type])
         if kind is None:
             raise ValidationException(f"SQL validation failed. {function} needs a default of the column's type")

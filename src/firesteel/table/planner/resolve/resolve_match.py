@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from firesteel.columns.column_types import BooleanType, TimestampType
+from firesteel.columns.column_types import BooleanType, NullType, TimestampType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.kernels.match_pattern import steps_of
@@ -22,6 +22,10 @@ from firesteel.table.syntax.unresolved import Apply, Ref
 _NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
 
 
+_UNTYPED = NullType()
+"""The type of names and flags among the operands of a call, which are no values."""
+
+
 class MatchResolver(ExpressionResolver):
     """A resolver of expressions over pattern variables: `A.x` is a call of MATCH_REF with the variable's name."""
 
@@ -33,9 +37,9 @@ class MatchResolver(ExpressionResolver):
     def _ref(self, ref: Ref) -> Rex:
         if len(ref.path) > 1 and ref.path[0] in self._variables:
             column = self.scope.find(Ref(ref.path[1:], ref.position))
-            return Call("MATCH_REF", (Literal(ref.path[0], None), column), column.type.nullable())
+            return Call("MATCH_REF", (Literal(ref.path[0], _UNTYPED), column), column.type.nullable())
         column = self.scope.find(ref)
-        return Call("MATCH_REF", (Literal("*", None), column), column.type.nullable())
+        return Call("MATCH_REF", (Literal("*", _UNTYPED), column), column.type.nullable())
 
     def _apply(self, call: Apply) -> Rex:
         name = str(call.function).upper()
@@ -58,8 +62,8 @@ class MatchResolver(ExpressionResolver):
                 kind = aggregate.resolve([o.type for o in operands], False)
             except FunctionError as error:
                 raise ValidationException(f"SQL validation failed. {error}") from error
-            variable = Literal(star[0] if star else "*", None)
-            return Call(f"AGGREGATE {name}", (variable, Literal(call.distinct, None), *operands), kind)
+            variable = Literal(star[0] if star else "*", _UNTYPED)
+            return Call(f"AGGREGATE {name}", (variable, Literal(call.distinct, _UNTYPED), *operands), kind)
         return super()._apply(call)
 
 
