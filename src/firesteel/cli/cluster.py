@@ -56,7 +56,7 @@ def cluster_at(address: str) -> Iterator[RestClusterClient]:
         raise SystemExit(1) from None
 
 
-def show(output: str, data: Any, text: str) -> None:
+def show(output: str, data: object, text: str) -> None:
     """Print a result as one line of JSON, or as text without control characters."""
     click.echo(json.dumps(data) if output == "json" else printable(text))
 

@@ -80,7 +80,7 @@ class SqlSession:
         """Return the table environment of the session."""
         return self._context.table_env
 
-    def _run(self, statement: Any) -> None:
+    def _run(self, statement: object) -> None:
         result = self._context.execute(statement)
         if isinstance(statement, s.Query):
             show_query(result, self._context.get(RESULT_MODE, "tableau"), self._context.is_streaming)

@@ -236,7 +236,7 @@ class RestClusterClient:
         self,
         method: str,
         path: str,
-        body: Any = None,
+        body: object = None,
         content_type: str = "application/json",
         digest: str | None = None,
     ) -> Any:

@@ -44,7 +44,7 @@ class ColumnBatch:
         """Return a batch with the same rows and kinds but other columns."""
         return ColumnBatch(tuple(columns), self.length, self.kinds)
 
-    def take(self, indices: Any) -> ColumnBatch:
+    def take(self, indices: object) -> ColumnBatch:
         """Return the rows at these positions."""
         indices = np.asarray(indices)
         kinds = None if self.kinds is None else self.kinds[indices]

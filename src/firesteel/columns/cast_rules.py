@@ -82,7 +82,7 @@ def _castable(source: Any, target: Any, rules: dict[type[t.DataType], _Types]) -
     return isinstance(source, rules.get(type(target), ()))
 
 
-def _children_castable(source: Any, target: Any, rules: dict[type[t.DataType], _Types]) -> bool:
+def _children_castable(source: object, target: object, rules: dict[type[t.DataType], _Types]) -> bool:
     pairs = list(zip(_children(source), _children(target), strict=False))
     return len(_children(source)) == len(_children(target)) and all(_castable(a, b, rules) for a, b in pairs)
 

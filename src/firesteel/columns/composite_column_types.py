@@ -129,11 +129,11 @@ class RowField:
         """Return whether values of the field need a conversion."""
         return self.data_type.need_conversion()
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, obj: object) -> Any:
         """Return a value of the field in its internal form."""
         return self.data_type.to_sql_type(obj)
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, obj: object) -> Any:
         """Return the Python value of a field in internal form."""
         return self.data_type.from_sql_type(obj)
 
@@ -200,7 +200,7 @@ class RowType(DataType):
         """Return True, because rows become tuples."""
         return True
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, obj: object) -> Any:
         """Return a row, tuple, list or dict as a tuple of field values in internal form."""
         if obj is None:
             return None
@@ -272,15 +272,15 @@ class UserDefinedType(DataType):
         """Return True."""
         return True
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, obj: object) -> Any:
         """Convert a value of the program to its representation as `sql_type()`."""
         return None if obj is None else self.sql_type().to_sql_type(self.serialize(obj))
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, obj: object) -> Any:
         """Convert a value of `sql_type()` to the value that the program sees."""
         return None if obj is None else self.deserialize(self.sql_type().from_sql_type(obj))
 
-    def serialize(self, obj: Any) -> Any:
+    def serialize(self, obj: object) -> Any:
         """Convert a value of the program to one of `sql_type()`.
 
         Args:
@@ -288,7 +288,7 @@ class UserDefinedType(DataType):
         """
         raise NotImplementedError("UDT must implement serialize().")
 
-    def deserialize(self, datum: Any) -> Any:
+    def deserialize(self, datum: object) -> Any:
         """Convert a value of `sql_type()` to one of the program.
 
         Args:

@@ -70,7 +70,7 @@ class DataType:
         """Return whether `to_sql_type` and `from_sql_type` change values."""
         return False
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, obj: object) -> Any:
         """Return PyFlink's internal form of a value: numbers for times, tuples for rows.
 
         Args:
@@ -78,7 +78,7 @@ class DataType:
         """
         return obj
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, obj: object) -> Any:
         """Return the Python value of PyFlink's internal form.
 
         Args:
@@ -104,7 +104,7 @@ class DataType:
         return f"{type(self).__name__}({', '.join(map(_shown, self._arguments()))})"
 
 
-def _shown(argument: Any) -> str:
+def _shown(argument: object) -> str:
     return str(argument).lower() if isinstance(argument, bool) else repr(argument)
 
 

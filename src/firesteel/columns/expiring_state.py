@@ -57,7 +57,7 @@ class ExpiringTable:
         self._rounds = CleanupRounds(times.data.keys, self.is_live)
         self.data: MutableMapping[Any, Any] = _LiveEntries(values.data, self)
 
-    def put(self, entry: Any, value: Any) -> None:
+    def put(self, entry: object, value: object) -> None:
         """Set a value and restart its time to live."""
         self._values.put(entry, value)
         self._times.put(entry, self._now_ms())
@@ -68,12 +68,12 @@ class ExpiringTable:
         for entry, value in zip(entries, values, strict=True):
             self.put(entry, value)
 
-    def remove(self, entry: Any) -> None:
+    def remove(self, entry: object) -> None:
         """Remove an entry if it exists."""
         self._values.remove(entry)
         self._times.remove(entry)
 
-    def is_live(self, entry: Any) -> bool:
+    def is_live(self, entry: object) -> bool:
         """Return whether an existing entry has not expired; remove it if it has."""
         written_ms, now_ms = self._times.data.get(entry), self._now_ms()
         if written_ms is None:
@@ -91,16 +91,16 @@ class _LiveEntries(MutableMapping[Any, Any]):
         self._values = values
         self._table = table
 
-    def __getitem__(self, entry: Any) -> Any:
+    def __getitem__(self, entry: object) -> Any:
         value = self._values[entry]
         if not self._table.is_live(entry):
             raise KeyError(entry)
         return value
 
-    def __setitem__(self, entry: Any, value: Any) -> None:
+    def __setitem__(self, entry: object, value: object) -> None:
         self._table.put(entry, value)
 
-    def __delitem__(self, entry: Any) -> None:
+    def __delitem__(self, entry: object) -> None:
         self._table.remove(entry)
 
     def __iter__(self) -> Iterator[Any]:

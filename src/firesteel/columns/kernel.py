@@ -18,13 +18,13 @@ class StateTable(Protocol):
 
     data: MutableMapping[Any, Any]
 
-    def put(self, entry: Any, value: Any) -> None:
+    def put(self, entry: object, value: object) -> None:
         """Set a value. Call it also after changing a value in place, so that the change is recorded."""
 
     def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
         """Set the values of entries."""
 
-    def remove(self, entry: Any) -> None:
+    def remove(self, entry: object) -> None:
         """Remove an entry if it exists."""
 
 

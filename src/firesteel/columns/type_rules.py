@@ -125,7 +125,7 @@ def _merge_times(a: Any, b: Any) -> t.DataType:
     return t.TimeType(max(a.precision, b.precision))
 
 
-def _merge_datetimes(a: Any, b: Any) -> t.DataType:
+def _merge_datetimes(a: object, b: object) -> t.DataType:
     """Return the first type if both are equally precise, and otherwise the second with the larger precision."""
     if isinstance(a, TIMESTAMPS) and isinstance(b, TIMESTAMPS):
         zoned = isinstance(a if a.precision == b.precision else b, t.LocalZonedTimestampType)
@@ -137,11 +137,11 @@ def _merge_datetimes(a: Any, b: Any) -> t.DataType:
     return t.LocalZonedTimestampType(precision, kind=kind) if zoned else t.TimestampType(precision, kind=kind)
 
 
-def _merge_day_times(a: Any, b: Any) -> t.DataType:
+def _merge_day_times(a: object, b: object) -> t.DataType:
     return DAY_TIME
 
 
-def _merge_year_months(a: Any, b: Any) -> t.DataType:
+def _merge_year_months(a: object, b: object) -> t.DataType:
     return YEAR_MONTH
 
 

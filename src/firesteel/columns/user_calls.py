@@ -91,6 +91,6 @@ def _rows(frame: Any) -> list[tuple[Any, ...]]:
     return list(zip(*([None if _missing(value) else value for value in column] for column in columns), strict=True))
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     """Return whether a value is None, NaN or NaT."""
     return value is None or (not isinstance(value, (list, tuple, dict)) and value != value)

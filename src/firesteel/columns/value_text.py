@@ -103,11 +103,11 @@ def year_month_text(months: int) -> str:
     return f"{'-' if months < 0 else '+'}{years}-{rest:02d}"
 
 
-def _boolean(value: Any) -> str:
+def _boolean(value: object) -> str:
     return "TRUE" if value else "FALSE"
 
 
-def _decimal(value: Any) -> str:
+def _decimal(value: object) -> str:
     return f"{value:f}"
 
 

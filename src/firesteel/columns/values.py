@@ -141,7 +141,7 @@ def _row_encoder(data_type: t.RowType) -> Converter:
     names = data_type.field_names()
     fields = [_optional(_encoder(field)) or _same for field in data_type.field_types()]
 
-    def encode(value: Any) -> dict[str, Any]:
+    def encode(value: object) -> dict[str, Any]:
         if isinstance(value, dict):
             items = [value.get(name) for name in names]
         elif isinstance(value, Row):
@@ -162,7 +162,7 @@ def _utc(value: Any) -> datetime.datetime:
     return value.astimezone(datetime.UTC)  # type: ignore[no-any-return]
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 __all__ = ["require"]
 
 
-def require(given: Any, kinds: type | tuple[type, ...], call: str) -> None:
+def require(given: object, kinds: type | tuple[type, ...], call: str) -> None:
     """Check that an object is an instance of one of the given classes, as built-in code calls methods of these.
 
     Raises:

@@ -275,7 +275,7 @@ def _parse_boolean(key: str, text: str) -> bool:
     return text.strip().lower() in _TRUE
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value.hex() if isinstance(value, bytes) else str(value)

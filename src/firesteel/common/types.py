@@ -163,7 +163,7 @@ class Row:
             raise AttributeError(f"{item!r} is not a field; fields: {self._fields}")
         return self._values[index]
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         """Return whether `item` is a field name or, for a row without names, one of its values."""
         return item in (self._values if self._fields is None else self._fields)
 
@@ -207,7 +207,7 @@ def _make_row(fields: Sequence[str] | None, values: Sequence[Any], row_kind: Row
     return row
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Row):
         return value.as_dict(recursive=True)
     if isinstance(value, list):

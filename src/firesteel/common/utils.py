@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 
 class JavaObjectWrapper:
     """A wrapper of a Java object in PyFlink."""
 
-    def __init__(self, j_object: Any) -> None:
+    def __init__(self, j_object: object) -> None:
         raise NotImplementedError(f"{type(self).__name__} wraps a Java object; firesteel programs are plain Python")
 
     def get_java_object(self) -> NoReturn:

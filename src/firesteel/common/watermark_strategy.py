@@ -95,7 +95,7 @@ class WatermarkGenerator(ABC):
     """
 
     @abstractmethod
-    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+    def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput) -> None:
         """Handle a record; may emit a watermark.
 
         Args:
@@ -251,5 +251,5 @@ class AssignerWithPeriodicWatermarksWrapper:
         NotImplementedError: AssignerWithPeriodicWatermarksWrapper wraps a Java object; use WatermarkStrategy
     """
 
-    def __init__(self, j_assigner_with_periodic_watermarks: Any) -> None:
+    def __init__(self, j_assigner_with_periodic_watermarks: object) -> None:
         raise NotImplementedError("AssignerWithPeriodicWatermarksWrapper wraps a Java object; use WatermarkStrategy")

@@ -65,15 +65,15 @@ class MissingName:
             raise AttributeError(name)
         self.refuse()
 
-    def __getitem__(self, item: Any) -> MissingName:
+    def __getitem__(self, item: object) -> MissingName:
         return self
 
-    def __or__(self, other: Any) -> MissingName:
+    def __or__(self, other: object) -> MissingName:
         return self
 
     __ror__ = __or__
 
-    def __instancecheck__(self, instance: Any) -> bool:
+    def __instancecheck__(self, instance: object) -> bool:
         return False
 
     def __repr__(self) -> str:

@@ -74,7 +74,7 @@ class Options:
             raise self.invalid(key, "true or false")
         return text.lower() == "true"
 
-    def number(self, key: str, default: Any = None) -> Any:
+    def number(self, key: str, default: object = None) -> Any:
         """Return an option that is an integer."""
         text = self.values.get(key)
         if text is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 __all__ = ["CheckpointStorage", "CustomCheckpointStorage", "FileSystemCheckpointStorage", "JobManagerCheckpointStorage"]
 
@@ -141,7 +141,7 @@ class CustomCheckpointStorage(CheckpointStorage):
         NotImplementedError: CustomCheckpointStorage wraps a Java object; use FileSystemCheckpointStorage
     """
 
-    def __init__(self, j_custom_checkpoint_storage: Any) -> None:
+    def __init__(self, j_custom_checkpoint_storage: object) -> None:
         raise NotImplementedError("CustomCheckpointStorage wraps a Java object; use FileSystemCheckpointStorage")
 
     def to_options(self) -> dict[str, str]:

@@ -399,7 +399,7 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
         return self._take_values(self.get_type())
 
     def _element_operator(
-        self, name: str, operator: Any, output_type: TypeInformation[Any] | None
+        self, name: str, operator: object, output_type: TypeInformation[Any] | None
     ) -> OperatorTransformation:
         return self._operator(name, operator, output_type, kind=PythonOperatorKind.KEYED_PROCESS)
 

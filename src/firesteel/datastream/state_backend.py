@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Any
 
 __all__ = [
     "CustomStateBackend",
@@ -183,7 +182,7 @@ class CustomStateBackend(StateBackend):
         NotImplementedError: CustomStateBackend wraps a Java object; use ...
     """
 
-    def __init__(self, j_custom_state_backend: Any) -> None:
+    def __init__(self, j_custom_state_backend: object) -> None:
         raise NotImplementedError("CustomStateBackend wraps a Java object; use HashMapStateBackend")
 
     def to_options(self) -> dict[str, str]:

@@ -16,7 +16,7 @@ def convert_to_python_obj(data: Any, type_info: TypeInformation[Any]) -> Any:
     return pickled_bytes_to_python_obj(data, type_info)
 
 
-def pickled_bytes_to_python_obj(data: Any, type_info: TypeInformation[Any]) -> Any:
+def pickled_bytes_to_python_obj(data: object, type_info: TypeInformation[Any]) -> Any:
     """Return a value converted to its declared type; bytes are unpickled first."""
     value = pickle.loads(data) if isinstance(data, (bytes, bytearray)) else data
     convert = coercer(type_info)

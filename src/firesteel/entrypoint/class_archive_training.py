@@ -69,7 +69,7 @@ def _do_as_batches_do(context: Any) -> None:
     context.cancelJobGroup("training")
 
 
-def _rows(index: int, rows: Any) -> list[tuple[int, tuple[int, int, bytes]]]:
+def _rows(index: int, rows: object) -> list[tuple[int, tuple[int, int, bytes]]]:
     return [(target, (index, 0, b"")) for target in range(2)]
 
 

@@ -111,7 +111,7 @@ class Source(WithoutJava, Generic[T_out]):
     staging: Any = None
     """Of a table of Spark: the data to write before the job starts, see `firesteel.client.staged_data`."""
 
-    def __init__(self, source: Any = None) -> None:
+    def __init__(self, source: object = None) -> None:
         if source is not None:
             raise NotImplementedError(f"Java sources are not supported, found {source!r}; derive from Source in Python")
 
@@ -419,7 +419,7 @@ class Sink(WithoutJava, Generic[T_in]):
         0 ['to', 'be']
     """
 
-    def __init__(self, sink: Any = None) -> None:
+    def __init__(self, sink: object = None) -> None:
         if sink is not None:
             raise NotImplementedError(f"Java sinks are not supported, found {sink!r}; derive from Sink in Python")
 
@@ -461,7 +461,7 @@ class StreamTransformer(ABC):
     """
 
     @abstractmethod
-    def apply(self, ds: Any) -> Any:
+    def apply(self, ds: object) -> Any:
         """Return the transformed stream.
 
         Args:

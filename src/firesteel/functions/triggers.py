@@ -210,7 +210,7 @@ class EventTimeTrigger(_TimeTrigger[TimeWindow]):
         return EventTimeTrigger()
 
     def on_element(
-        self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
+        self, element: object, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Fire for a late element; otherwise wait for the end of the window."""
         if window.max_timestamp() <= ctx.get_current_watermark():
@@ -246,7 +246,7 @@ class ProcessingTimeTrigger(_TimeTrigger[TimeWindow]):
         return ProcessingTimeTrigger()
 
     def on_element(
-        self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
+        self, element: object, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Register a timer for the end of the window."""
         ctx.register_processing_time_timer(window.max_timestamp())
@@ -314,7 +314,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         return ContinuousEventTimeTrigger(interval.to_milliseconds())
 
     def on_element(
-        self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
+        self, element: object, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Fire for a late element; otherwise wait for the next interval and the end of the window."""
         if window.max_timestamp() <= ctx.get_current_watermark():
@@ -386,7 +386,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         return ContinuousProcessingTimeTrigger(interval.to_milliseconds())
 
     def on_element(
-        self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
+        self, element: object, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Wait for the next interval."""
         now = ctx.get_current_processing_time()
@@ -442,7 +442,7 @@ class NeverTrigger(_TimeTrigger[Window]):
         'NeverTrigger'
     """
 
-    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+    def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Return CONTINUE."""
         return TriggerResult.CONTINUE
 
@@ -509,7 +509,7 @@ class CountTrigger(_TimeTrigger[Window]):
     def _count(self, ctx: Trigger.TriggerContext) -> ReducingState[int]:
         return ctx.get_partitioned_state(self.count_state_descriptor)  # type: ignore[return-value]
 
-    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+    def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Count the element and fire when the count is reached."""
         state = self._count(ctx)
         state.add(1)
@@ -557,7 +557,7 @@ class PurgingTrigger(Trigger[Any, Window]):
     def _purging(result: TriggerResult) -> TriggerResult:
         return TriggerResult.FIRE_AND_PURGE if result.is_fire() else result
 
-    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+    def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Return the result of the nested trigger, with purging."""
         return self._purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 

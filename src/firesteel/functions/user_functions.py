@@ -250,7 +250,7 @@ class NullByteKeySelector(KeySelector[Any, int]):
         0
     """
 
-    def get_key(self, value: Any) -> int:
+    def get_key(self, value: object) -> int:
         """Return 0."""
         return 0
 
@@ -267,7 +267,7 @@ class Partitioner(Function):
     """
 
     @abstractmethod
-    def partition(self, key: Any, num_partitions: int) -> int:
+    def partition(self, key: object, num_partitions: int) -> int:
         """Return the index of the subtask for a key, from 0 to `num_partitions - 1`.
 
         Args:
@@ -605,7 +605,7 @@ class SinkFunction(WithoutJava, Function, Generic[IN]):
         self._sink_func(value)
 
 
-def _python_callable(function: Any, kind: str) -> Any:
+def _python_callable(function: object, kind: str) -> Any:
     if function is None or callable(function):
         return function
     raise NotImplementedError(f"{kind} takes a Python function, Java classes are not supported; found {function!r}")

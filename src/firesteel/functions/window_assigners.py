@@ -72,7 +72,7 @@ class WindowAssigner(ABC, Generic[T, W]):
         """
 
     @abstractmethod
-    def get_default_trigger(self, env: Any) -> Trigger[T, W]:
+    def get_default_trigger(self, env: object) -> Trigger[T, W]:
         """Return the trigger that is used unless another one is set.
 
         Args:
@@ -136,7 +136,7 @@ class SessionWindowTimeGapExtractor(ABC):
     """
 
     @abstractmethod
-    def extract(self, element: Any) -> int:
+    def extract(self, element: object) -> int:
         """Return the session gap in milliseconds.
 
         Args:
@@ -167,7 +167,7 @@ class _TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
 
 
 class _EventTimeAssigner(_TimeWindowAssigner):
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[Any, TimeWindow]:
         """Return a trigger that fires when the watermark passes the end of the window."""
         return EventTimeTrigger()
 
@@ -180,7 +180,7 @@ class _EventTimeAssigner(_TimeWindowAssigner):
 
 
 class _ProcessingTimeAssigner(_TimeWindowAssigner):
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[Any, TimeWindow]:
         """Return a trigger that fires when processing time passes the end of the window."""
         return ProcessingTimeTrigger()
 
@@ -214,7 +214,7 @@ class _TumblingAssigner(_TimeWindowAssigner):
         self._offset = offset
 
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         """Return the single window of the element."""
         time = self._time(timestamp, context)
@@ -285,7 +285,7 @@ class _SlidingAssigner(_TimeWindowAssigner):
         self._offset = offset
 
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         """Return the windows of the element, the latest first."""
         time = self._time(timestamp, context)
@@ -355,7 +355,7 @@ class _GapAssigner(_SessionAssigner):
         self._session_gap = session_gap
 
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         """Return one window, to be merged with the windows that it touches."""
         time = self._time(timestamp, context)
@@ -405,7 +405,7 @@ class _DynamicGapAssigner(_SessionAssigner):
         self._session_window_time_gap_extractor = session_window_time_gap_extractor
 
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         """Return one window, to be merged with the windows that it touches."""
         gap = self._session_window_time_gap_extractor.extract(element)
@@ -511,12 +511,12 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
         return GlobalWindows()
 
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[GlobalWindow]:
         """Return the global window."""
         return (GlobalWindow.get(),)
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[Any, GlobalWindow]:
         """Return a trigger that never fires."""
         return NeverTrigger()  # type: ignore[return-value]
 
@@ -547,7 +547,7 @@ class _CountAssigner(WindowAssigner[Any, CountWindow]):
         state.update(number + 1)
         return number
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, CountWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[Any, CountWindow]:
         """Return a trigger that fires when the window is full."""
         return CountTrigger.purging(self._window_size)  # type: ignore[return-value]
 
@@ -584,7 +584,7 @@ class CountTumblingWindowAssigner(_CountAssigner):
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
         """Return the single window of the element."""
         return (CountWindow(self._next_number(context) // self._window_size),)
@@ -629,7 +629,7 @@ class CountSlidingWindowAssigner(_CountAssigner):
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+        self, element: object, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
         """Return the windows of the element, the latest first."""
         number = self._next_number(context)

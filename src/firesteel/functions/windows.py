@@ -56,7 +56,7 @@ class Window(ABC):
 class MergeCallback(Protocol):
     """Receives the windows to merge."""
 
-    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+    def merge(self, to_be_merged: Iterable[Any], merge_result: object) -> None:
         """Merge the windows `to_be_merged` into `merge_result`."""
         ...
 

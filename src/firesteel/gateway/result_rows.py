@@ -58,7 +58,7 @@ def _writer(kind: t.DataType, form: RowFormat, time_zone: datetime.tzinfo) -> Ca
     else:
         text = cast_formatter(kind, time_zone)
 
-        def write(value: Any) -> str:
+        def write(value: object) -> str:
             return json.dumps(text(value), ensure_ascii=False)
 
     return lambda value: "null" if value is None else write(value)

@@ -140,7 +140,7 @@ class SessionContext:
 
     # --- statements --------------------------------------------------------------------------------------------------
 
-    def execute(self, statement: Any) -> TableResult:
+    def execute(self, statement: object) -> TableResult:
         """Execute a parsed statement, including SET, RESET and statements about jobs, which belong to the session.
 
         Raises:

@@ -289,7 +289,7 @@ class _Generator:
         )
 
     def _sink_part(
-        self, sink: SinkTransformation, source: Transformation, part: str, operator: Any, uid: str
+        self, sink: SinkTransformation, source: Transformation, part: str, operator: object, uid: str
     ) -> OperatorTransformation:
         return OperatorTransformation(
             id=self.ids.next(),

@@ -55,7 +55,7 @@ _DIFFERS = {
 _REMOVED = {removed.value: removed.instead for removed in REMOVED if removed.value.__module__.startswith(_OLD)}
 
 
-def difference_of(name: str, value: Any) -> str | None:
+def difference_of(name: str, value: object) -> str | None:
     """Return the difference of a name that works, or None if there is none."""
     if callable(value) and value in _REMOVED:
         return f"is from PyFlink 1 and works; use {_REMOVED[value]}"

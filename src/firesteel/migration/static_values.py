@@ -86,7 +86,7 @@ def result_of(called: Static) -> Static:
     return instance_of(declared)
 
 
-def instance_of(declared: Any) -> Static:
+def instance_of(declared: object) -> Static:
     """Return an instance of a declared class of firesteel, or None for other classes."""
     if isinstance(declared, type) and declared.__module__.startswith("firesteel."):
         return Instance(declared)
@@ -100,7 +100,7 @@ def refusal_of(called: Static) -> Callable[..., Any] | None:
     return None
 
 
-def _declared_result(function: Any) -> Any:
+def _declared_result(function: object) -> Any:
     """Return the declared return class of a function, without type parameters.
 
     The modules of streams import each other for type checkers only, so names are looked up in `data_stream`, too.

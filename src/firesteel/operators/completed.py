@@ -40,7 +40,7 @@ def completed(made: Any, kind: type[T], maker: Any) -> T:
 
 
 class _Completed:
-    def __init__(self, made: Any, kind: type) -> None:
+    def __init__(self, made: object, kind: type) -> None:
         self._made = made
         self._kind = kind
 

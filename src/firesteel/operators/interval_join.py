@@ -61,7 +61,7 @@ class _Buffer:
         elements.append(value)
         self._elements.put(entry, elements)
 
-    def between(self, key: Any, first: int, last: int) -> list[tuple[int, list[Any]]]:
+    def between(self, key: object, first: int, last: int) -> list[tuple[int, list[Any]]]:
         """Return `(timestamp, elements)` pairs from `first` to `last` (inclusive) in time order."""
         times = self._times.data.get(key)
         if times is None:
@@ -69,7 +69,7 @@ class _Buffer:
         get = self._elements.data.get
         return [(time, get((key, time)) or []) for time in times[bisect_left(times, first) : bisect_right(times, last)]]
 
-    def remove(self, key: Any, timestamp: int) -> None:
+    def remove(self, key: object, timestamp: int) -> None:
         """Remove the elements of one time."""
         times = self._times.data.get(key)
         if times is None or timestamp not in times:
@@ -126,7 +126,7 @@ class IntervalJoinRunner(KeyedOperator):
             else:
                 self._join(index, key, value, timestamp)
 
-    def _join(self, index: int, key: Any, value: Any, timestamp: int) -> None:
+    def _join(self, index: int, key: object, value: object, timestamp: int) -> None:
         self.backend.current_key = key
         self._buffers[index].add(key, timestamp, value)
         first, last = self._bounds[index]
@@ -139,7 +139,7 @@ class IntervalJoinRunner(KeyedOperator):
         self.timers.namespace = index
         self.timers.register_event_time_timer(timestamp + self._waits[index])
 
-    def _process_pair(self, left: Any, right: Any, left_time: int, right_time: int) -> None:
+    def _process_pair(self, left: object, right: object, left_time: int, right_time: int) -> None:
         context = self._context
         context.left, context.right = left_time, right_time
         results = self.function.process_element(own(left), own(right), context)

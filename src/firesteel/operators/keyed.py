@@ -64,7 +64,7 @@ class KeyedOperator(Operator):
 
     inputs = 1
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, key_type: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, key_type: object) -> None:
         super().__init__(name, task, output)
         # The descriptors of map, flat_map, filter and their two-input variants have no key type; the task knows it.
         key_type = task.key_type if key_type is None else key_type
@@ -145,7 +145,7 @@ class KeyedOperator(Operator):
         elif not self._open_inputs:
             self._fire(PROCESSING_TIME, now_ms())
 
-    def _process_one_key(self, key: Any, batches: Iterable[Batch]) -> None:
+    def _process_one_key(self, key: object, batches: Iterable[Batch]) -> None:
         """Process one key's elements and fire its timers. Flink: `BatchExecutionInternalTimeService.setCurrentKey`."""
         self.timers.watermark = -MAX_WATERMARK - 1
         processed = 0
@@ -163,7 +163,7 @@ class KeyedOperator(Operator):
         self.timers.refuses_timers = False
         self.backend.clear_key(key)
 
-    def end_key(self, key: Any) -> None:
+    def end_key(self, key: object) -> None:
         """Finish a key after its last element (BATCH mode only)."""
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
@@ -191,8 +191,8 @@ class KeyedProcessRunner(KeyedOperator):
         name: str,
         task: TaskInfo,
         output: Output,
-        key_type: Any,
-        function: Any,
+        key_type: object,
+        function: object,
         process_elements: tuple[Callable[[Any, Any], Iterable[Any] | None], ...],
     ) -> None:
         super().__init__(name, task, output, key_type)
@@ -285,6 +285,6 @@ class ReduceRunner(KeyedOperator):
             if emits:
                 append(value if value.__class__ in IMMUTABLE else own(value))
 
-    def end_key(self, key: Any) -> None:
+    def end_key(self, key: object) -> None:
         """Emit the final value of the key with the maximum timestamp (Flink: `BatchGroupedReduceOperator`)."""
         self.collector.collect((self._table.data[key],), MAX_WATERMARK)

@@ -152,7 +152,7 @@ class SortedInput:
             aside, self._aside = self._aside, None
             entries = chain.from_iterable(values for values, _ in aside.take())
 
-    def _batches_of_key(self, key: Any, chunk: list[_Entry], entries: Iterator[_Entry]) -> Iterator[Batch]:
+    def _batches_of_key(self, key: object, chunk: list[_Entry], entries: Iterator[_Entry]) -> Iterator[Batch]:
         """Yield the elements of one key; elements of other keys with the same hash are set aside."""
         while chunk:
             others = [entry for entry in chunk if entry[2][1][0] != key]

@@ -180,7 +180,7 @@ async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
     return response
 
 
-def _json(body: Any, status: int) -> web.Response:
+def _json(body: object, status: int) -> web.Response:
     text = json.dumps(body, separators=(",", ":"))
     return web.Response(text=text, status=status, content_type="application/json", charset="UTF-8")
 

@@ -30,7 +30,7 @@ class Operations:
         self._spawn = spawn
         self._running: OrderedDict[tuple[str, str], asyncio.Task[Any]] = OrderedDict()
 
-    def trigger(self, kind: str, trigger_id: Any, operation: Callable[[], Coroutine[Any, Any, Any]]) -> str:
+    def trigger(self, kind: str, trigger_id: object, operation: Callable[[], Coroutine[Any, Any, Any]]) -> str:
         """Start an operation, unless one with that id exists, and return its trigger id.
 
         Raises:

@@ -300,7 +300,7 @@ class SparkGateway:
 class _RememberedNames:
     """A cache of Java classes by short name, as each look-up takes Java half a millisecond."""
 
-    def __init__(self, names: Any) -> None:
+    def __init__(self, names: object) -> None:
         self._names = names
 
     def __getattr__(self, name: str) -> Any:

@@ -48,7 +48,7 @@ class SmallBatches:
         lanes: The single lane with all slots.
     """
 
-    def __init__(self, context: Any, slots: Iterable[int]) -> None:
+    def __init__(self, context: object, slots: Iterable[int]) -> None:
         self.lanes = Lanes((tuple(sorted(slots)),), ("",))
         self._directory = TemporaryDirectory("batches")
         self._context = context

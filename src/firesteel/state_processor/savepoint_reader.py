@@ -184,7 +184,7 @@ def _plain_rows(files: SavepointFiles, operator_id: str, table: TableName, subta
         yield tuple(_plain(value) for value in row)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value that Spark accepts as a column: rows become tuples, or dicts if their fields are named."""
     if not isinstance(value, Row):
         return value

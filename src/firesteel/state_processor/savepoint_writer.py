@@ -257,5 +257,5 @@ def _stored_form(descriptor: Any) -> Callable[[Any, Any], dict[Any, Any]]:
     return lambda key, value: {key: convert(value)}
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value

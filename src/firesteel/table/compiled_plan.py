@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from firesteel.table.table_result import TableResult
@@ -28,7 +28,7 @@ class CompiledPlan:
         NotImplementedError: ...
     """
 
-    def __init__(self, plan: Any = None, t_env: Any = None) -> None:
+    def __init__(self, plan: object = None, t_env: object = None) -> None:
         raise _refused()
 
     def as_json_string(self) -> str:

@@ -93,7 +93,7 @@ class Schema(Descriptor):
             self.field(name, kind)
         return self
 
-    def field(self, field_name: str, field_type: Any) -> Schema:
+    def field(self, field_name: str, field_type: object) -> Schema:
         """Declare a field."""
         self._set(f"schema.{self._count}.data-type", type_text(as_data_type(field_type, "field_type")))
         self._set(f"schema.{self._count}.name", field_name)

@@ -62,10 +62,10 @@ class Expression(
         'a + 1'
     """
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: object) -> None:
         self._node = node
 
-    def _wrap(self, node: Any) -> Expression[Any]:
+    def _wrap(self, node: object) -> Expression[Any]:
         return Expression(node)
 
     def alias(self, name: str, *extra_names: str) -> Expression[T]:

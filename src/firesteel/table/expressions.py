@@ -89,7 +89,7 @@ def col(name: str) -> Expression[Any]:
     return Expression(Ref((name,)))
 
 
-def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
+def lit(v: object, data_type: DataType | None = None) -> Expression[Any]:
     """Return a constant.
 
     Args:
@@ -116,11 +116,11 @@ def range_(start: str | int, end: str | int) -> Expression[Any]:
     return Expression(Apply("RANGE", (_column_or_index(start), _column_or_index(end))))
 
 
-def _column_or_index(value: Any) -> Any:
+def _column_or_index(value: object) -> Any:
     return Ref((value,)) if isinstance(value, str) else node_of(value)
 
 
-def with_columns(head: Any, *tails: Any) -> Expression[Any]:
+def with_columns(head: object, *tails: Any) -> Expression[Any]:
     """Select columns.
 
     Args:
@@ -136,7 +136,7 @@ def with_columns(head: Any, *tails: Any) -> Expression[Any]:
     return Expression(Apply("WITH_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
-def without_columns(head: Any, *tails: Any) -> Expression[Any]:
+def without_columns(head: object, *tails: Any) -> Expression[Any]:
     """Select all columns except some.
 
     Args:
@@ -152,7 +152,7 @@ def without_columns(head: Any, *tails: Any) -> Expression[Any]:
     return Expression(Apply("WITHOUT_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
-def and_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]:
+def and_(predicate0: object, predicate1: object, *predicates: Any) -> Expression[bool]:
     """Return whether all conditions are true, by three-valued logic.
 
     Args:
@@ -163,7 +163,7 @@ def and_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]
     return _chain("AND", (predicate0, predicate1, *predicates))
 
 
-def or_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]:
+def or_(predicate0: object, predicate1: object, *predicates: Any) -> Expression[bool]:
     """Return whether at least one condition is true, by three-valued logic.
 
     Args:
@@ -210,7 +210,7 @@ def current_timestamp() -> Expression[Any]:
     return _call("CURRENT_TIMESTAMP")
 
 
-def current_watermark(rowtimeAttribute: Any) -> Expression[Any]:
+def current_watermark(rowtimeAttribute: object) -> Expression[Any]:
     """Return the current watermark.
 
     Args:
@@ -232,7 +232,7 @@ def local_timestamp() -> Expression[Any]:
     return _call("LOCALTIMESTAMP")
 
 
-def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
+def to_date(date_str: object, format: object = None) -> Expression[Any]:
     """Parse a string as DATE.
 
     Args:
@@ -249,7 +249,7 @@ def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
     return _call("TO_DATE", date_str, format)
 
 
-def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
+def to_timestamp(timestamp_str: object, format: object = None) -> Expression[Any]:
     """Parse a string as TIMESTAMP(3).
 
     Args:
@@ -278,7 +278,7 @@ def to_timestamp_ltz(*args: Any) -> Expression[Any]:
 
 
 def temporal_overlaps(
-    left_time_point: Any, left_temporal: Any, right_time_point: Any, right_temporal: Any
+    left_time_point: object, left_temporal: object, right_time_point: object, right_temporal: object
 ) -> Expression[Any]:
     """Return whether two periods overlap.
 
@@ -291,7 +291,7 @@ def temporal_overlaps(
     return _call("OVERLAPS", left_time_point, left_temporal, right_time_point, right_temporal)
 
 
-def date_format(timestamp: Any, format: Any) -> Expression[Any]:
+def date_format(timestamp: object, format: object) -> Expression[Any]:
     """Format a timestamp.
 
     Args:
@@ -309,7 +309,7 @@ def date_format(timestamp: Any, format: Any) -> Expression[Any]:
     return _call("DATE_FORMAT", timestamp, format)
 
 
-def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2: Any) -> Expression[Any]:
+def timestamp_diff(time_point_unit: TimePointUnit, time_point1: object, time_point2: object) -> Expression[Any]:
     """Return the number of whole units between two points in time.
 
     Args:
@@ -329,7 +329,7 @@ def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2
     return _call("TIMESTAMPDIFF", time_point_unit.name, time_point1, time_point2)
 
 
-def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[Any]:
+def convert_tz(date_str: object, tz_from: object, tz_to: object) -> Expression[Any]:
     """Convert a local time from one time zone to another.
 
     Args:
@@ -340,7 +340,7 @@ def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[Any]:
     return _call("CONVERT_TZ", date_str, tz_from, tz_to)
 
 
-def from_unixtime(unixtime: Any, format: Any = None) -> Expression[Any]:
+def from_unixtime(unixtime: object, format: object = None) -> Expression[Any]:
     """Format a number of seconds since the epoch, in the session's time zone.
 
     Args:
@@ -350,7 +350,7 @@ def from_unixtime(unixtime: Any, format: Any = None) -> Expression[Any]:
     return _call("FROM_UNIXTIME", unixtime, format)
 
 
-def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:
+def unix_timestamp(date_str: object = None, format: object = None) -> Expression[Any]:
     """Return a number of seconds since the epoch.
 
     Args:
@@ -363,7 +363,7 @@ def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:
     return _call("UNIX_TIMESTAMP", date_str, format)
 
 
-def array(head: Any, *tail: Any) -> Expression[Any]:
+def array(head: object, *tail: Any) -> Expression[Any]:
     """Return an array of values.
 
     Args:
@@ -380,7 +380,7 @@ def array(head: Any, *tail: Any) -> Expression[Any]:
     return Expression(Apply("ARRAY", tuple(map(node_of, (head, *tail)))))
 
 
-def row(head: Any, *tail: Any) -> Expression[Any]:
+def row(head: object, *tail: Any) -> Expression[Any]:
     """Return a row of values.
 
     Args:
@@ -396,7 +396,7 @@ def row(head: Any, *tail: Any) -> Expression[Any]:
     return Expression(Apply("ROW", tuple(map(node_of, (head, *tail)))))
 
 
-def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
+def map_(key: object, value: object, *tail: Any) -> Expression[Any]:
     """Return a map of alternating keys and values.
 
     Args:
@@ -435,7 +435,7 @@ def e() -> Expression[float]:
     return _call("E")
 
 
-def rand(seed: Any = None) -> Expression[float]:
+def rand(seed: object = None) -> Expression[float]:
     """Return a random number from 0 (inclusive) to 1 (exclusive).
 
     Args:
@@ -444,7 +444,7 @@ def rand(seed: Any = None) -> Expression[float]:
     return _call("RAND", seed)
 
 
-def rand_integer(bound: Any, seed: Any = None) -> Expression[Any]:
+def rand_integer(bound: object, seed: object = None) -> Expression[Any]:
     """Return a random integer from 0 (inclusive) to a bound (exclusive).
 
     Args:
@@ -454,7 +454,7 @@ def rand_integer(bound: Any, seed: Any = None) -> Expression[Any]:
     return _call("RAND_INTEGER", bound) if seed is None else _call("RAND_INTEGER", seed, bound)
 
 
-def atan2(y: Any, x: Any) -> Expression[float]:
+def atan2(y: object, x: object) -> Expression[float]:
     """Return the angle of a point in radians, from -pi to pi.
 
     Args:
@@ -464,7 +464,7 @@ def atan2(y: Any, x: Any) -> Expression[float]:
     return _call("ATAN2", y, x)
 
 
-def negative(v: Any) -> Expression[Any]:
+def negative(v: object) -> Expression[Any]:
     """Return a number with the opposite sign.
 
     Args:
@@ -473,7 +473,7 @@ def negative(v: Any) -> Expression[Any]:
     return _call("NEGATE", v)
 
 
-def concat(first: Any, *others: Any) -> Expression[str]:
+def concat(first: object, *others: Any) -> Expression[str]:
     """Concatenate strings.
 
     Args:
@@ -483,7 +483,7 @@ def concat(first: Any, *others: Any) -> Expression[str]:
     return Expression(Apply("CONCAT", tuple(map(node_of, (first, *others)))))
 
 
-def concat_ws(separator: Any, first: Any, *others: Any) -> Expression[str]:
+def concat_ws(separator: object, first: object, *others: Any) -> Expression[str]:
     """Concatenate strings with a separator.
 
     Args:
@@ -523,7 +523,7 @@ def null_of(data_type: DataType) -> Expression[Any]:
     return Expression(Apply("CAST", (Lit(None), TypeName(data_type))))
 
 
-def log(v: Any, base: Any = None) -> Expression[float]:
+def log(v: object, base: object = None) -> Expression[float]:
     """Return a logarithm.
 
     Args:
@@ -538,7 +538,7 @@ def source_watermark() -> Expression[Any]:
     return _call("SOURCE_WATERMARK")
 
 
-def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]:
+def if_then_else(condition: object, if_true: object, if_false: object) -> Expression[Any]:
     """Return one of two values, depending on a condition.
 
     Args:
@@ -557,7 +557,7 @@ def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]
     return Expression(Apply("CASE", tuple(map(node_of, (condition, if_true, if_false)))))
 
 
-def json(value: Any) -> Expression[Any]:
+def json(value: object) -> Expression[Any]:
     """Insert a string as JSON into `json_object` or `json_array`.
 
     Args:
@@ -566,7 +566,7 @@ def json(value: Any) -> Expression[Any]:
     return _call("JSON", value)
 
 
-def json_string(value: Any) -> Expression[Any]:
+def json_string(value: object) -> Expression[Any]:
     """Return a value as JSON text; NULL stays NULL.
 
     Args:
@@ -604,7 +604,7 @@ def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expressio
     return _json("JSON_ARRAY", args, on_null)
 
 
-def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expression[Any]:
+def json_object_agg(on_null: JsonOnNull, key_expr: object, value_expr: object) -> Expression[Any]:
     """Return a JSON object of the keys and values of a group's rows.
 
     Args:
@@ -615,7 +615,7 @@ def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expr
     return _json("JSON_OBJECTAGG", (key_expr, value_expr), on_null)
 
 
-def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression[Any]:
+def json_array_agg(on_null: JsonOnNull, item_expr: object) -> Expression[Any]:
     """Return a JSON array of the values of a group's rows.
 
     Args:

@@ -62,7 +62,7 @@ class GroupedTable(_Stage):
         """
         return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
 
-    def aggregate(self, func: Any) -> AggregatedTable:
+    def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate each group with a function that may return several columns.
 
         Args:
@@ -70,7 +70,7 @@ class GroupedTable(_Stage):
         """
         return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
-    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+    def flat_aggregate(self, func: object) -> FlatAggregateTable:
         """Aggregate each group with a function that may return several rows.
 
         Args:
@@ -145,7 +145,7 @@ class WindowGroupedTable(_Stage):
         """
         return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
 
-    def aggregate(self, func: Any) -> AggregatedTable:
+    def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate each window with a function that may return several columns.
 
         Args:
@@ -153,7 +153,7 @@ class WindowGroupedTable(_Stage):
         """
         return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
-    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+    def flat_aggregate(self, func: object) -> FlatAggregateTable:
         """Aggregate each window with a function that may return several rows.
 
         Args:
@@ -276,7 +276,7 @@ def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
     return names, items
 
 
-def row_call(func: Any, names: list[str]) -> Any:
+def row_call(func: object, names: list[str]) -> Any:
     """Return the call of a function; a function without arguments gets the whole row.
 
     Args:
@@ -289,7 +289,7 @@ def row_call(func: Any, names: list[str]) -> Any:
     return _with_row(node, names)
 
 
-def _with_row(call: Any, names: list[str]) -> Any:
+def _with_row(call: object, names: list[str]) -> Any:
     if isinstance(call, Apply) and call.operands == (Star(),) and isinstance(call.function, UserDefinedFunctionWrapper):
         return Apply(call.function.with_row_input(names), call.operands)
     return call

@@ -76,7 +76,7 @@ class Table(ColumnOperations):
     def _names(self) -> list[str]:
         return self._node.row_type.names  # type: ignore[no-any-return]
 
-    def _new(self, query: Any) -> Table:
+    def _new(self, query: object) -> Table:
         return self._t_env._table(query)
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ class Table(ColumnOperations):
             raise ValidationException("Aliasing more fields than we actually have.")
         return self._project_names([*names, *self._names[len(names) :]])
 
-    def filter(self, predicate: Any) -> Table:
+    def filter(self, predicate: object) -> Table:
         """Return the rows for which a condition is TRUE.
 
         Args:
@@ -117,7 +117,7 @@ class Table(ColumnOperations):
         """
         return self._new(queries.Select(self._query, (Star(),), where=node_of(predicate)))
 
-    def where(self, predicate: Any) -> Table:
+    def where(self, predicate: object) -> Table:
         """Return the rows for which a condition is TRUE; the same as `filter`.
 
         Args:
@@ -174,7 +174,7 @@ class Table(ColumnOperations):
         """
         return self._new(queries.Limit(self._query, _checked_offset(offset), _checked_fetch(fetch)))
 
-    def map(self, func: Any) -> Table:
+    def map(self, func: object) -> Table:
         """Replace each row by the row that a scalar function returns for it.
 
         Args:
@@ -185,7 +185,7 @@ class Table(ColumnOperations):
         call = self._row_call(func)
         return self._new(queries.Select(self._query, (Apply("FLATTEN", (call,)),)))
 
-    def flat_map(self, func: Any) -> Table:
+    def flat_map(self, func: object) -> Table:
         """Replace each row by the rows that a table function returns for it.
 
         Args:
@@ -200,7 +200,7 @@ class Table(ColumnOperations):
         source = queries.Join(self._query, queries.Named(queries.TableFunctionCall(call), name, columns), "CROSS")
         return self._new(queries.Select(source, (Star((name,)),)))
 
-    def _row_call(self, func: Any) -> Any:
+    def _row_call(self, func: object) -> Any:
         """Return the call of a function; a function without arguments gets the whole row."""
         return row_call(func, self._names)
 
@@ -235,7 +235,7 @@ class Table(ColumnOperations):
             raise ValidationException("over_window needs at least one window")
         return OverWindowedTable(self._query, self._t_env, tuple((w._name, w._spec) for w in over_windows))
 
-    def aggregate(self, func: Any) -> AggregatedTable:
+    def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate all rows with a function that may return several columns.
 
         Args:
@@ -243,7 +243,7 @@ class Table(ColumnOperations):
         """
         return self.group_by().aggregate(func)
 
-    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+    def flat_aggregate(self, func: object) -> FlatAggregateTable:
         """Aggregate all rows with a function that may return several rows.
 
         Args:
@@ -253,7 +253,7 @@ class Table(ColumnOperations):
 
     # --- joins and sets ----------------------------------------------------------------------------------------------
 
-    def join(self, right: Table, join_predicate: Any = None) -> Table:
+    def join(self, right: Table, join_predicate: object = None) -> Table:
         """Join two tables (inner join). Without a condition the result is the cross product.
 
         Args:
@@ -265,7 +265,7 @@ class Table(ColumnOperations):
         """
         return self._join(right, "INNER", join_predicate)
 
-    def left_outer_join(self, right: Table, join_predicate: Any = None) -> Table:
+    def left_outer_join(self, right: Table, join_predicate: object = None) -> Table:
         """Join two tables and keep left rows without a match, padded with NULL.
 
         Args:
@@ -274,7 +274,7 @@ class Table(ColumnOperations):
         """
         return self._join(right, "LEFT", join_predicate)
 
-    def right_outer_join(self, right: Table, join_predicate: Any) -> Table:
+    def right_outer_join(self, right: Table, join_predicate: object) -> Table:
         """Join two tables and keep right rows without a match, padded with NULL.
 
         Args:
@@ -283,7 +283,7 @@ class Table(ColumnOperations):
         """
         return self._join(right, "RIGHT", join_predicate)
 
-    def full_outer_join(self, right: Table, join_predicate: Any) -> Table:
+    def full_outer_join(self, right: Table, join_predicate: object) -> Table:
         """Join two tables and keep rows of both sides without a match, padded with NULL.
 
         Args:
@@ -292,7 +292,7 @@ class Table(ColumnOperations):
         """
         return self._join(right, "FULL", join_predicate)
 
-    def _join(self, right: Table, kind: str, condition: Any) -> Table:
+    def _join(self, right: Table, kind: str, condition: object) -> Table:
         common = [name for name in self._names if name in right._names]
         if common:
             raise ValidationException(f"join relations with ambiguous names: [{', '.join(common)}]")
@@ -301,7 +301,7 @@ class Table(ColumnOperations):
         source = queries.Join(self._query, right._query, kind, node)
         return self._new(queries.Select(source, (Star(),)))
 
-    def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
+    def join_lateral(self, table_function_call: object, join_predicate: object = None) -> Table:
         """Join each row with the rows that a table function returns for it.
 
         Args:
@@ -310,7 +310,7 @@ class Table(ColumnOperations):
         """
         return self._lateral(table_function_call, "INNER", join_predicate)
 
-    def left_outer_join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
+    def left_outer_join_lateral(self, table_function_call: object, join_predicate: object = None) -> Table:
         """Join each row with the rows of a table function, and keep rows without results, padded with NULL.
 
         Args:
@@ -319,7 +319,7 @@ class Table(ColumnOperations):
         """
         return self._lateral(table_function_call, "LEFT", join_predicate)
 
-    def _lateral(self, call: Any, kind: str, condition: Any) -> Table:
+    def _lateral(self, call: object, kind: str, condition: object) -> Table:
         node, names = self._row_call(call), ()
         if isinstance(node, Alias):
             node, names = node.expression, node.names
@@ -427,7 +427,7 @@ class Table(ColumnOperations):
         """Run the query and return its final rows as a `pandas.DataFrame`; the query must be bounded."""
         return self._t_env._to_pandas(self._node)
 
-    def to_spark(self, spark_session: Any) -> Any:
+    def to_spark(self, spark_session: object) -> Any:
         """Run the query and return its final rows as a Spark DataFrame.
 
         The query must be bounded. Its rows pass through this process and must fit into its memory. PyFlink has no such

@@ -10,7 +10,7 @@ from firesteel.table.schema import Schema
 __all__ = ["FormatDescriptor", "TableDescriptor"]
 
 
-def option_text(value: Any) -> str:
+def option_text(value: object) -> str:
     """Return an option's value as Flink writes it."""
     if isinstance(value, bool):
         return str(value).lower()

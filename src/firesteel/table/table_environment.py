@@ -146,11 +146,11 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """Return the options of this environment; changes apply to later statements."""
         return self._config
 
-    def _table(self, query: Any) -> Table:
+    def _table(self, query: object) -> Table:
         """Resolve a query against the current catalogs and return its table."""
         return Table(self._planner.resolve(query), self)
 
-    def _execute_query(self, node: Any) -> TableResult:
+    def _execute_query(self, node: object) -> TableResult:
         return self._executor.collect(node)
 
     def _explain(self, nodes: list[Any], sinks: list[Any], details: tuple[str, ...]) -> str:
@@ -189,7 +189,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
 
     # --- compiled plans ----------------------------------------------------------------------------------------------
 
-    def load_plan(self, plan_reference: Any) -> Any:
+    def load_plan(self, plan_reference: object) -> Any:
         """Raise an error: plans are not compiled, execute the statement instead.
 
         Args:
@@ -211,7 +211,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """
         raise _no_plans("compile_plan_sql")
 
-    def execute_plan(self, plan_reference: Any) -> TableResult:
+    def execute_plan(self, plan_reference: object) -> TableResult:
         """Raise an error: plans are not compiled, execute the statement instead.
 
         Args:

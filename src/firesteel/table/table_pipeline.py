@@ -27,7 +27,7 @@ class TablePipeline:
         `default_catalog`.`default_database`.`orders`
     """
 
-    def __init__(self, t_env: TableEnvironment, node: Any, path: tuple[str, ...], overwrite: bool) -> None:
+    def __init__(self, t_env: TableEnvironment, node: object, path: tuple[str, ...], overwrite: bool) -> None:
         self._t_env = t_env
         self._insert = t_env._executor.planned_insert(path, node, overwrite)
 

@@ -50,9 +50,9 @@ _FUNC_TYPES = ("general", "pandas")
 
 
 def udf(
-    f: Any = None,
-    input_types: Any = None,
-    result_type: Any = None,
+    f: object = None,
+    input_types: object = None,
+    result_type: object = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
@@ -97,9 +97,9 @@ def udf(
 
 
 def udtf(
-    f: Any = None,
-    input_types: Any = None,
-    result_types: Any = None,
+    f: object = None,
+    input_types: object = None,
+    result_types: object = None,
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
@@ -135,10 +135,10 @@ def udtf(
 
 
 def udaf(
-    f: Any = None,
-    input_types: Any = None,
-    result_type: Any = None,
-    accumulator_type: Any = None,
+    f: object = None,
+    input_types: object = None,
+    result_type: object = None,
+    accumulator_type: object = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
@@ -172,10 +172,10 @@ def udaf(
 
 
 def udtaf(
-    f: Any = None,
-    input_types: Any = None,
-    result_type: Any = None,
-    accumulator_type: Any = None,
+    f: object = None,
+    input_types: object = None,
+    result_type: object = None,
+    accumulator_type: object = None,
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
@@ -207,10 +207,10 @@ def udtaf(
 
 
 def _aggregate(
-    f: Any,
-    input_types: Any,
-    result_type: Any,
-    accumulator_type: Any,
+    f: object,
+    input_types: object,
+    result_type: object,
+    accumulator_type: object,
     func_type: str,
     deterministic: bool | None,
     name: str | None,
@@ -230,7 +230,7 @@ def _check_func_type(func_type: str) -> None:
 _AGGREGATES = (AggregateFunction, TableAggregateFunction)
 
 
-def _instance(f: Any, base: type) -> Any:
+def _instance(f: object, base: type) -> Any:
     """Return the function object, created if its class was given instead.
 
     Raises:

@@ -67,7 +67,7 @@ class TumbleWithSize:
     `Tumble.over` returns it; continue with `on`.
     """
 
-    def __init__(self, size: Any) -> None:
+    def __init__(self, size: object) -> None:
         self._size = size
 
     def on(self, time_field: Expression[Any]) -> TumbleWithSizeOnTime:
@@ -119,7 +119,7 @@ class SlideWithSize:
     `Slide.over` returns it; continue with `every`.
     """
 
-    def __init__(self, size: Any) -> None:
+    def __init__(self, size: object) -> None:
         self._size = size
 
     def every(self, slide: Expression[Any]) -> SlideWithSizeAndSlide:
@@ -137,7 +137,7 @@ class SlideWithSizeAndSlide:
     `SlideWithSize.every` returns it; continue with `on`.
     """
 
-    def __init__(self, size: Any, slide: Any) -> None:
+    def __init__(self, size: object, slide: object) -> None:
         self._size = size
         self._slide = slide
 
@@ -177,7 +177,7 @@ class SessionWithGap:
     `Session.with_gap` returns it; continue with `on`.
     """
 
-    def __init__(self, gap: Any) -> None:
+    def __init__(self, gap: object) -> None:
         self._gap = gap
 
     def on(self, time_field: Expression[Any]) -> SessionWithGapOnTime:

@@ -77,7 +77,7 @@ class Progress:
     subtasks: list[SubtaskReport]
 
 
-def encode_message(message: Any) -> bytes:
+def encode_message(message: object) -> bytes:
     """Return a pickled message with its length in front."""
     data = pickle.dumps(message, protocol=5)
     return LENGTH.pack(len(data)) + data

@@ -12,7 +12,7 @@ import pickle
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from firesteel.task.versions import BatchTry, Chain
 
@@ -82,7 +82,7 @@ def write_frame(stream: IO[bytes], row: Row) -> None:
     stream.write(frame(row))
 
 
-def write_message(stream: IO[bytes], gate: int, message: Any) -> None:
+def write_message(stream: IO[bytes], gate: int, message: object) -> None:
     """Write a frame whose payload is a pickled message, and flush."""
     write_frame(stream, (0, 0, gate, pickle.dumps(message, protocol=5)))
     stream.flush()

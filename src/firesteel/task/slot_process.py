@@ -95,7 +95,7 @@ class SlotProcess:
 
     # --- control -----------------------------------------------------------------------------------------------
 
-    def _send(self, message: Any) -> None:
+    def _send(self, message: object) -> None:
         self._control.sendall(encode_message(message))
 
     def _take_order(self) -> None:
@@ -224,7 +224,7 @@ class SlotProcess:
         self._failure = failure_of(error)
         self._send(Failed(self._failure))
 
-    def _try_to_tell(self, writer: IO[bytes], gate: int, message: Any) -> None:
+    def _try_to_tell(self, writer: IO[bytes], gate: int, message: object) -> None:
         with contextlib.suppress(OSError):
             write_message(writer, gate, message)
 

@@ -95,10 +95,10 @@ class _Inert:
         made._parts = [*arguments, *named.values()]
         return made
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: object) -> None:
         self._parts.append(state)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self._parts.append((key, value))
 
     def append(self, item: Any) -> None:
@@ -134,7 +134,7 @@ class _InertUnpickler(pickle.Unpickler):
             return super().find_class(module, name)
         return self._inert.setdefault((module, name), _inert_class(module, name))
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> Any:
         return _Inert(pid)
 
 

@@ -50,9 +50,9 @@ class OperatorHarness:
 
     def __init__(
         self,
-        descriptor: Any,
+        descriptor: object,
         *,
-        output_type: Any = None,
+        output_type: object = None,
         key_selectors: Iterable[Callable[[Any], Any] | None] = (),
         is_batch: bool = False,
         subtask_index: int = 0,
@@ -84,7 +84,7 @@ class OperatorHarness:
 
     # --- what goes in ------------------------------------------------------------------------------------------
 
-    def process(self, value: Any, timestamp: int | None = None, input_index: int = 0) -> None:
+    def process(self, value: object, timestamp: int | None = None, input_index: int = 0) -> None:
         """Process one element of input 0 or 1.
 
         Args:
@@ -190,7 +190,7 @@ class OperatorHarness:
 class _RecordingOutput(Output):
     """An output that records everything, even side outputs without a receiver."""
 
-    def __init__(self, harness: OperatorHarness, output_type: Any, reuses_objects: bool) -> None:
+    def __init__(self, harness: OperatorHarness, output_type: object, reuses_objects: bool) -> None:
         super().__init__(output_type, reuses_objects)
         self._harness = harness
         self.connect(_Recorder(harness), None)
@@ -199,7 +199,7 @@ class _RecordingOutput(Output):
     def has_side_outputs(self) -> bool:
         return True
 
-    def reads_side(self, tag: Any) -> bool:
+    def reads_side(self, tag: object) -> bool:
         return True
 
     def hand_on_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:

@@ -112,7 +112,7 @@ class Sum(Accumulator):
     def new(self) -> State:
         return [self._zero, 0]
 
-    def _change(self, state: State, value: Any, count: int) -> None:
+    def _change(self, state: State, value: object, count: int) -> None:
         # Decimal's operators round to 28 digits, DECIMAL has up to 38.
         total = WIDE.add(state[0], value) if isinstance(value, Decimal) else state[0] + value
         state[0] = float(np.float32(total)) if self._float else total
@@ -229,7 +229,7 @@ class SingleValue(Accumulator):
         if other[1]:
             self._change(state, other[0], other[1])
 
-    def _change(self, state: State, value: Any, count: int) -> None:
+    def _change(self, state: State, value: object, count: int) -> None:
         state[1] += count
         if state[1] > 1:
             raise JobExecutionError("SingleValueAggFunction received more than one element.")

@@ -93,7 +93,7 @@ def _each(function: Callable[[Any], Any], target: t.DataType) -> Cast:
     return lambda array: pa.array([None if v is None else function(v) for v in array.to_pylist()], wanted)
 
 
-def _same(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _same(source: object, target: object, context: EvaluationContext) -> Cast:
     return lambda array: array
 
 
@@ -153,7 +153,7 @@ def _decimal(value: Any, target: t.DecimalType) -> Decimal | None:
     return fit_decimal(number, target)
 
 
-def _to_boolean(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _to_boolean(source: object, target: object, context: EvaluationContext) -> Cast:
     return lambda array: pc.not_equal(array, pa.scalar(0, array.type))
 
 
@@ -176,7 +176,7 @@ def _text_to_number(source: Any, target: Any, context: EvaluationContext) -> Cas
     return cast
 
 
-def _text_to_timestamp(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _text_to_timestamp(source: object, target: object, context: EvaluationContext) -> Cast:
     cut = _precision_cut(target)
     parsed = _each(parse_timestamp, t.TimestampType(6))
     if isinstance(target, t.TimestampType):
@@ -200,7 +200,7 @@ def _precision_cut(target: Any) -> Cast:
     return cut
 
 
-def _timestamps(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _timestamps(source: object, target: object, context: EvaluationContext) -> Cast:
     cut = _precision_cut(target)
     if type(source) is type(target):
         return cut
@@ -209,13 +209,13 @@ def _timestamps(source: Any, target: Any, context: EvaluationContext) -> Cast:
     return lambda array: cut(to_instant(array, context.time_zone))
 
 
-def _date_to_timestamp(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _date_to_timestamp(source: object, target: object, context: EvaluationContext) -> Cast:
     if isinstance(target, t.TimestampType):
         return lambda array: array.cast(pa.timestamp("us"))
     return lambda array: to_instant(array.cast(pa.timestamp("us")), context.time_zone)
 
 
-def _time_to_timestamp(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _time_to_timestamp(source: object, target: object, context: EvaluationContext) -> Cast:
     epoch = datetime.date(1970, 1, 1)
     local = _each(lambda v: datetime.datetime.combine(epoch, v), t.TimestampType(6))
     if isinstance(target, t.TimestampType):
@@ -237,7 +237,7 @@ def _timestamp_to_part(source: Any, target: Any, context: EvaluationContext) -> 
     return cast
 
 
-def _time_cut(target: Any) -> Cast:
+def _time_cut(target: object) -> Cast:
     """Return the function that drops the digits of the seconds that TIME(n) does not have."""
     if not isinstance(target, t.TimeType) or target.precision >= 6:
         return lambda array: array
@@ -291,7 +291,7 @@ def _to_bytes(source: Any, target: Any, context: EvaluationContext) -> Cast:
     return lambda array: each(array.cast(binary))
 
 
-def _nested(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _nested(source: object, target: object, context: EvaluationContext) -> Cast:
     return nested_cast(source, target, lambda a, b: array_cast(a, b, context))
 
 

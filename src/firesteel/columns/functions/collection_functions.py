@@ -130,7 +130,7 @@ def _element_at(values: list[Any], index: int) -> Any:
     return values[index - 1] if index <= len(values) else None
 
 
-def _value_of_key(pairs: list[tuple[Any, Any]], key: Any) -> Any:
+def _value_of_key(pairs: list[tuple[Any, Any]], key: object) -> Any:
     return next((value for k, value in pairs if k == key), None)
 
 
@@ -200,25 +200,25 @@ def _distinct(values: list[Any]) -> list[Any]:
     return list(seen.values())
 
 
-def _contains(values: list[Any] | None, needle: Any) -> bool | None:
+def _contains(values: list[Any] | None, needle: object) -> bool | None:
     return None if values is None else needle in values
 
 
-def _position(values: list[Any] | None, needle: Any) -> int | None:
+def _position(values: list[Any] | None, needle: object) -> int | None:
     if values is None or needle is None:
         return None
     return values.index(needle) + 1 if needle in values else 0
 
 
-def _remove(values: list[Any] | None, needle: Any) -> list[Any] | None:
+def _remove(values: list[Any] | None, needle: object) -> list[Any] | None:
     return None if values is None else [value for value in values if value != needle]
 
 
-def _append(values: list[Any] | None, addition: Any) -> list[Any] | None:
+def _append(values: list[Any] | None, addition: object) -> list[Any] | None:
     return None if values is None else [*values, addition]
 
 
-def _prepend(values: list[Any] | None, addition: Any) -> list[Any] | None:
+def _prepend(values: list[Any] | None, addition: object) -> list[Any] | None:
     return None if values is None else [addition, *values]
 
 

@@ -48,7 +48,7 @@ class CallSite:
         """Return whether the operand at this index exists and is a constant."""
         return index < len(self.operands) and isinstance(self.operands[index], Literal)
 
-    def literal(self, index: int, default: Any = None) -> Any:
+    def literal(self, index: int, default: object = None) -> Any:
         """Return the value of a constant operand, or `default` if it is missing or not constant."""
         return self.operands[index].value if self.is_literal(index) else default  # type: ignore[union-attr]
 

@@ -62,7 +62,7 @@ def _aligned(shown: str, flags: str, width: str | None) -> str:
     return shown.ljust(int(width or 0)) if "-" in flags else shown.rjust(int(width or 0))
 
 
-def _shown(value: Any, kind: Any, conversion: str, flags: str, width: int, precision: int | None) -> str:
+def _shown(value: object, kind: object, conversion: str, flags: str, width: int, precision: int | None) -> str:
     if conversion == "b":
         return ("true" if value is True or (value is not None and value is not False) else "false")[:precision]
     if conversion == "s" or (value is None and conversion in "cdoxefg"):
@@ -76,7 +76,7 @@ def _shown(value: Any, kind: Any, conversion: str, flags: str, width: int, preci
     raise FormatError(f"%{conversion} does not format {value!r}")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -84,7 +84,7 @@ def _text(value: Any) -> str:
     return to_java_string(value, Types.DOUBLE()) if isinstance(value, float) else str(value)
 
 
-def _integer(value: int, kind: Any, conversion: str, flags: str, width: int) -> str:
+def _integer(value: int, kind: object, conversion: str, flags: str, width: int) -> str:
     if conversion == "d":
         return _signed(f"{abs(value):,}" if "," in flags else str(abs(value)), value < 0, flags, width)
     bits = next((bits for known, bits in _BITS if isinstance(kind, known)), 64)

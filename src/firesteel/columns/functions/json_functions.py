@@ -51,7 +51,7 @@ def _options(operands: Operands) -> dict[str, int]:
     }
 
 
-def _option(operands: Operands, name: str, default: Any) -> Any:
+def _option(operands: Operands, name: str, default: object) -> Any:
     """Return the value of a clause, or `default` if the call does not have the clause."""
     index = _options(operands).get(name)
     return default if index is None else operands[index].operands[1].value  # type: ignore[union-attr]
@@ -127,7 +127,7 @@ def _value(call: CallSite) -> Callable[..., Any]:
     return function
 
 
-def _fallback(behaviour: str, default: Any, problem: Any) -> Any:
+def _fallback(behaviour: str, default: object, problem: object) -> Any:
     if behaviour == "ERROR":
         raise FunctionError(f"JSON_VALUE: {problem}")
     return default if behaviour == "DEFAULT" else None
@@ -176,7 +176,7 @@ def _query(call: CallSite) -> Callable[..., Any]:
     on_empty, on_error = (_option(call.operands, name, "NULL") for name in ("EMPTY", "ERROR"))
     array = isinstance(call.type, t.ArrayType)
 
-    def shown(value: Any) -> Any:
+    def shown(value: object) -> Any:
         if value is None:
             return None
         if not array:
@@ -185,7 +185,7 @@ def _query(call: CallSite) -> Callable[..., Any]:
             [v if v is None or isinstance(v, str) else json_of(v) for v in value] if isinstance(value, list) else None
         )
 
-    def fallback(behaviour: str, problem: Any) -> Any:
+    def fallback(behaviour: str, problem: object) -> Any:
         if behaviour == "ERROR":
             raise FunctionError(f"JSON_QUERY: {problem}")
         return shown(_EMPTY[behaviour])

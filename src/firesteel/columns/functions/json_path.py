@@ -82,21 +82,21 @@ class JsonPath:
         return values[0] if self.definite else values
 
 
-def _member(value: Any, key: str) -> Iterator[Any]:
+def _member(value: object, key: str) -> Iterator[Any]:
     if isinstance(value, dict) and key in value:
         yield value[key]
 
 
-def _element(value: Any, index: int) -> Iterator[Any]:
+def _element(value: object, index: int) -> Iterator[Any]:
     if isinstance(value, list) and -len(value) <= index < len(value):
         yield value[index]
 
 
-def _children(value: Any) -> list[Any]:
+def _children(value: object) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _descendants(value: Any) -> Iterator[Any]:
+def _descendants(value: object) -> Iterator[Any]:
     yield value
     for child in _children(value):
         yield from _descendants(child)
@@ -145,7 +145,7 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def json_of(value: Any) -> str:
+def json_of(value: object) -> str:
     """Return parsed JSON as text without spaces and with sorted keys."""
     if isinstance(value, dict):
         return object_text({key: json_of(item) for key, item in value.items()})
@@ -154,7 +154,7 @@ def json_of(value: Any) -> str:
     return quote(value) if isinstance(value, str) else scalar_text(value)
 
 
-def scalar_text(value: Any) -> str:
+def scalar_text(value: object) -> str:
     """Return a JSON scalar as text; strings are not quoted."""
     if value is None:
         return "null"

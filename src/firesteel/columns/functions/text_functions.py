@@ -168,7 +168,7 @@ def _printf(call: CallSite) -> Callable[..., Any]:
     return printf
 
 
-def _is_decimal(value: Any) -> bool:
+def _is_decimal(value: object) -> bool:
     if value is None or not isinstance(value, str):
         return value is not None
     return re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", value) is not None

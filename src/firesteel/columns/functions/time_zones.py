@@ -22,7 +22,7 @@ def to_local(column: Any, time_zone: datetime.tzinfo) -> Any:
     return pc.add(column.cast(LOCAL), _offset(time_zone))
 
 
-def to_instant(column: Any, time_zone: datetime.tzinfo) -> Any:
+def to_instant(column: object, time_zone: datetime.tzinfo) -> Any:
     """Return the instants of local times; the earlier one if a local time occurs twice."""
     if isinstance(time_zone, ZoneInfo):
         zoned = pc.assume_timezone(column, time_zone.key, ambiguous="earliest", nonexistent="latest")

@@ -12,7 +12,7 @@ from firesteel.columns.functions.accumulators import Accumulator, State
 from firesteel.columns.functions.function_errors import FunctionError
 
 
-def freeze(value: Any) -> Hashable:
+def freeze(value: object) -> Hashable:
     """Return a hashable form of a value of any SQL type."""
     if isinstance(value, dict):
         return tuple((key, freeze(item)) for key, item in value.items())
@@ -52,7 +52,7 @@ class RetractableExtreme(Accumulator):
     def new(self) -> State:
         return [None, {}]
 
-    def _change(self, state: State, value: Any, count: int) -> None:
+    def _change(self, state: State, value: object, count: int) -> None:
         counts = state[1]
         left = counts.get(value, 0) + count
         if left:
@@ -188,7 +188,7 @@ class Counts(Accumulator):
     def new(self) -> State:
         return [{}]
 
-    def _change(self, state: State, value: Any, count: int) -> None:
+    def _change(self, state: State, value: object, count: int) -> None:
         key = freeze(value)
         entry = state[0].get(key)
         left = count if entry is None else entry[1] + count

@@ -183,7 +183,7 @@ class GroupAggregate(_Grouping):
             state = data[key] = [0, self._aggregates.new(), values]
         self._aggregates.add(state[1], arguments)
 
-    def _change(self, key: Any, values: Any, kind: int, arguments: Any) -> None:
+    def _change(self, key: object, values: object, kind: int, arguments: object) -> None:
         state = self._table.data.get(key)
         before = self._results(state)
         self._emit_change(before, self._results(self._update(key, state, values, kind, arguments)))

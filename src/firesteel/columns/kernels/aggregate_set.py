@@ -210,7 +210,7 @@ class _Sorted:
         return self._call.value(inner)
 
 
-def sort_key(value: Any, descending: bool, nulls_first: bool) -> tuple[bool, Any]:
+def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, Any]:
     """Return the sort key of a value for `reverse=descending`, which puts NULL first or last as required."""
     if value is None:
         return nulls_first == descending, 0

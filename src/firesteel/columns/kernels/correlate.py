@@ -109,7 +109,7 @@ class Correlate(Kernel):
         calls = zip(*values, strict=True) if values else [()] * batch.length
         return [self._rows(plan.function.eval(*arguments)) for arguments in calls]
 
-    def _rows(self, results: Any) -> list[Row]:
+    def _rows(self, results: object) -> list[Row]:
         if results is None:
             return []
         kinds = self._plan.result_types

@@ -41,7 +41,7 @@ class MatchExpression:
         self._types = [arrow_type(part.type) for part in self._parts]
         self._rest = compile_rex(rest, plan.settings.context(context))
 
-    def _split(self, rex: Any) -> Any:
+    def _split(self, rex: object) -> Any:
         if isinstance(rex, Call) and (rex.function in _OVER_MATCH or rex.function.startswith("AGGREGATE ")):
             if rex not in self._parts:
                 self._parts.append(rex)
@@ -103,14 +103,14 @@ class MatchExpression:
 _OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST", "PREV", "NEXT"})
 
 
-def _column(rex: Any) -> int:
+def _column(rex: object) -> int:
     if isinstance(rex, Call) and rex.function == "MATCH_REF":
         column: Any = rex.operands[1]
         return int(column.index)
     raise ValueError("PREV and NEXT take a column as their first argument")
 
 
-def _variable(rex: Any) -> str | None:
+def _variable(rex: object) -> str | None:
     if isinstance(rex, Call):
         if rex.function == "MATCH_REF":
             variable: Any = rex.operands[0]
@@ -132,7 +132,7 @@ def _evaluated(rex: Any, row: Any, plan: Any) -> Any:
     return compile_rex(plain, EvaluationContext())(batch_of([row], types))[0].as_py()
 
 
-def _plain(rex: Any) -> Any:
+def _plain(rex: object) -> Any:
     if isinstance(rex, Call) and rex.function == "MATCH_REF":
         return rex.operands[1]
     if isinstance(rex, Call):

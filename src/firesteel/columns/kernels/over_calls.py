@@ -64,7 +64,7 @@ class OverCall:
         columns = [batch.columns[i].to_pylist() for i in self.call.arguments]
         return list(zip(*columns, strict=True)) if columns else [()] * batch.length
 
-    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+    def results(self, entries: list[Entry], start: int, kept: object) -> tuple[list[Any], Any]:
         """Return the results of the rows from `start` on, and the state to keep for the next call.
 
         The rows before `start` are the past ones that `reach` asked for.
@@ -147,7 +147,7 @@ def _tiles(total: int, tiles: int) -> list[int]:
 class Navigation(OverCall):
     """LAG and LEAD: values of preceding or following rows."""
 
-    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+    def results(self, entries: list[Entry], start: int, kept: object) -> tuple[list[Any], Any]:
         """Return the values of preceding rows; there is no state besides the rows.
 
         In a RANGE frame, the default, all peers get the value of the last one, as in Flink.
@@ -168,7 +168,7 @@ class Navigation(OverCall):
         name = calls[leader].function
         return [self._neighbour(values, i, name, entries[i][2][leader]) for i in range(len(entries))]
 
-    def _neighbour(self, values: list[Any], i: int, name: Any, arguments: Any) -> Any:
+    def _neighbour(self, values: list[Any], i: int, name: object, arguments: object) -> Any:
         offset = _offset(arguments)
         other = i - offset if name == "LAG" else i + offset
         if 0 <= other < len(values):
@@ -261,7 +261,7 @@ class Framed(OverCall):
         first = 0 if frame.low is None else self._edge(entries, i, frame.low, True)
         return first, total if frame.high is None else self._edge(entries, i, frame.high, False)
 
-    def _edge(self, entries: list[Entry], i: int, offset: Any, is_low: bool) -> int:
+    def _edge(self, entries: list[Entry], i: int, offset: object, is_low: bool) -> int:
         if offset == 0 or entries[i][0] is None:  # NULL is near other NULLs only
             return self._peers(entries, i, is_low)
         sign = -1 if self._descending else 1

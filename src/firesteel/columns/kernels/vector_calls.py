@@ -111,7 +111,7 @@ class _Numeric(VectorCall):
 
     dtype: np.dtype[Any]
 
-    def _values(self, batch: ColumnBatch, valid: Array, identity: Any) -> Array:
+    def _values(self, batch: ColumnBatch, valid: Array, identity: object) -> Array:
         column = batch.columns[self.plan.arguments[0]]
         values = _to_numpy(pc.fill_null(column, 0) if column.null_count else column).astype(self.dtype)
         return values if valid.all() else np.where(valid, values, self.dtype.type(identity))

@@ -165,7 +165,7 @@ class WindowAggregate(TimedKernel):
             found.append(windows)
         return found
 
-    def _extends(self, key: Any, start: int, end: int) -> bool:
+    def _extends(self, key: object, start: int, end: int) -> bool:
         """Return whether a row belongs to a session that has not ended, although the watermark has passed the row."""
         return self._is_session and bool(touching(self._table.data.get(key, []), start, end))
 
@@ -235,7 +235,7 @@ class WindowAggregate(TimedKernel):
         self._table.remove(entry)
         return [(state[0], state[1], entry[-2], end)] if state[2] > 0 else []
 
-    def _take_sessions(self, key: Any, end: int) -> list[_Ended]:
+    def _take_sessions(self, key: object, end: int) -> list[_Ended]:
         sessions = self._table.data.get(key)
         if sessions is None:
             return []

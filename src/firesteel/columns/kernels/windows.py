@@ -114,7 +114,7 @@ def assign(window: WindowPlan, times: Array) -> tuple[Array, Array, Array]:
     return np.repeat(rows, count)[keep], np.repeat(start, count)[keep], ends[keep]
 
 
-def _window_columns(starts: Any, ends: Any, time_type: pa.DataType) -> list[pa.Array]:
+def _window_columns(starts: object, ends: object, time_type: pa.DataType) -> list[pa.Array]:
     plain = pa.timestamp("us")
     return [
         pa.array(np.asarray(starts, np.int64) * US).cast(plain),

@@ -96,7 +96,7 @@ def canonical_key(key: Any) -> Any:
     return ValueKey((..., form)) if is_rebuildable(form) else ObjectKey((form, own(key)))
 
 
-def _is_naive_time(value: Any) -> bool:
+def _is_naive_time(value: object) -> bool:
     return value.__class__ in _TIMES and _is_naive(value)
 
 
@@ -148,7 +148,7 @@ def key_keeper(key_type: TypeInformation[Any] | None) -> Keep:
     return lambda key: canonical_key(normal(convert(key)))
 
 
-def _is_plain(key_type: Any) -> bool:
+def _is_plain(key_type: object) -> bool:
     """Return whether Python compares the converted values of a type as Java does."""
     if isinstance(key_type, TupleTypeInfo):
         return all(map(_is_plain, key_type.get_field_types()))
@@ -164,7 +164,7 @@ def _double(value: Any) -> Any:
     return canonical_key(value)
 
 
-def _normalizer(key_type: Any) -> Keep:
+def _normalizer(key_type: object) -> Keep:
     """Return the function that makes values equal that Java considers equal.
 
     `canonical_key` distinguishes all others.
@@ -210,7 +210,7 @@ def _fields(key_type: Any) -> list[Keep]:
     return [_normalizer(field) for field in key_type.get_field_types()]
 
 
-def _tuple(key_type: Any) -> Keep:
+def _tuple(key_type: object) -> Keep:
     normals = _fields(key_type)
     return lambda value: tuple([normal(part) for normal, part in zip(normals, value, strict=True)])
 

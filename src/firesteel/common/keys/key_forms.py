@@ -45,7 +45,7 @@ class KeyFormError(FiresteelError, TypeError):
         )
 
 
-def form_of(key: Any) -> Any:
+def form_of(key: object) -> Any:
     """Return the form of a key.
 
     Raises:
@@ -61,7 +61,7 @@ def form_of(key: Any) -> Any:
         raise KeyFormError(type(key).__qualname__, f"{type(error).__name__}: {error}") from error
 
 
-def _form(value: Any) -> Any:
+def _form(value: object) -> Any:
     kind = value.__class__
     if kind in _ATOMS:
         return value
@@ -114,7 +114,7 @@ _BUILDERS: dict[type[Any], Callable[[Any], Any]] = {
 }
 
 
-def _reduced_form(value: Any, kind: type[Any]) -> Any:
+def _reduced_form(value: object, kind: type[Any]) -> Any:
     """Return the form of an object from what `pickle` would write for it."""
     reducer = copyreg.dispatch_table.get(kind)
     reduced: Any = value.__reduce_ex__(_PROTOCOL) if reducer is None else reducer(value)
@@ -132,7 +132,7 @@ def _reduced_form(value: Any, kind: type[Any]) -> Any:
     )
 
 
-def is_rebuildable(form: Any) -> bool:
+def is_rebuildable(form: object) -> bool:
     """Return whether `rebuilt` can restore the key from its form in any process."""
     if form.__class__ is not tuple:
         return True
@@ -141,12 +141,12 @@ def is_rebuildable(form: Any) -> bool:
     return all(map(is_rebuildable, form[1:]))
 
 
-def has_set(form: Any) -> bool:
+def has_set(form: object) -> bool:
     """Return whether the key contains a set, whose elements `pickle` would write in arbitrary order."""
     return form.__class__ is tuple and (form[0] in ("set", "frozenset") or any(map(has_set, form[1:])))
 
 
-def form_bytes(form: Any) -> bytes:
+def form_bytes(form: object) -> bytes:
     """Return bytes of a form that are the same in each process."""
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, protocol=_PROTOCOL)
@@ -183,7 +183,7 @@ def _named(module: str, name: str) -> Any:
     return reduce(getattr, name.split("."), import_module(module))
 
 
-def _made(function: Any, args: Any, state: Any, items: Any, entries: Any) -> Any:
+def _made(function: object, args: object, state: object, items: object, entries: object) -> Any:
     made = rebuilt(function)(*rebuilt(args))
     if state is not None:
         _set_state(made, rebuilt(state))
@@ -194,7 +194,7 @@ def _made(function: Any, args: Any, state: Any, items: Any, entries: Any) -> Any
     return made
 
 
-def _set_state(made: Any, state: Any) -> None:
+def _set_state(made: object, state: object) -> None:
     """Set the state of an object as `pickle` does."""
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)

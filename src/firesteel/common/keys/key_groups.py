@@ -80,7 +80,7 @@ def key_group_assigner(key_type: TypeInformation[Any] | None, max_parallelism: i
     return lambda key: murmur_hash(hasher(key)) % max_parallelism
 
 
-def java_hash_of_key(key: Any, key_type: TypeInformation[Any] | None) -> int:
+def java_hash_of_key(key: object, key_type: TypeInformation[Any] | None) -> int:
     """Return Java's hash of PyFlink's key `Row.of(key)` as a signed 32-bit integer."""
     return _signed(_key_hasher(key_type)(key))
 
@@ -90,7 +90,7 @@ def _key_hasher(key_type: TypeInformation[Any] | None) -> Hasher:
     if hasher is _pickled_hash:
         return lambda key: 62 + _pickled_hash(key) & _MASK  # None is pickled, too
 
-    def hash_key(key: Any) -> int:
+    def hash_key(key: object) -> int:
         value = key_of(key)
         return 31 if value is None else 62 + hasher(value) & _MASK
 
@@ -152,7 +152,7 @@ def _double_hash(value: float) -> int:
     return _long_hash(struct.unpack("<q", struct.pack("<d", value))[0])
 
 
-def _boolean_hash(value: Any) -> int:
+def _boolean_hash(value: object) -> int:
     return 1231 if value else 1237
 
 
@@ -201,7 +201,7 @@ def _time_hash(type_info: Any) -> Hasher:
     return hash_millis
 
 
-def _pickled_hash(key: Any) -> int:
+def _pickled_hash(key: object) -> int:
     return _bytes_hash(_routed_bytes(canonical_key(key)))
 
 

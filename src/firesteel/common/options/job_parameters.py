@@ -50,7 +50,7 @@ def _flow_map(text: str) -> dict[Any, Any]:
     return value  # type: ignore[no-any-return]
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)

@@ -54,7 +54,7 @@ def _without_secrets(text: str) -> Iterator[str]:
     yield text[begin:]
 
 
-def _masked_json(value: Any) -> Any:
+def _masked_json(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _HIDDEN if _SECRET.search(key) else _masked_json(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -16,7 +16,7 @@ import cloudpickle
 __all__ = ["dumps", "pickle_by_value"]
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """Return the pickled bytes of a value; functions and classes of the user's script are pickled by value.
 
     Args:

@@ -35,11 +35,11 @@ class ElementTypeInfo(TypeInformation[T]):
         """Return whether the internal form differs from the Python object."""
         return self._element_type.need_conversion()
 
-    def to_internal_type(self, obj: Any) -> Any:
+    def to_internal_type(self, obj: object) -> Any:
         """Return the internal form of a value."""
         return _each(self._element_type, self._element_type.to_internal_type, obj)
 
-    def from_internal_type(self, obj: Any) -> Any:
+    def from_internal_type(self, obj: object) -> Any:
         """Return the value of an internal form."""
         return _each(self._element_type, self._element_type.from_internal_type, obj)
 
@@ -225,11 +225,11 @@ class ExternalTypeInfo(TypeInformation[T]):
         """Return whether the internal form differs from the Python object."""
         return self._type_info.need_conversion()
 
-    def to_internal_type(self, obj: Any) -> Any:
+    def to_internal_type(self, obj: object) -> Any:
         """Return the internal form of a value."""
         return self._type_info.to_internal_type(obj)
 
-    def from_internal_type(self, obj: Any) -> Any:
+    def from_internal_type(self, obj: object) -> Any:
         """Return the value of an internal form."""
         return self._type_info.from_internal_type(obj)
 

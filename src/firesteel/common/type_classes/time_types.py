@@ -112,11 +112,11 @@ class LocalTimeTypeInfo(TypeInformation[Any]):
     def _plain(self) -> TypeInformation[Any]:
         return (DateTypeInfo(), TimeTypeInfo(), TimestampTypeInfo())[self._time_type.value]
 
-    def to_internal_type(self, obj: Any) -> Any:
+    def to_internal_type(self, obj: object) -> Any:
         """Return the internal form of a value."""
         return self._plain().to_internal_type(obj)
 
-    def from_internal_type(self, obj: Any) -> Any:
+    def from_internal_type(self, obj: object) -> Any:
         """Return the value of an internal form."""
         return self._plain().from_internal_type(obj)
 

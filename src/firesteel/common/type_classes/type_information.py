@@ -36,7 +36,7 @@ class TypeInformation(WithoutJava, Generic[T]):
         """Return whether the internal form differs from the Python object."""
         return self._conversion
 
-    def to_internal_type(self, obj: Any) -> Any:
+    def to_internal_type(self, obj: object) -> Any:
         """Return the internal form of a value.
 
         Args:
@@ -44,7 +44,7 @@ class TypeInformation(WithoutJava, Generic[T]):
         """
         return obj
 
-    def from_internal_type(self, obj: Any) -> Any:
+    def from_internal_type(self, obj: object) -> Any:
         """Return the value of an internal form.
 
         Args:

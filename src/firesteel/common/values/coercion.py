@@ -85,7 +85,7 @@ def coerce_all(values):
     return scope["coerce_all"]  # type: ignore[no-any-return]
 
 
-def fits(type_info: Any, value: str) -> str:
+def fits(type_info: object, value: str) -> str:
     """Return source code that tells whether a value passes unchanged, or `False` if there is no simple check.
 
     If the check is true, the value is immutable. The source refers to `ownership.IMMUTABLE` as `immutable`.
@@ -169,7 +169,7 @@ def _cut(expected: str, value: Any) -> int:
         raise TypeMismatchError(expected, value) from None
 
 
-def _string(value: Any) -> Any:
+def _string(value: object) -> Any:
     if value is None or value.__class__ is str:
         return value
     if isinstance(value, str):
@@ -177,7 +177,7 @@ def _string(value: Any) -> Any:
     raise TypeMismatchError("STRING (str)", value)
 
 
-def _boolean(value: Any) -> Any:
+def _boolean(value: object) -> Any:
     if value is None or value.__class__ is bool:
         return value
     if hasattr(value, "__index__") or type(value).__name__ in (
@@ -210,7 +210,7 @@ def _double(value: Any) -> Any:
     raise TypeMismatchError("DOUBLE (float)", value)
 
 
-def _char(value: Any) -> Any:
+def _char(value: object) -> Any:
     if value is None:
         return None
     if isinstance(value, str) and len(value) == 1:
@@ -227,7 +227,7 @@ def _big_int(value: Any) -> Any:
         raise TypeMismatchError("BIG_INT (int)", value) from None
 
 
-def _big_dec(value: Any) -> Any:
+def _big_dec(value: object) -> Any:
     if value is None or value.__class__ is Decimal:
         return value
     if isinstance(value, (int, float)):
@@ -235,7 +235,7 @@ def _big_dec(value: Any) -> Any:
     raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
 
 
-def _instant(value: Any) -> Any:
+def _instant(value: object) -> Any:
     if value is None:
         return None
     if isinstance(value, Instant):
@@ -257,7 +257,7 @@ _SCALARS: dict[BasicType, Coercer] = {
 }
 
 
-def _date(value: Any) -> Any:
+def _date(value: object) -> Any:
     if value is None or value.__class__ is datetime.date:
         return value
     if isinstance(value, datetime.date):
@@ -265,7 +265,7 @@ def _date(value: Any) -> Any:
     raise TypeMismatchError("SQL_DATE (datetime.date)", value)
 
 
-def _time(value: Any) -> Any:
+def _time(value: object) -> Any:
     if value is None:
         return None
     if isinstance(value, datetime.time):
@@ -273,7 +273,7 @@ def _time(value: Any) -> Any:
     raise TypeMismatchError("SQL_TIME (datetime.time)", value)
 
 
-def _timestamp(value: Any) -> Any:
+def _timestamp(value: object) -> Any:
     if value is None:
         return None
     if isinstance(value, datetime.datetime):
@@ -288,7 +288,7 @@ def _local_time(type_info: Any) -> Coercer:
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-def _bytes_array(value: Any) -> Any:
+def _bytes_array(value: object) -> Any:
     if value is None or value.__class__ is bytes:
         return value
     if isinstance(value, (bytearray, memoryview)):
@@ -307,7 +307,7 @@ def _array(type_info: Any) -> Coercer:
     convert = coercer(element) or own
     expected = f"{type_info!r} (list)"
 
-    def coerce(value: Any) -> Any:
+    def coerce(value: object) -> Any:
         if value is None:
             return None
         if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
@@ -325,7 +325,7 @@ def _map(type_info: Any) -> Coercer:
     key = coercer(type_info.key_type) or own
     item = coercer(type_info.value_type) or own
 
-    def coerce(value: Any) -> Any:
+    def coerce(value: object) -> Any:
         if value is None:
             return None
         if not isinstance(value, dict):
@@ -415,7 +415,7 @@ def _tuple(type_info: Any) -> Coercer:
     fields = type_info.get_field_types()
     convert_all = _slow_fields(fields, None, "TUPLE (tuple)")
 
-    def slow(value: Any) -> Any:
+    def slow(value: object) -> Any:
         if value is None:
             return None
         if not isinstance(value, (tuple, list, Row)):
@@ -431,7 +431,7 @@ def _row(type_info: Any) -> Coercer:
     named = type_info.named
     convert_all = _slow_fields(fields, list(names), "ROW (Row)")
 
-    def slow(value: Any) -> Any:
+    def slow(value: object) -> Any:
         if value is None:
             return None
         if isinstance(value, dict):

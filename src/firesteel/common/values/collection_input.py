@@ -62,7 +62,7 @@ def _narrowing(bits: int) -> Callable[[Any], Any]:
     """Return the conversion of a Java `long` to fewer bits."""
     half, full = 1 << (bits - 1), 1 << bits
 
-    def narrow(value: Any) -> Any:
+    def narrow(value: object) -> Any:
         if isinstance(value, int) and MIN_LONG <= value <= MAX_LONG:
             return (value + half) % full - half
         return value
@@ -70,11 +70,11 @@ def _narrowing(bits: int) -> Callable[[Any], Any]:
     return narrow
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     """Return Java's text of a number, boolean, list or map, and other values unchanged."""
     if isinstance(value, bool):
         return to_java_string(value, Types.BOOLEAN())
@@ -89,11 +89,11 @@ def _text(value: Any) -> Any:
     return value
 
 
-def _inner_text(value: Any) -> str:
+def _inner_text(value: object) -> str:
     return "null" if value is None else str(_text(value))
 
 
-def _has_attributes(value: Any) -> bool:
+def _has_attributes(value: object) -> bool:
     """Return whether PyFlink reads the fields of a value from its `__dict__`."""
     return hasattr(value, "__dict__") and not isinstance(value, (Row, dict, tuple, list, type, Instant))
 
@@ -119,7 +119,7 @@ def _tuple(type_info: Any) -> Callable[[Any], Any]:
     return lambda value: _fields(value, accepters)
 
 
-def _fields(value: Any, accepters: list[Callable[[Any], Any]]) -> Any:
+def _fields(value: object, accepters: list[Callable[[Any], Any]]) -> Any:
     """Convert the fields of a row or tuple; return it unchanged if the number of fields differs."""
     if not isinstance(value, (Row, tuple, list)) or len(value) != len(accepters):
         return value
@@ -135,7 +135,7 @@ def _elements(type_info: Any) -> Callable[[Any], Any]:
 def _map(type_info: Any) -> Callable[[Any], Any]:
     accept_key, accept_item = _accepter(type_info.key_type), _accepter(type_info.value_type)
 
-    def accept(value: Any) -> Any:
+    def accept(value: object) -> Any:
         if _has_attributes(value):
             value = vars(value)
         return {accept_key(k): accept_item(v) for k, v in value.items()} if isinstance(value, dict) else value

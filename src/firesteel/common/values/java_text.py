@@ -35,7 +35,7 @@ from firesteel.common.values.hash_map_order import hash_map_order
 Formatter = Callable[[Any], str]
 
 
-def to_java_string(value: Any, type_info: TypeInformation[Any] | None = None) -> str:
+def to_java_string(value: object, type_info: TypeInformation[Any] | None = None) -> str:
     """Return Java's text of a value of `type_info`, or `str(value)` without a type.
 
     Example:
@@ -61,7 +61,7 @@ def _nullable(text: Formatter) -> Formatter:
     return lambda value: "null" if value is None else text(value)
 
 
-def _boolean(value: Any) -> str:
+def _boolean(value: object) -> str:
     return "true" if value else "false"
 
 

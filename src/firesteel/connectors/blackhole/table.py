@@ -30,5 +30,5 @@ class BlackHole:
 
 
 class _Nothing(SinkFunction[Any]):
-    def invoke(self, value: Any) -> None:
+    def invoke(self, value: object) -> None:
         """Do nothing."""

@@ -89,7 +89,7 @@ class ElasticsearchEmitter:
         """
         return ElasticsearchEmitter(index_field, True, key_field, doc_type)
 
-    def action(self, element: Any) -> Action:
+    def action(self, element: object) -> Action:
         """Return the action for an element.
 
         Args:

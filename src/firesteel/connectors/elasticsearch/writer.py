@@ -40,7 +40,7 @@ class ElasticsearchWriter(SinkWriter[Any]):
         self._lines: list[str] = []
         self._bytes = 0
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: object, timestamp: int | None) -> None:
         """Write one element.
 
         Raises:

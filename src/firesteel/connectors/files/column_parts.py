@@ -25,7 +25,7 @@ class TableFileWriter(FileWriter):
         record_format: A `firesteel.connectors.formats.table_format.Format`.
     """
 
-    def __init__(self, settings: FileSinkSettings, context: WriterInitContext, record_format: Any) -> None:
+    def __init__(self, settings: FileSinkSettings, context: WriterInitContext, record_format: object) -> None:
         super().__init__(settings, context, part_format(record_format))
         self._names = settings.columns.names
         self._stored = settings.columns.stored

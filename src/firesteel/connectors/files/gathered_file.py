@@ -20,7 +20,7 @@ class GatheredStream:
         self._file = file
         self._suffix = suffix
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: object) -> Any:
         """Return the form of a record that is collected."""
         return value
 

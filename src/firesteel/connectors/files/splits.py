@@ -159,7 +159,7 @@ def _read_parquet_records(parquet: Any, part: SplitRange, files: Files) -> Itera
     return read_parquet_records(files.input(part.split.path), parquet.names, CHUNK_ELEMENTS)
 
 
-def _read_columns(columns: Any, part: SplitRange, files: Files) -> Iterator[list[Any]]:
+def _read_columns(columns: object, part: SplitRange, files: Files) -> Iterator[list[Any]]:
     from firesteel.connectors.files.column_files import read_columns  # needs pyarrow, which only tables do
 
     return read_columns(columns, part, files)

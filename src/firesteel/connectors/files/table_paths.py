@@ -110,6 +110,6 @@ def _facts(path: str, size: int, modified_ms: int) -> dict[str, Any]:
     }
 
 
-def _constant(value: Any, kind: t.DataType, length: int) -> pa.Array:
+def _constant(value: object, kind: t.DataType, length: int) -> pa.Array:
     one = to_arrow([value], kind)
     return one.take(pa.array([0] * length, pa.int64())) if length != 1 else one

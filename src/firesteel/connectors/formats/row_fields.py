@@ -42,5 +42,5 @@ def all_fields(row: Any, names: Sequence[str]) -> list[Any]:
     return fields
 
 
-def _mismatch(row: Any, names: Sequence[str]) -> ValueError:
+def _mismatch(row: object, names: Sequence[str]) -> ValueError:
     return ValueError(f"Row length mismatch: {len(names)} fields expected ({', '.join(names)}), found {row!r}")

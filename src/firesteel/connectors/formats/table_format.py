@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
@@ -70,7 +70,7 @@ class Format:
         """
         raise NotImplementedError(f"{type(self).__name__} does not read messages")
 
-    def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
+    def read_file(self, path: str, files: object) -> Iterator[ColumnBatch]:
         """Yield the rows of a file that is no text."""
         raise NotImplementedError(f"{type(self).__name__} does not read files")
 

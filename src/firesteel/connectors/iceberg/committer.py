@@ -148,7 +148,7 @@ class IcebergCommitter(Committer):
                 transaction.commit_transaction()
             remove_keys(table, (key for request in requests for key in request.committable.keys))
 
-    def _stage(self, table: Any, transaction: Any, requests: Sequence[CommitRequest]) -> None:
+    def _stage(self, table: object, transaction: object, requests: Sequence[CommitRequest]) -> None:
         """Add one snapshot with all changes to a transaction."""
         written = [request.committable for request in requests]
         added = [file for files in written for file in files.data_files]
@@ -168,7 +168,7 @@ class _Changes:
         self._removed: list[Any] = []
         self._condition: Any = AlwaysTrue()
 
-    def replace_keys(self, table: Any, keys: Any) -> None:
+    def replace_keys(self, table: object, keys: object) -> None:
         """Replace the data files that have rows with these keys by files without these rows (copy on write)."""
         self._condition = range_of(keys)
         for file, others in files_with_keys(table, keys, self._condition):

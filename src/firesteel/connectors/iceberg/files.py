@@ -84,7 +84,7 @@ def range_of(keys: pa.Table) -> Any:
     return condition
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> Any:
     return value.isoformat() if isinstance(value, datetime.date) else value
 
 

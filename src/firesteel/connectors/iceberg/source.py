@@ -63,7 +63,7 @@ class SnapshotRange:
                 yield from scan.plan_files()
 
 
-def files_of(options: Options, table: Any, is_bounded: bool) -> SnapshotRange:
+def files_of(options: Options, table: object, is_bounded: bool) -> SnapshotRange:
     """Return the data files that the options of a table select. Flink: `ScanContext`.
 
     Args:

@@ -63,7 +63,7 @@ _SQL: dict[type[Any], Callable[[Any], t.DataType]] = {
 }
 
 
-def sql_type(found: Any, column: str) -> t.DataType:
+def sql_type(found: object, column: str) -> t.DataType:
     """Return the SQL type of an Iceberg type. Flink: `TypeToFlinkType`.
 
     Raises:
@@ -82,11 +82,11 @@ def sql_type(found: Any, column: str) -> t.DataType:
 _NAMED = frozenset(type(kind) for kind in _PLAIN.values()) | {iceberg.UUIDType}
 
 
-def _sql_type(found: Any) -> t.DataType:
+def _sql_type(found: object) -> t.DataType:
     return _SQL[type(found)](found)
 
 
-def _optional(found: Any, is_required: bool) -> t.DataType:
+def _optional(found: object, is_required: bool) -> t.DataType:
     kind = _sql_type(found)
     return kind.not_null() if is_required else kind
 
@@ -219,7 +219,7 @@ def _fits(declared: t.DataType, stored: t.DataType) -> bool:
         return False
 
 
-def _shape(kind: Any) -> Any:
+def _shape(kind: object) -> Any:
     if isinstance(kind, iceberg.StructType):
         return [(field.name, _shape(field.field_type)) for field in kind.fields]
     if isinstance(kind, iceberg.ListType):

@@ -65,7 +65,7 @@ class Database(Protocol):
             ModuleNotFoundError: the driver is not installed; the message names it.
         """
 
-    def create_bookkeeping(self, cursor: Any) -> None:
+    def create_bookkeeping(self, cursor: object) -> None:
         """Create the table of commits unless it exists; an existing table needs no privilege to create tables."""
 
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:

@@ -80,35 +80,35 @@ def _reader_of(type_info: TypeInformation[Any]) -> _Reader | None:
     return next((reader for kind, reader in _TIMES if isinstance(type_info, kind)), None)
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> Any:
     return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
 
 
-def _decimal(value: Any) -> Decimal:
+def _decimal(value: object) -> Decimal:
     return value if isinstance(value, Decimal) else Decimal(str(value))
 
 
-def _float(value: Any) -> Any:
+def _float(value: object) -> Any:
     return float(value) if isinstance(value, (int, Decimal)) else value
 
 
-def _date(value: Any) -> Any:
+def _date(value: object) -> Any:
     if isinstance(value, str):
         value = datetime.datetime.fromisoformat(value)
     return value.date() if isinstance(value, datetime.datetime) else value
 
 
-def _time(value: Any) -> Any:
+def _time(value: object) -> Any:
     if isinstance(value, datetime.timedelta):  # MySQL
         return (_MIDNIGHT + value).time()
     return datetime.time.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _timestamp(value: Any) -> Any:
+def _timestamp(value: object) -> Any:
     return datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _instant(value: Any) -> Any:
+def _instant(value: object) -> Any:
     moment = _timestamp(value)
     if not isinstance(moment, datetime.datetime):
         return value

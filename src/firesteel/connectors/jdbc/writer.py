@@ -37,7 +37,7 @@ class JdbcWriter(SinkWriter[Any]):
         self._staged = StagedRows(context)
         self._prepared: list[PreparedRows] = []
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: object, timestamp: int | None) -> None:
         """Write one element."""
         self.write_all([element], None)
 

@@ -65,13 +65,13 @@ class LastError:
         if self.error is None or error.name() != "_ALL_BROKERS_DOWN":
             self.error = error
 
-    def about(self, what: str, error: Any) -> KafkaError:
+    def about(self, what: str, error: object) -> KafkaError:
         """Return an error that says what failed, where, and why."""
         causes = [_text(cause) for cause in (error, self.error) if cause is not None]
         return KafkaError(f"Kafka at {self._servers}: could not {what}: {'; '.join(dict.fromkeys(causes))}")
 
 
-def _text(cause: Any) -> str:
+def _text(cause: object) -> str:
     return str(cause.str()) if hasattr(cause, "str") else str(cause)
 
 
@@ -97,7 +97,7 @@ class KafkaAdmin:
         found = self._retry("list topics", lambda left_s: self._client.list_topics(timeout=left_s).topics)
         return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
 
-    def offsets(self, partitions: Iterable[KafkaTopicPartition], spec: Any, is_committed: bool = False) -> Offsets:
+    def offsets(self, partitions: Iterable[KafkaTopicPartition], spec: object, is_committed: bool = False) -> Offsets:
         """Return the offset in each partition that a specification resolves to, or -1 if there is none.
 
         Args:

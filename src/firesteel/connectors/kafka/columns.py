@@ -74,7 +74,7 @@ class KafkaColumns(DeserializationSchema[Any]):
             return self._of_one(values, keys, records[0])
         return [batch for record in records for batch in self._rows([record])]
 
-    def _of_one(self, values: ColumnBatch, keys: ColumnBatch | None, record: Any) -> list[ColumnBatch]:
+    def _of_one(self, values: ColumnBatch, keys: ColumnBatch | None, record: object) -> list[ColumnBatch]:
         """Return the rows of a record that has none or several."""
         if not values.length:
             return []

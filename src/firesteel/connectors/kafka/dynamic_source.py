@@ -45,7 +45,7 @@ class KafkaMetadataService:
         True
     """
 
-    def __init__(self, j_metadata_service: Any) -> None:
+    def __init__(self, j_metadata_service: object) -> None:
         raise NotImplementedError(
             "KafkaMetadataService wraps a Java object; use SingleClusterTopicMetadataService, or a KafkaSource per "
             "cluster"
@@ -82,7 +82,7 @@ class KafkaStreamSubscriber:
         True
     """
 
-    def __init__(self, j_kafka_stream_subscriber: Any) -> None:
+    def __init__(self, j_kafka_stream_subscriber: object) -> None:
         raise NotImplementedError(
             "KafkaStreamSubscriber wraps a Java object; use KafkaStreamSetSubscriber or StreamPatternSubscriber"
         )

@@ -34,7 +34,7 @@ class KafkaTopicSelector(ABC):
     """
 
     @abstractmethod
-    def apply(self, data: Any) -> str:
+    def apply(self, data: object) -> str:
         """Return the topic that an element is written to.
 
         Args:

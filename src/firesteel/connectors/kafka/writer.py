@@ -64,7 +64,7 @@ class RecordProducer:
         self.client.poll(0)
         self._check()
 
-    def _produce_later(self, topic: str, value: Any, key: Any, timestamp: int, headers: Any) -> None:
+    def _produce_later(self, topic: str, value: object, key: object, timestamp: int, headers: object) -> None:
         while True:
             self.client.poll(0.1)
             self._check()
@@ -117,7 +117,7 @@ class KafkaWriter(SinkWriter[Any]):
         exact = {"enable.idempotence": True} if properties.get("acks", "all") in ("all", "-1") else {}
         self._producer = RecordProducer(properties, **exact)
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: object, timestamp: int | None) -> None:
         """Write one element."""
         self.write_all([element], [timestamp])
 
@@ -178,7 +178,7 @@ class StagingKafkaWriter(SinkWriter[Any]):
         self._topics: set[str] = set()
         self._prepared: list[PreparedRecords] = []
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: object, timestamp: int | None) -> None:
         """Stage one element."""
         self.write_all([element], [timestamp])
 

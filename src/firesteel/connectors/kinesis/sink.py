@@ -34,7 +34,7 @@ class PartitionKeyGenerator:
         '3'
     """
 
-    def __init__(self, j_partition_key_generator: Any = None) -> None:
+    def __init__(self, j_partition_key_generator: object = None) -> None:
         if j_partition_key_generator is not None:
             raise NotImplementedError("PartitionKeyGenerator wraps a Java object; use a function from element to key")
         self._is_fixed = False

@@ -108,7 +108,7 @@ class KinesisShardAssigner:
         >>> _ = consumer.set_shard_assigner(KinesisShardAssigner.uniform_shard_assigner())
     """
 
-    def __init__(self, j_kinesis_shard_assigner: Any = None) -> None:
+    def __init__(self, j_kinesis_shard_assigner: object = None) -> None:
         if j_kinesis_shard_assigner is not None:
             raise NotImplementedError("KinesisShardAssigner wraps a Java object; shards are assigned round-robin")
 
@@ -139,7 +139,7 @@ class KinesisDeserializationSchema:
         NotImplementedError: KinesisDeserializationSchema wraps a Java object; use a DeserializationSchema
     """
 
-    def __init__(self, j_kinesis_deserialization_schema: Any) -> None:
+    def __init__(self, j_kinesis_deserialization_schema: object) -> None:
         raise NotImplementedError("KinesisDeserializationSchema wraps a Java object; use a DeserializationSchema")
 
 
@@ -157,7 +157,7 @@ class WatermarkTracker:
         >>> _ = consumer.set_watermark_tracker(WatermarkTracker.job_manager_watermark_tracker("orders"))
     """
 
-    def __init__(self, j_watermark_tracker: Any = None) -> None:
+    def __init__(self, j_watermark_tracker: object = None) -> None:
         if j_watermark_tracker is not None:
             raise NotImplementedError("WatermarkTracker wraps a Java object; use with_watermark_alignment()")
 

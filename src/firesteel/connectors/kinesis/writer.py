@@ -78,7 +78,7 @@ class BatchWriter(SinkWriter[Any]):
         self._entries: list[dict[str, Any]] = []
         self._bytes = 0
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: object, timestamp: int | None) -> None:
         """Write one element.
 
         Raises:

@@ -54,6 +54,6 @@ def sql_type(kind: Any, column: str) -> t.DataType:
     return plain
 
 
-def _nested(kind: Any, is_nullable: bool, column: str) -> t.DataType:
+def _nested(kind: object, is_nullable: bool, column: str) -> t.DataType:
     found = sql_type(kind, column)
     return found if is_nullable else found.not_null()

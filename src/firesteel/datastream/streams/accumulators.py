@@ -36,7 +36,7 @@ def accumulator(kind: str, position: int | str) -> Reduce:
     if kind in _FIELD_FUNCTIONS:
         return _field_accumulator(kind, position, _FIELD_FUNCTIONS[kind])
 
-    def keep(value1: Any, value2: Any) -> Any:
+    def keep(value1: object, value2: object) -> Any:
         first, second = _field(value1, position, kind), _field(value2, position, kind)
         return value1 if (first <= second if kind == "min_by" else first >= second) else value2
 
@@ -51,7 +51,7 @@ def _field_accumulator(kind: str, position: int | str, combine: Reduce) -> Reduc
     return accumulate
 
 
-def _field(value: Any, position: int | str, kind: str) -> Any:
+def _field(value: object, position: int | str, kind: str) -> Any:
     if isinstance(value, (tuple, list, Row)):
         try:
             return value[position]  # type: ignore[index]
@@ -64,7 +64,7 @@ def _field(value: Any, position: int | str, kind: str) -> Any:
     return value
 
 
-def _with_field(value: Any, position: int | str, result: Any) -> Any:
+def _with_field(value: object, position: int | str, result: object) -> Any:
     if isinstance(value, tuple):
         assert isinstance(position, int)
         fields = list(value)

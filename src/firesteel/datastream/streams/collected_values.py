@@ -41,7 +41,7 @@ def collected(type_info: TypeInformation[Any] | None) -> Conversion | None:
     return None if convert is None else lambda value: None if value is None else convert(value)
 
 
-def _conversion(type_info: Any) -> Conversion | None:
+def _conversion(type_info: object) -> Conversion | None:
     """Return the conversion of `collected` for values that are not None."""
     if isinstance(type_info, BasicTypeInfo):
         return _shortest if type_info.basic_type is BasicType.FLOAT else None
@@ -63,7 +63,7 @@ def _shortest(value: float) -> float:
     return float(to_java_string(value, _FLOAT))
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 

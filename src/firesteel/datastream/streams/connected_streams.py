@@ -124,7 +124,7 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
         name = "Keyed Co-Process" if self._keyed else "Co-Process"
         return self._co(name, CoProcessOperator(func, self._keyed, self.stream1._key_type), output_type)
 
-    def _co(self, name: str, operator: Any, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
+    def _co(self, name: str, operator: object, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
         if self.stream1._is_keyed != self.stream2._is_keyed:
             raise InvalidProgramError(
                 "connect(): either both streams must be keyed or neither; found one keyed and one non-keyed stream; "

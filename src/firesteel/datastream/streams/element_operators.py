@@ -230,5 +230,5 @@ class ElementOperators(StreamBase[T]):
         return self._new_stream(self._new_stream(side)._operator("Map", operator, output_tag.type_info))
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value

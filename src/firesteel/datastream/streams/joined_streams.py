@@ -45,7 +45,7 @@ class CoGroupWindowFunction(WindowFunction[Any, Any, Any, Any]):
     `function` is the user's function, which is opened and closed.
     """
 
-    def __init__(self, function: Any, co_group: CoGroup) -> None:
+    def __init__(self, function: object, co_group: CoGroup) -> None:
         self._function = function
         self._co_group = co_group
 
@@ -59,7 +59,7 @@ class CoGroupWindowFunction(WindowFunction[Any, Any, Any, Any]):
         if hasattr(self._function, "close"):
             self._function.close()
 
-    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
+    def apply(self, key: object, window: object, inputs: Iterable[Any]) -> Iterable[Any]:
         """Return the results for the elements of both sides."""
         sides: tuple[list[Any], list[Any]] = ([], [])
         for side, value in inputs:
@@ -103,7 +103,7 @@ class _WithWindow:
         self._windowed.allowed_lateness(time_ms)
         return self
 
-    def _apply(self, function: Any, co_group: CoGroup, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
+    def _apply(self, function: object, co_group: CoGroup, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
         return self._windowed.apply(CoGroupWindowFunction(function, co_group), output_type)
 
 

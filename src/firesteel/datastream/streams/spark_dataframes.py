@@ -85,7 +85,7 @@ def _map(kind: Any) -> Callable[[Any], Any]:
     return lambda value: {key(k): item(v) for k, v in value}
 
 
-def _instant(kind: Any) -> Callable[[Any], Any]:
+def _instant(kind: object) -> Callable[[Any], Any]:
     def convert(value: datetime) -> Instant:
         seconds, micros = divmod((value - _EPOCH) // _MICROSECOND, 1_000_000)
         return Instant(seconds, micros * 1000)
@@ -101,7 +101,7 @@ _CONVERTERS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
 }
 
 
-def spark_value(element: Any) -> Any:
+def spark_value(element: object) -> Any:
     """Return an element in the form that `SparkSession.createDataFrame` accepts."""
     if isinstance(element, (Row, tuple)):
         return tuple(map(spark_value, element))

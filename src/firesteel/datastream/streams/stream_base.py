@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def check_function(function: Any, kind: type, method: str, call: str) -> None:
+def check_function(function: object, kind: type, method: str, call: str) -> None:
     """Check that `function` is a function object of the given kind or a callable.
 
     Raises:
@@ -179,7 +179,7 @@ class StreamBase(OperatorSettings, Generic[T]):
     def _operator(
         self,
         name: str,
-        operator: Any,
+        operator: object,
         output_type: TypeInformation[Any] | None,
         *,
         kind: PythonOperatorKind | None = PythonOperatorKind.PROCESS,
@@ -205,7 +205,7 @@ class StreamBase(OperatorSettings, Generic[T]):
         return transformation
 
     def _element_operator(
-        self, name: str, operator: Any, output_type: TypeInformation[Any] | None
+        self, name: str, operator: object, output_type: TypeInformation[Any] | None
     ) -> OperatorTransformation:
         """Add an operator that processes the elements one by one."""
         return self._operator(name, operator, output_type)

@@ -101,7 +101,7 @@ class StreamSinks(StreamBase[T]):
         self._environment._transformations.append(transformation)
         return DataStreamSink(self._environment, transformation)
 
-    def _legacy_sink(self, name: str, operator: Any) -> DataStreamSink:
+    def _legacy_sink(self, name: str, operator: object) -> DataStreamSink:
         transformation = self._operator(name, operator, self.get_type(), kind=None, is_sink=True)
         return DataStreamSink(self._environment, transformation)
 
@@ -184,7 +184,7 @@ class StreamSinks(StreamBase[T]):
         return spark_session.createDataFrame(rows, schema)
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     return value if isinstance(value, str) else str(value)
 
 

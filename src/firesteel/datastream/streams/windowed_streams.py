@@ -111,14 +111,14 @@ class _Windowed(WithoutJava, Generic[T, W]):
         self._late_data_tag = output_tag
         return self
 
-    def _check_window_function(self, function: Any, call: str) -> None:
+    def _check_window_function(self, function: object, call: str) -> None:
         if function is not None:
             require(function, self._functions, call)
 
     def _window(
         self,
-        aggregation: Any,
-        window_function: Any,
+        aggregation: object,
+        window_function: object,
         state_type: TypeInformation[Any] | None,
         output_type: TypeInformation[Any] | None,
     ) -> DataStream[Any]:
@@ -141,7 +141,9 @@ class _Windowed(WithoutJava, Generic[T, W]):
         transformation.description = f"{'AllWindow' if self._all_windows else 'Window'}({parts})"
         return self._keyed_stream._new_stream(transformation)
 
-    def _reduce(self, function: Any, window_function: Any, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
+    def _reduce(
+        self, function: object, window_function: object, output_type: TypeInformation[Any] | None
+    ) -> DataStream[Any]:
         check_function(function, ReduceFunction, "reduce", "reduce()")
         self._check_window_function(window_function, "reduce()")
         own_type = self.get_input_type()
@@ -150,8 +152,8 @@ class _Windowed(WithoutJava, Generic[T, W]):
 
     def _aggregate(
         self,
-        function: Any,
-        window_function: Any,
+        function: object,
+        window_function: object,
         accumulator_type: TypeInformation[Any] | None,
         output_type: TypeInformation[Any] | None,
     ) -> DataStream[Any]:

@@ -67,23 +67,23 @@ class TaskRuntimeContext(RuntimeContext):
         """Return the metric group of this operator."""
         return TaskMetricGroup(self._task.metrics, (self._operator_name,))
 
-    def get_state(self, state_descriptor: Any) -> Any:
+    def get_state(self, state_descriptor: object) -> Any:
         """Return the value state of a descriptor."""
         return self._keyed().get_state(state_descriptor)
 
-    def get_list_state(self, state_descriptor: Any) -> Any:
+    def get_list_state(self, state_descriptor: object) -> Any:
         """Return the list state of a descriptor."""
         return self._keyed().get_list_state(state_descriptor)
 
-    def get_map_state(self, state_descriptor: Any) -> Any:
+    def get_map_state(self, state_descriptor: object) -> Any:
         """Return the map state of a descriptor."""
         return self._keyed().get_map_state(state_descriptor)
 
-    def get_reducing_state(self, state_descriptor: Any) -> Any:
+    def get_reducing_state(self, state_descriptor: object) -> Any:
         """Return the reducing state of a descriptor."""
         return self._keyed().get_reducing_state(state_descriptor)
 
-    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+    def get_aggregating_state(self, state_descriptor: object) -> Any:
         """Return the aggregating state of a descriptor."""
         return self._keyed().get_aggregating_state(state_descriptor)
 

@@ -48,7 +48,7 @@ def _one(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 def _one_or_none(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     """Adapt a `map` function of connected streams to a process function; as in PyFlink, None is dropped."""
 
-    def call(value: Any, context: Any) -> Any:
+    def call(value: object, context: object) -> Any:
         result = function(value)
         return None if result is None else (result,)
 
@@ -90,7 +90,7 @@ def _two_inputs(methods: tuple[str, str], adapt: Callable[[Any], Any]) -> Rule:
     return rule
 
 
-def _same(function: Any) -> Any:
+def _same(function: object) -> Any:
     return function
 
 

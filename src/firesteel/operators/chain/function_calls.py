@@ -31,14 +31,14 @@ def method_of(function: Any, name: str) -> Callable[..., Any]:
     raise TypeError(f"a user function needs a method {name}() or must be callable, found {function!r}")
 
 
-def open_function(function: Any, runtime_context: Any) -> None:
+def open_function(function: object, runtime_context: object) -> None:
     """Call `open(runtime_context)` if the function has that method."""
     method = getattr(function, "open", None)
     if callable(method):
         method(runtime_context)
 
 
-def close_function(function: Any) -> None:
+def close_function(function: object) -> None:
     """Call `close()` if the function has that method."""
     method = getattr(function, "close", None)
     if callable(method):
@@ -120,7 +120,7 @@ def collect(results, timestamp):
         scope["flush_part"] = self._flush_part
         return compiled(source, scope | {"settle": settle, "immutable": IMMUTABLE}, "collect")
 
-    def collect_side(self, tag: OutputTag[Any], value: Any, timestamp: int | None) -> None:
+    def collect_side(self, tag: OutputTag[Any], value: object, timestamp: int | None) -> None:
         """Collect one result for a side output; it is dropped if the side output has no consumer."""
         settle = self._settle_sides.get(tag)
         if settle is None:

@@ -134,7 +134,7 @@ class Output:
             receiver.end()
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 

@@ -140,7 +140,7 @@ def _described(code: CodeType, names: dict[str, Any]) -> str | None:
     return f"record {_line(names['value'])}" if "value" in names else None
 
 
-def _line(value: Any) -> str:
+def _line(value: object) -> str:
     """Return the value's repr, shortened to one line."""
     text = " ".join(_short.repr(value).split())
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."

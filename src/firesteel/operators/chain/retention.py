@@ -18,7 +18,7 @@ _SAFE_BUILTINS = frozenset(
 """Builtins that neither keep their arguments nor return shared objects."""
 
 
-def keeps_nothing(function: Any) -> bool:
+def keeps_nothing(function: object) -> bool:
     """Return whether a function has no place to keep a value: no object, closure, default or global of its own.
 
     Its results are then new or come from its argument. This is true for most lambdas and functions of the standard
@@ -52,7 +52,7 @@ def _is_safe(name: str, scope: dict[str, Any]) -> bool:
     return name in _SAFE_BUILTINS and (name not in scope or scope[name] is getattr(builtins, name))
 
 
-def is_ours(strategy: Any) -> bool:
+def is_ours(strategy: object) -> bool:
     """Return whether an assigner or trigger consists only of firesteel's own code, which keeps no elements."""
     kind = strategy if isinstance(strategy, (type, FunctionType)) else type(strategy)
     if kind.__module__ == "builtins":

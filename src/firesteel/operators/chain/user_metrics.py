@@ -40,7 +40,7 @@ class TaskMetricGroup(MetricGroup):
         """Register a distribution and return it."""
         return self._register(name, TaskDistribution())  # type: ignore[no-any-return]
 
-    def _register(self, name: str, metric: Any) -> Any:
+    def _register(self, name: str, metric: object) -> Any:
         parts = (part.translate(_WITHOUT_SEPARATORS) for part in (*self._path, name))
         return self._registry.setdefault(".".join(parts), metric)
 

@@ -14,7 +14,7 @@ from firesteel.common.trust import pickling
 Item = tuple[list[Any], list[int | None] | None] | int | bool | None
 
 
-def pickled(value: Any) -> bytes:
+def pickled(value: object) -> bytes:
     """Return the pickled bytes of a value; objects of classes defined in the user's script are pickled by value."""
     try:
         return pickle.dumps(value, protocol=5)

@@ -150,7 +150,7 @@ def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callabl
     key_group = key_group_assigner(key_type, max_parallelism)
     remembered: dict[Any, int] = {}
 
-    def select(key: Any) -> int:
+    def select(key: object) -> int:
         if len(remembered) >= _REMEMBERED_KEYS:
             remembered.clear()
         channel = remembered[key] = operator_index(key_group(key), channels, max_parallelism)

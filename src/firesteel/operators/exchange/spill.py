@@ -52,7 +52,7 @@ class SpillFile:
         self.close: Callable[[], Any] = weakref.finalize(self, os.close, descriptor)
         """Close the file and free its space; also called when the object is garbage collected."""
 
-    def write(self, chunk: Any) -> tuple[int, int]:
+    def write(self, chunk: object) -> tuple[int, int]:
         """Append a chunk and return its position.
 
         Raises:

@@ -110,7 +110,7 @@ def _given(committer: Committer) -> Committer:
     return committer
 
 
-def _sink_of(descriptor: Any) -> Iterator[Sink[Any]]:
+def _sink_of(descriptor: object) -> Iterator[Sink[Any]]:
     """Yield the two-phase sink of a writer, if the operator is one."""
     if isinstance(descriptor, descriptors.SinkWriterOperator):
         sink = descriptor.sink

@@ -113,7 +113,7 @@ class CollectRunner(Operator):
         self._output.close()
 
 
-def _keyed_row(key: Any, value: Any) -> Row:
+def _keyed_row(key: object, value: object) -> Row:
     row = Row(key_of(key), value)
     row.set_field_names(["f0", "f1"])
     return row
@@ -122,7 +122,7 @@ def _keyed_row(key: Any, value: Any) -> Row:
 class SinkFunctionRunner(FunctionOperator):
     """The operator of `add_sink` with a SinkFunction, called at least once per element as in Flink."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         invoke = method_of(function, "invoke")
         takes_context = len(inspect.signature(invoke).parameters) > 1
@@ -151,7 +151,13 @@ class SinkWriterRunner(Operator):
     carries_state = True
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, sink: Sink[Any], input_type: Any, commits_itself: bool = False
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        sink: Sink[Any],
+        input_type: object,
+        commits_itself: bool = False,
     ) -> None:
         super().__init__(name, task, output)
         self._sink = sink

@@ -50,7 +50,7 @@ class _Elements(SourceReader):
         return in_chunks(owned(self._elements[part.start : part.end]))
 
 
-def source_of(descriptor: Any) -> Source[Any]:
+def source_of(descriptor: object) -> Source[Any]:
     """Return the source that a source operator's descriptor carries.
 
     Raises:

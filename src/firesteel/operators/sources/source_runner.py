@@ -37,7 +37,7 @@ class SourceRunner(Operator):
 
     bytes_sent: Callable[[], int] = staticmethod(lambda: 0)
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: object) -> None:
         super().__init__(name, task, output)
         self._parts = source_of(descriptor).in_sequence()
         context = SourceReaderContext(task.subtask_index, task.configuration)

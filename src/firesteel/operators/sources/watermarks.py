@@ -25,7 +25,7 @@ class _AscendingWatermarks(WatermarkGenerator):
         self.bound_ms = bound_ms
         self.max_timestamp = MIN_TIMESTAMP + bound_ms + 1
 
-    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+    def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput) -> None:
         self.max_timestamp = max(self.max_timestamp, event_timestamp)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
@@ -166,7 +166,7 @@ def _generator(strategy: WatermarkStrategy) -> WatermarkGenerator | None:
 class ExtractTimestampRunner(Operator):
     """The operator `Extract-Timestamp`, which maps `value` to `(timestamp, value)`."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, timestamp_assigner: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, timestamp_assigner: object) -> None:
         super().__init__(name, task, output)
         self._extract = method_of(timestamp_assigner, "extract_timestamp")
 

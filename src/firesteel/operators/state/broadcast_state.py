@@ -55,14 +55,14 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         self._table = table
         self._writable = writable
 
-    def _show(self, value: Any) -> Any:
+    def _show(self, value: object) -> Any:
         return own(value) if self._copies else value
 
     def get(self, key: Any) -> Any:
         """Return the value of a key, or None if the key is absent."""
         return self._show(self._table.data.get(self._keep_key(key)))
 
-    def contains(self, key: Any) -> bool:
+    def contains(self, key: object) -> bool:
         """Return whether the map contains the key."""
         return self._keep_key(key) in self._table.data
 
@@ -82,7 +82,7 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         """Return whether the map is empty."""
         return not self._table.data
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: object, value: object) -> None:
         """Set the value of a key."""
         self._check_writable()
         self._table.put(self._keep_key(key), self._coerce_value(value))
@@ -92,7 +92,7 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         for key, value in entries_of(dict_value):
             self.put(key, value)
 
-    def remove(self, key: Any) -> None:
+    def remove(self, key: object) -> None:
         """Remove a key if it is present."""
         self._check_writable()
         self._table.remove(self._keep_key(key))

@@ -114,19 +114,19 @@ class DiskDict(MutableMapping[Any, Any]):
         self._keep(entry, value)
         return value
 
-    def _keep(self, entry: Any, value: Any) -> None:
+    def _keep(self, entry: object, value: object) -> None:
         if len(self._young) >= CACHED_ENTRIES:
             self.write()
             self._old, self._young = self._young, {}
         self._young[entry] = value
 
-    def _encode(self, entry: Any) -> tuple[bytes, bytes | None]:
+    def _encode(self, entry: object) -> tuple[bytes, bytes | None]:
         return _encode(entry)
 
     def _decode(self, data: bytes) -> Any:
         return _decode(data)
 
-    def touched(self, entry: Any) -> None:
+    def touched(self, entry: object) -> None:
         """Note that the value of an entry was changed in place, or that the entry was removed."""
         if entry in self._young:
             self._unwritten.add(entry)
@@ -145,23 +145,23 @@ class DiskDict(MutableMapping[Any, Any]):
         key, whole = self._encode(entry)
         return key, pickled(value), whole
 
-    def __getitem__(self, entry: Any) -> Any:
+    def __getitem__(self, entry: object) -> Any:
         value = self.get(entry)
         if value is None:
             raise KeyError(entry)
         return value
 
-    def __setitem__(self, entry: Any, value: Any) -> None:
+    def __setitem__(self, entry: object, value: object) -> None:
         self._keep(entry, value)
         self._unwritten.add(entry)
 
-    def __delitem__(self, entry: Any) -> None:
+    def __delitem__(self, entry: object) -> None:
         self._young.pop(entry, None)
         self._old.pop(entry, None)
         self._unwritten.discard(entry)
         self._execute(self._remove, (self._encode(entry)[0],))
 
-    def __contains__(self, entry: Any) -> bool:
+    def __contains__(self, entry: object) -> bool:
         return self.get(entry) is not None
 
     def __iter__(self) -> Iterator[Any]:
@@ -192,14 +192,14 @@ class DiskDict(MutableMapping[Any, Any]):
 class DiskDictOfPairs(DiskDict):
     """A dictionary whose entries are pairs; pairs with the same first part are stored next to each other."""
 
-    def items_of(self, first: Any) -> Iterator[tuple[Any, Any]]:
+    def items_of(self, first: object) -> Iterator[tuple[Any, Any]]:
         """Yield the entries with a given first part and their values; they may be changed during iteration."""
         begin = self._begin(first)
         for entry, value in self._stored(begin, begin + b"\xff"):
             yield entry, pickle.loads(value)
 
     @staticmethod
-    def _begin(first: Any) -> bytes:
+    def _begin(first: object) -> bytes:
         data = _encode(first)[0]
         return _LENGTH.pack(len(data)) + data
 
@@ -219,7 +219,7 @@ class _EntryPickler(pickle.Pickler):
 
     has_objects = False
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         if value.__class__ is not ObjectKey:
             return NotImplemented
         self.has_objects = True

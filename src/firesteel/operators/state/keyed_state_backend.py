@@ -119,7 +119,7 @@ class KeyedStateBackend:
             else:
                 table.load(entry, value)
 
-    def clear_key(self, key: Any) -> None:
+    def clear_key(self, key: object) -> None:
         """Remove all state of a key that BATCH mode has finished."""
         for table in self.tables.values():
             table.clear_key(key)

@@ -33,31 +33,31 @@ class MapTable(DirtyEntries, ABC):
         """Return the value of a map key, or the default."""
 
     @abstractmethod
-    def _set(self, entry: Any, key: Any, value: Any) -> None: ...
+    def _set(self, entry: object, key: object, value: object) -> None: ...
 
     @abstractmethod
-    def _delete(self, entry: Any, key: Any) -> None: ...
+    def _delete(self, entry: object, key: object) -> None: ...
 
     @abstractmethod
-    def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
+    def items(self, entry: object) -> Iterator[tuple[Any, Any]]:
         """Return an iterator over map keys and values; the map may be changed during iteration."""
 
     @abstractmethod
-    def is_empty(self, entry: Any) -> bool:
+    def is_empty(self, entry: object) -> bool:
         """Return whether the map is empty."""
 
-    def put(self, entry: Any, key: Any, value: Any) -> None:
+    def put(self, entry: object, key: object, value: object) -> None:
         """Set the value of a map key."""
         self._set(entry, key, value)
         self.dirty.append((entry, key))
 
-    def remove(self, entry: Any, key: Any) -> None:
+    def remove(self, entry: object, key: object) -> None:
         """Remove a map key if it is present."""
         if self.get(entry, key, DELETED) is not DELETED:
             self._delete(entry, key)
             self.dirty.append((entry, key))
 
-    def clear(self, entry: Any) -> None:
+    def clear(self, entry: object) -> None:
         """Remove all map keys."""
         for key, _ in self.items(entry):
             self._delete(entry, key)
@@ -97,7 +97,7 @@ class MapTable(DirtyEntries, ABC):
         if self.get(state_entry, key, DELETED) is not DELETED:
             self._delete(state_entry, key)
 
-    def clear_key(self, key: Any) -> None:
+    def clear_key(self, key: object) -> None:
         """Remove all maps of a key."""
         for entry in self.maps():
             if (entry[0] if self._namespaced else entry) == key:
@@ -122,24 +122,24 @@ class MapsInMemory(MapTable):
         stored = self._maps.get(entry)
         return default if stored is None else stored.get(key, default)
 
-    def _set(self, entry: Any, key: Any, value: Any) -> None:
+    def _set(self, entry: object, key: object, value: object) -> None:
         stored = self._maps.get(entry)
         if stored is None:
             self._maps[entry] = {key: value}
         else:
             stored[key] = value
 
-    def _delete(self, entry: Any, key: Any) -> None:
+    def _delete(self, entry: object, key: object) -> None:
         stored = self._maps[entry]
         del stored[key]
         if not stored:
             del self._maps[entry]
 
-    def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
+    def items(self, entry: object) -> Iterator[tuple[Any, Any]]:
         """Return an iterator over a copy of the map keys and values."""
         return iter(list(self._maps.get(entry, {}).items()))
 
-    def is_empty(self, entry: Any) -> bool:
+    def is_empty(self, entry: object) -> bool:
         """Return whether the map is empty."""
         return entry not in self._maps
 
@@ -167,18 +167,18 @@ class MapsOnDisk(MapTable):
         boxed = self._data.get((entry, key))
         return default if boxed is None else boxed[0]
 
-    def _set(self, entry: Any, key: Any, value: Any) -> None:
+    def _set(self, entry: object, key: object, value: object) -> None:
         self._data[entry, key] = (value,)
 
-    def _delete(self, entry: Any, key: Any) -> None:
+    def _delete(self, entry: object, key: object) -> None:
         del self._data[entry, key]
 
-    def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
+    def items(self, entry: object) -> Iterator[tuple[Any, Any]]:
         """Yield map keys and values; concurrent changes may or may not be visible."""
         for (_, key), (value,) in self._data.items_of(entry):
             yield key, value
 
-    def is_empty(self, entry: Any) -> bool:
+    def is_empty(self, entry: object) -> bool:
         """Return whether the map is empty."""
         return next(self._data.items_of(entry), None) is None
 

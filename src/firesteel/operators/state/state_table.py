@@ -35,7 +35,7 @@ Unexpired = Callable[[Iterable[tuple[Any, Any]]], Iterator[tuple[Any, Any]]]
 class Table(Protocol):
     """The interface of a state for the backend; returned changes count as part of the last version from then on."""
 
-    def key_of(self, entry: Any) -> Any:
+    def key_of(self, entry: object) -> Any:
         """Return the key that an entry belongs to."""
 
     def changes(self) -> Iterator[tuple[Any, Any]]:
@@ -44,16 +44,16 @@ class Table(Protocol):
     def entries(self) -> Iterator[tuple[Any, Any]]:
         """Return all entries that belong into versions, with their values."""
 
-    def load(self, entry: Any, value: Any) -> None:
+    def load(self, entry: object, value: object) -> None:
         """Set an entry from a version without marking it as changed."""
 
-    def discard(self, entry: Any) -> None:
+    def discard(self, entry: object) -> None:
         """Remove an entry according to a version, without marking it as changed."""
 
     def forget_repetitions(self) -> None:
         """Remove duplicates from the list of changed entries if it is long; called often."""
 
-    def clear_key(self, key: Any) -> None:
+    def clear_key(self, key: object) -> None:
         """Remove a key that BATCH mode has finished."""
 
     def __len__(self) -> int: ...
@@ -108,7 +108,7 @@ class StateTable(DirtyEntries):
         self.namespaced = name.startswith(NAMESPACED)
         self.unexpired: Unexpired | None = None
 
-    def put(self, entry: Any, value: Any) -> None:
+    def put(self, entry: object, value: object) -> None:
         """Set the value of an entry."""
         self.data[entry] = value
         self.dirty.append(entry)
@@ -118,7 +118,7 @@ class StateTable(DirtyEntries):
         self.data.update(zip(entries, values, strict=True))
         self.dirty.extend(entries)
 
-    def remove(self, entry: Any) -> None:
+    def remove(self, entry: object) -> None:
         """Remove an entry if it is present."""
         if entry in self.data:
             del self.data[entry]
@@ -139,15 +139,15 @@ class StateTable(DirtyEntries):
         yield from items if self.unexpired is None else self.unexpired(items)
         self.forget_dirty()
 
-    def load(self, entry: Any, value: Any) -> None:
+    def load(self, entry: object, value: object) -> None:
         """Set the value of an entry without marking it as changed."""
         self.data[entry] = value
 
-    def discard(self, entry: Any) -> None:
+    def discard(self, entry: object) -> None:
         """Remove an entry if it is present, without marking it as changed."""
         self.data.pop(entry, None)
 
-    def clear_key(self, key: Any) -> None:
+    def clear_key(self, key: object) -> None:
         """Remove the entries of a key."""
         if self.namespaced:
             for entry in [entry for entry in self.data if entry[0] == key]:

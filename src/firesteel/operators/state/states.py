@@ -29,7 +29,7 @@ def _coerce(type_info: Any) -> Coerce:
     return coercer(type_info) or own
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 
@@ -74,7 +74,7 @@ class _TableState:
         """Remove the value of the current key."""
         self._table.remove(self._entry())
 
-    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Any]) -> None:
         """Merge the values of the `sources` entries into `target`, when windows merge."""
         merged = self._table.data.get(target)
         for source in sources:
@@ -85,7 +85,7 @@ class _TableState:
         if merged is not None:
             self._table.put(target, merged)
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: object, second: object) -> Any:
         raise TypeError(f"{type(self).__name__} can't be merged")
 
 
@@ -105,7 +105,7 @@ class KeyedValueState(_TableState, ValueState[Any]):
         value = self._table.data.get(backend.current_entry if self._namespaced else backend.current_key)
         return value if value.__class__ in IMMUTABLE else self._show(value)
 
-    def update(self, value: Any) -> None:
+    def update(self, value: object) -> None:
         """Set the value of the current key; None clears it."""
         if value is None:
             self.clear()
@@ -182,7 +182,7 @@ class KeyedMapState(MapState[Any, Any]):
         """Return the value of a map key, or None."""
         return self._show(self._table.get(self._entry(), self._keep_key(key)))
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: object, value: object) -> None:
         """Set the value of a map key."""
         self._table.put(self._entry(), self._keep_key(key), self._coerce_value(value))
 
@@ -191,11 +191,11 @@ class KeyedMapState(MapState[Any, Any]):
         for key, value in entries_of(dict_value):
             self.put(key, value)
 
-    def remove(self, key: Any) -> None:
+    def remove(self, key: object) -> None:
         """Remove a map key if it is present."""
         self._table.remove(self._entry(), self._keep_key(key))
 
-    def contains(self, key: Any) -> bool:
+    def contains(self, key: object) -> bool:
         """Return whether the map contains a key."""
         return self._table.get(self._entry(), self._keep_key(key), DELETED) is not DELETED
 
@@ -221,7 +221,7 @@ class KeyedMapState(MapState[Any, Any]):
         """Remove all map keys of the current key."""
         self._table.clear(self._entry())
 
-    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Any]) -> None:
         """Raise TypeError, as the values of a map key present in both maps could not be merged."""
         raise TypeError(f"{type(self).__name__} can't be merged")
 
@@ -246,7 +246,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         entry = self._entry()
         self._table.put(entry, self._reduced(self._table.data.get(entry), value))
 
-    def _reduced(self, stored: Any, value: Any) -> Any:
+    def _reduced(self, stored: object, value: object) -> Any:
         """Return the value to store; a value that the function changed in place is not copied."""
         value = own(value)
         reduced = value if stored is None else self._reduce(stored, value)
@@ -254,7 +254,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
             return self._coerce(reduced)
         return reduced if reduced is stored or reduced is value else own(reduced)
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: object, second: object) -> Any:
         return self._reduced(first, second)
 
 
@@ -278,7 +278,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
         entry = self._entry()
         self._table.put(entry, self._accumulated(self._table.data.get(entry), value))
 
-    def _accumulated(self, stored: Any, value: Any) -> Any:
+    def _accumulated(self, stored: object, value: object) -> Any:
         """Return the accumulator to store; one that was changed in place is not copied."""
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(own(value), accumulator)
@@ -286,7 +286,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
             return self._coerce(added)
         return added if added is accumulator else own(added)
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: object, second: object) -> Any:
         merged = self._function.merge(first, second)
         if self._coerce is not None:
             return self._coerce(merged)

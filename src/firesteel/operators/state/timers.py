@@ -37,7 +37,7 @@ class _TimerQueue:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def push(self, timestamp: int, entry: Any) -> None:
+    def push(self, timestamp: int, entry: object) -> None:
         """Add a registered timer."""
         self._sequence += 1
         self.live += 1

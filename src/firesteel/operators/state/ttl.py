@@ -75,7 +75,7 @@ class IncrementalCleanup:
             self._clean(waiting.pop(), deadline)
 
 
-def _clean_values(table: StateTable, unexpired: Unexpired, entry: Any, deadline: int) -> None:
+def _clean_values(table: StateTable, unexpired: Unexpired, entry: object, deadline: int) -> None:
     stored = table.data.get(entry)
     if stored is not None:
         kept = unexpired(stored, deadline)
@@ -85,7 +85,7 @@ def _clean_values(table: StateTable, unexpired: Unexpired, entry: Any, deadline:
             table.put(entry, kept)
 
 
-def _clean_maps(table: MapTable, unexpired: Unexpired, entry: Any, deadline: int) -> None:
+def _clean_maps(table: MapTable, unexpired: Unexpired, entry: object, deadline: int) -> None:
     for key, stored in table.items(entry):
         if unexpired(stored, deadline) is None:
             table.remove(entry, key)
@@ -134,7 +134,7 @@ class Life:
             return None
         return stamped
 
-    def read(self, entry: Any) -> Any:
+    def read(self, entry: object) -> Any:
         """Return the value of an entry or None; remove it if expired, and then return it only if configured so."""
         now = self.access()
         stamped = self._table.data.get(entry)

@@ -44,7 +44,7 @@ class TtlValueState(KeyedValueState):
         """Return the value of the current key, or None."""
         return self._show(self._life.read(self._entry()))
 
-    def update(self, value: Any) -> None:
+    def update(self, value: object) -> None:
         """Set the value of the current key and its timestamp; None clears it."""
         now = self._life.access()
         if value is None:
@@ -109,7 +109,7 @@ class TtlMapState(KeyedMapState):
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self, backend, descriptor, unexpired_value)
 
-    def _seen(self, key: Any, stamped: Stamped, now: int) -> bool:
+    def _seen(self, key: object, stamped: Stamped, now: int) -> bool:
         """Return whether a present map key is visible; remove it if it has expired."""
         life = self._life
         if life.is_over(stamped, now):
@@ -124,13 +124,13 @@ class TtlMapState(KeyedMapState):
         stamped = self._table.get(self._entry(), kept)
         return self._show(stamped[0]) if stamped is not None and self._seen(kept, stamped, now) else None
 
-    def contains(self, key: Any) -> bool:
+    def contains(self, key: object) -> bool:
         """Return whether the map contains a key; this counts as a read."""
         now, kept = self._life.access(), self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
         return stamped is not None and self._seen(kept, stamped, now)
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: object, value: object) -> None:
         """Set the value of a map key with the current timestamp."""
         self.put_all([(key, value)])
 
@@ -140,7 +140,7 @@ class TtlMapState(KeyedMapState):
         for key, value in entries_of(dict_value):
             self._table.put(self._entry(), self._keep_key(key), (self._coerce_value(value), now))
 
-    def remove(self, key: Any) -> None:
+    def remove(self, key: object) -> None:
         """Remove a map key if it is present."""
         self._life.access()
         super().remove(key)

@@ -24,7 +24,7 @@ CONTENTS_TABLE = f"{NAMESPACED}window-contents"
 _CLEARS_NOTHING = (None, ProcessWindowFunction.clear, ProcessAllWindowFunction.clear)
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 
@@ -62,7 +62,7 @@ class WindowOperatorBase(KeyedOperator):
         for function in self._functions:
             close_function(function)
 
-    def _drop(self, value: Any, timestamp: int | None) -> None:
+    def _drop(self, value: object, timestamp: int | None) -> None:
         """Count a late element as dropped, or emit it to the side output for late data."""
         if self._late_tag is None:
             self._late_dropped.inc()

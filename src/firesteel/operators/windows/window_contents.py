@@ -29,10 +29,10 @@ class WindowContents(Protocol):
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Add `(key, value)` elements to a window's contents by key."""
 
-    def merge(self, first: Any, second: Any) -> Any:
+    def merge(self, first: object, second: object) -> Any:
         """Return the merged contents of two windows."""
 
-    def read(self, stored: Any) -> list[Any]:
+    def read(self, stored: object) -> list[Any]:
         """Return the elements that a window function receives."""
 
 
@@ -94,14 +94,14 @@ class ReducedContents:
                     value = own(found)
             by_key[key] = value
 
-    def merge(self, first: Any, second: Any) -> Any:
+    def merge(self, first: object, second: object) -> Any:
         """Return the reduction of two values; a value changed in place is not copied."""
         reduced = self._reduce(first, second)
         if self._coerce is not None:
             return self._coerce(reduced)
         return reduced if reduced is first or reduced is second else own(reduced)
 
-    def read(self, stored: Any) -> list[Any]:
+    def read(self, stored: object) -> list[Any]:
         """Return the reduced value in a list."""
         return [stored]
 
@@ -148,7 +148,7 @@ class AggregatedContents:
         return [self._function.get_result(stored)]
 
 
-def contents_of(aggregation: Any, state_type: Any, backend: KeyedStateBackend) -> WindowContents:
+def contents_of(aggregation: object, state_type: object, backend: KeyedStateBackend) -> WindowContents:
     """Return the contents for a ReduceFunction, a callable, an AggregateFunction, or None for all elements."""
     if aggregation is None:
         return ElementContents()
@@ -161,7 +161,7 @@ Evaluate = Callable[[Any, Any, list[Any], WindowFunctionContext], Iterable[Any] 
 """(key, window, elements, context) -> results."""
 
 
-def evaluation_of(window_function: Any) -> Evaluate:
+def evaluation_of(window_function: object) -> Evaluate:
     """Return a function that calls the window function; without one the results are the elements themselves."""
     if window_function is None:
         return lambda key, window, elements, context: elements
@@ -179,7 +179,7 @@ def evaluation_of(window_function: Any) -> Evaluate:
     )
 
 
-def merge_stored(table: StateTable, contents: WindowContents, target: Any, sources: Iterable[Any]) -> None:
+def merge_stored(table: StateTable, contents: WindowContents, target: object, sources: Iterable[Any]) -> None:
     """Merge the contents of the `sources` entries into the `target` entry."""
     merged = table.data.get(target)
     for source in sources:

@@ -93,11 +93,11 @@ class WindowTriggerContext(Trigger.OnMergeContext):
         """Delete an event-time timer of the current window."""
         self._timers.delete_event_time_timer(time)
 
-    def get_partitioned_state(self, state_descriptor: Any) -> Any:
+    def get_partitioned_state(self, state_descriptor: object) -> Any:
         """Return the state of the current key and window."""
         return getattr(self._store, _GETTERS[type(state_descriptor).__name__])(state_descriptor)
 
-    def merge_partitioned_state(self, state_descriptor: Any) -> None:
+    def merge_partitioned_state(self, state_descriptor: object) -> None:
         """Merge the state of the merged windows into the current window's."""
         self.get_partitioned_state(state_descriptor).merge(self.entry, self.merged_entries)
 
@@ -154,6 +154,6 @@ class MergeRecorder(MergingWindowAssigner.MergeCallback[Any]):
     def __init__(self) -> None:
         self.merges: list[tuple[Any, list[Any]]] = []
 
-    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+    def merge(self, to_be_merged: Iterable[Any], merge_result: object) -> None:
         """Record one merge."""
         self.merges.append((merge_result, list(to_be_merged)))

@@ -72,7 +72,7 @@ class WindowRunner(WindowOperatorBase):
             if late and self._is_event_time and event_time + self._lateness <= self.timers.watermark:
                 self._drop(value, timestamp)
 
-    def _add(self, key: Any, value: Any, event_time: int, window: Any) -> None:
+    def _add(self, key: object, value: object, event_time: int, window: object) -> None:
         """Add an element to a window and call its trigger."""
         table, entry = self._table, self._enter(key, window)
         table.put(entry, self._contents.add(table.data.get(entry), value))
@@ -80,7 +80,7 @@ class WindowRunner(WindowOperatorBase):
         self._act_on(result, key, window)
         self._register(self._cleanup_time(window))
 
-    def _enter(self, key: Any, window: Any) -> Any:
+    def _enter(self, key: object, window: object) -> Any:
         """Make a key and window current for state, timers and contexts; return their entry."""
         entry = (key, window)
         self.backend.current_entry = entry
@@ -89,7 +89,7 @@ class WindowRunner(WindowOperatorBase):
         self._trigger_context.entry = entry
         return entry
 
-    def _act_on(self, result: TriggerResult, key: Any, window: Any) -> None:
+    def _act_on(self, result: TriggerResult, key: object, window: object) -> None:
         entry = (key, window)
         if result.is_fire() and entry in self._table.data:
             stored = self._table.data[entry]
@@ -113,7 +113,7 @@ class WindowRunner(WindowOperatorBase):
         if (domain == EVENT_TIME) == self._is_event_time and timestamp == self._cleanup_time(window):
             self._clear(key, window)
 
-    def _clear(self, key: Any, window: Any) -> None:
+    def _clear(self, key: object, window: object) -> None:
         self._table.remove((key, window))
         self._trigger.clear(window, self._trigger_context)
         if self._clears:
@@ -131,7 +131,7 @@ class WindowRunner(WindowOperatorBase):
         last: int = window.max_timestamp()
         return min(last + self._lateness, MAX_WATERMARK) if self._is_event_time and self._lateness else last
 
-    def _is_late(self, window: Any) -> bool:
+    def _is_late(self, window: object) -> bool:
         return self._is_event_time and self._cleanup_time(window) <= self.timers.watermark
 
     def _register(self, time: int) -> None:
@@ -145,7 +145,7 @@ class WindowRunner(WindowOperatorBase):
 
     # --- merging windows ---------------------------------------------------------------------------------------
 
-    def _merge_in(self, key: Any, window: Any) -> Any:
+    def _merge_in(self, key: object, window: object) -> Any:
         """Merge a new window with the windows of its key that it intersects; return the resulting window."""
         known = self._sessions.data.get(key) or []
         recorder = MergeRecorder()
@@ -164,7 +164,7 @@ class WindowRunner(WindowOperatorBase):
             self._sessions.put(key, [*known, result])
         return result
 
-    def _merge_contents(self, key: Any, merged: Any, old: list[Any]) -> None:
+    def _merge_contents(self, key: object, merged: object, old: list[Any]) -> None:
         if not old:
             return
         entries = [(key, window) for window in old]
@@ -178,7 +178,7 @@ class WindowRunner(WindowOperatorBase):
         self._enter(key, merged)
         merge_stored(self._table, self._contents, entry, entries)
 
-    def _delete_cleanup(self, window: Any) -> None:
+    def _delete_cleanup(self, window: object) -> None:
         time = self._cleanup_time(window)
         if self._is_event_time:
             self.timers.delete_event_time_timer(time)

@@ -18,7 +18,7 @@ class ByKey(Protocol):
     def get(self, key: Any) -> Any:
         """Return the contents for a key, or None."""
 
-    def __setitem__(self, key: Any, value: Any) -> None: ...
+    def __setitem__(self, key: object, value: object) -> None: ...
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -27,7 +27,7 @@ class ByKey(Protocol):
     def items(self) -> Any:
         """Return all keys with their contents."""
 
-    def pop(self, key: Any, default: Any, /) -> Any:
+    def pop(self, key: object, default: object, /) -> Any:
         """Remove a key and return its contents."""
 
     def clear(self) -> None:
@@ -37,7 +37,7 @@ class ByKey(Protocol):
 class _ByKeyOnDisk:
     """A dict-like view whose values are on disk, by `(key, window)`."""
 
-    def __init__(self, data: DiskDict, window: Any) -> None:
+    def __init__(self, data: DiskDict, window: object) -> None:
         self._data = data
         self._window = window
         self._keys: dict[Any, None] = {}
@@ -45,7 +45,7 @@ class _ByKeyOnDisk:
     def get(self, key: Any) -> Any:
         return self._data.get((key, self._window))
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self._keys[key] = None
         self._data[key, self._window] = value
 
@@ -59,7 +59,7 @@ class _ByKeyOnDisk:
         for key in self._keys:
             yield key, self.get(key)
 
-    def pop(self, key: Any, default: Any) -> Any:
+    def pop(self, key: object, default: object) -> Any:
         self._keys.pop(key, default)
         return self._data.pop((key, self._window), default)
 
@@ -179,7 +179,7 @@ class WindowTable:
     def forget_repetitions(self) -> None:
         """Do nothing, as touched keys are kept in a set."""
 
-    def clear_key(self, key: Any) -> None:
+    def clear_key(self, key: object) -> None:
         """Clear the table; BATCH mode has a single key at a time."""
         self._windows.clear()
         self._ends.clear()

@@ -57,7 +57,7 @@ class EntryCodec:
             raise UntrustedEntryError(folder, name)
         return payload
 
-    def encode(self, folder: str, name: str, value: Any) -> bytes:
+    def encode(self, folder: str, name: str, value: object) -> bytes:
         """Return the signature followed by the pickled value."""
         return self.sign(folder, name, dump_value(value))
 
@@ -77,7 +77,7 @@ class EntryCodec:
         return signature.digest()
 
 
-def dump_value(value: Any) -> bytes:
+def dump_value(value: object) -> bytes:
     """Return the pickled value."""
     payload: bytes = pickling.dumps(value)
     return payload

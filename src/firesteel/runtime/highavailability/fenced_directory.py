@@ -110,7 +110,7 @@ class FencedDirectory:
         data = self._read(session_id, f"reading {folder}/{name}", find)
         return None if data is None else self._codec.decode(folder, name, data)
 
-    def write(self, folder: str, name: str, value: Any, session_id: str | None) -> None:
+    def write(self, folder: str, name: str, value: object, session_id: str | None) -> None:
         """Set the value durably: write a temporary file, sync it, rename it, and sync the directory."""
         data = self._codec.encode(folder, name, value)
         with self._changing(session_id, f"writing {folder}/{name}") as state:

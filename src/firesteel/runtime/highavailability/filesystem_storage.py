@@ -43,7 +43,7 @@ class FileSystemStorage:
         """Return the value of an entry, or None if there is no such entry."""
         return await HIGH_AVAILABILITY.run(self._directory.read, folder, name, self._session_id)
 
-    async def write(self, folder: str, name: str, value: Any) -> None:
+    async def write(self, folder: str, name: str, value: object) -> None:
         """Set the value durably."""
         await HIGH_AVAILABILITY.run(self._directory.write, folder, name, value, self._session_id)
 

@@ -60,7 +60,7 @@ class MemoryStorage:
         """Return the value of an entry, or None if there is no such entry."""
         return self._entries.folders[folder].get(name)
 
-    async def write(self, folder: str, name: str, value: Any) -> None:
+    async def write(self, folder: str, name: str, value: object) -> None:
         """Set the value of an entry."""
         self._check(f"writing {folder}/{name}")
         self._entries.folders[folder][name] = value

@@ -36,7 +36,7 @@ class HaStorage(Protocol):
         """
         ...
 
-    async def write(self, folder: str, name: str, value: Any) -> None:
+    async def write(self, folder: str, name: str, value: object) -> None:
         """Set the value of an entry.
 
         Raises:

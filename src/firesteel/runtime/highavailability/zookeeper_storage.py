@@ -73,7 +73,7 @@ class ZooKeeperStorage:
         """Return the value of an entry, or None if there is no such entry."""
         return await self._connection.run(self._read, folder, name)
 
-    async def write(self, folder: str, name: str, value: Any) -> None:
+    async def write(self, folder: str, name: str, value: object) -> None:
         """Set the value of an entry."""
         await self._connection.run(self._write, folder, name, value)
 
@@ -135,7 +135,7 @@ class ZooKeeperStorage:
             else:
                 return load_value(folder, name, data)
 
-    def _write(self, folder: str, name: str, value: Any) -> None:
+    def _write(self, folder: str, name: str, value: object) -> None:
         path, node = self._connection.path(folder, name), self._encode(folder, name, value)
         self._client.ensure_path(self._connection.path(folder))
         for _ in range(_TRIES):
@@ -205,7 +205,7 @@ class ZooKeeperStorage:
             return None
         return data
 
-    def _encode(self, folder: str, name: str, value: Any) -> bytes:
+    def _encode(self, folder: str, name: str, value: object) -> bytes:
         data = dump_value(value)
         if len(data) <= MAX_INLINE_BYTES:
             return self._codec.sign(folder, name, _INLINE + data)

@@ -481,11 +481,11 @@ class JobMaster(FencedRpcEndpoint):
             except (Exception, SystemExit):  # An error of a listener must not affect the job or the JobManager.
                 logger.exception("a listener of job status %s failed", event, extra=about(self.job_id))
 
-    def _resource_manager_connected(self, gateway: Any, success: JobMasterRegistrationSuccess) -> None:
+    def _resource_manager_connected(self, gateway: object, success: JobMasterRegistrationSuccess) -> None:
         self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)
         self._perform(self._pool.connect_to_resource_manager())
 
-    def _resource_manager_disconnected(self, gateway: Any, cause: str) -> None:
+    def _resource_manager_disconnected(self, gateway: object, cause: str) -> None:
         self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER)
         self._pool.disconnect_resource_manager()
 

@@ -32,7 +32,7 @@ class Deadlines:
         self._waiting: dict[asyncio.Future[Any], tuple[float, Any]] = {}  # oldest first
         self._timer: Timer | None = None
 
-    def watch(self, answer: asyncio.Future[Any], about: Any) -> None:
+    def watch(self, answer: asyncio.Future[Any], about: object) -> None:
         """Start the timeout of an answer."""
         self._waiting[answer] = self._clock.monotonic_s() + self._timeout_s, about
         answer.add_done_callback(self._done)

@@ -165,7 +165,7 @@ class InMemoryRpcService:
         text = f"{call.address} did not answer {call.method}() within {self._timeout_s:g} s"
         fail(answer, RpcTimeoutError(text))
 
-    def _copy(self, value: Any) -> Any:
+    def _copy(self, value: object) -> Any:
         return pickle.loads(pickling.dumps(value)) if self._serialize_calls else value
 
 

@@ -181,7 +181,7 @@ class IncomingConnection:
         else:
             self._answer(number, _RESULT, done.result(), what)
 
-    def _answer(self, number: int, kind: int, value: Any, what: str) -> None:
+    def _answer(self, number: int, kind: int, value: object, what: str) -> None:
         if self._is_closed:
             return
         try:
@@ -191,7 +191,7 @@ class IncomingConnection:
             self._channel.send(_HEAD.pack(_ERROR, number) + pickling.dumps(refusal), what)
 
 
-def _dumps(value: Any) -> bytes:
+def _dumps(value: object) -> bytes:
     """Return the pickled value; an error that the other side can't unpickle is replaced by its text."""
     data: bytes = pickling.dumps(value)
     if isinstance(value, BaseException):

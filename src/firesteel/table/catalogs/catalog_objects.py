@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import ValidationException
@@ -276,10 +276,10 @@ class CatalogBaseTable(_Copyable):
         partition_keys: tuple[str, ...] = (),
         comment: str | None = None,
         *,
-        query: Any = None,
+        query: object = None,
         text: str = "",
         view_columns: tuple[str, ...] = (),
-        distribution: Any = None,
+        distribution: object = None,
     ) -> None:
         self.schema = schema
         self.options = dict(options)

@@ -125,7 +125,7 @@ _POSTGRES_TIMES = {"timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP_LTZ", "ti
 _POSTGRES_OWN = ("pg_catalog", "information_schema")
 
 
-def _postgres_type(name: str, length: Any, precision: Any, scale: Any, digits: Any) -> str | None:
+def _postgres_type(name: str, length: object, precision: object, scale: object, digits: object) -> str | None:
     if name.startswith("_"):
         element = _postgres_type(name[1:], length, precision, scale, 6)
         return None if element is None else f"ARRAY<{element}>"
@@ -210,7 +210,7 @@ _MYSQL_UNSIGNED = {
 _MYSQL_OWN = {"information_schema", "mysql", "performance_schema", "sys"}
 
 
-def _mysql_type(name: str, full: str, length: Any, precision: Any, scale: Any, digits: Any) -> str | None:
+def _mysql_type(name: str, full: str, length: object, precision: object, scale: object, digits: object) -> str | None:
     if full == "tinyint(1)" or full == "bit(1)":
         return "BOOLEAN"
     if "unsigned" in full and name in _MYSQL_UNSIGNED:

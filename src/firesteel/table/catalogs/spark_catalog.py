@@ -172,7 +172,7 @@ class SparkCatalog(Catalog):
         """Raise a CatalogException."""
         self._refuse()
 
-    def create_function(self, function_path: ObjectPath, function: Any, ignore_if_exists: bool) -> None:
+    def create_function(self, function_path: ObjectPath, function: object, ignore_if_exists: bool) -> None:
         """Raise a CatalogException."""
         self._refuse()
 

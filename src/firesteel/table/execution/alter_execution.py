@@ -138,11 +138,11 @@ def _rename_column(table: CatalogBaseTable, names: Any) -> None:
     table.schema = renamed_column(table.schema, *names)
 
 
-def _add(table: CatalogBaseTable, items: Any) -> None:
+def _add(table: CatalogBaseTable, items: object) -> None:
     table.schema = added(table.schema, items)
 
 
-def _modify(table: CatalogBaseTable, items: Any) -> None:
+def _modify(table: CatalogBaseTable, items: object) -> None:
     table.schema = modified(table.schema, items)
 
 

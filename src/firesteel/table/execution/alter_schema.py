@@ -67,7 +67,7 @@ def modified(schema: Schema, items: Any) -> Schema:
     return Schema(tuple(columns), watermarks, key, name)
 
 
-def _replace(columns: list[ColumnDefinition], item: ColumnDefinition, position: Any) -> None:
+def _replace(columns: list[ColumnDefinition], item: ColumnDefinition, position: object) -> None:
     index = next((i for i, column in enumerate(columns) if column.name == item.name), None)
     if index is None:
         raise ValidationException(f"{_FAILED}Try to modify a column `{item.name}` which does not exist in the table.")
@@ -147,7 +147,7 @@ def _check_unused(schema: Schema, name: str, ignored: set[str], key_may: bool = 
             raise ValidationException(f"{_FAILED}The column `{name}` is referenced by watermark expression.")
 
 
-def _columns_of(node: Any) -> Iterator[str]:
+def _columns_of(node: object) -> Iterator[str]:
     if isinstance(node, Ref):
         yield node.path[0]
     elif isinstance(node, Apply):

@@ -167,7 +167,7 @@ def _converted(value: Any, found: Any, column: Column) -> Any:
     return Apply("CAST", (value, TypeName(column.type.with_nullable(found.is_nullable))))
 
 
-def _is_same(found: Any, wanted: Any) -> bool:
+def _is_same(found: object, wanted: object) -> bool:
     """Return whether values need no conversion; NULL in a NOT NULL column is an error when it occurs."""
     return bool(without_time_attribute(found).same_as(without_time_attribute(wanted)))
 

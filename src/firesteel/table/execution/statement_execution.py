@@ -51,7 +51,7 @@ class StatementExecutor:
         self._models = ModelExecutor(catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
-    def execute(self, statement: Any) -> TableResult:
+    def execute(self, statement: object) -> TableResult:
         """Execute a statement.
 
         Raises:
@@ -97,7 +97,7 @@ class StatementExecutor:
             statement.options,
         )
 
-    def planned_insert(self, path: tuple[str, ...], node: Any, overwrite: bool) -> PlannedInsert:
+    def planned_insert(self, path: tuple[str, ...], node: object, overwrite: bool) -> PlannedInsert:
         """Return the insert of a query that was looked up."""
         return self._inserts.plan(path, q.Resolved(node), overwrite=overwrite)
 
@@ -145,7 +145,7 @@ class StatementExecutor:
 
     # --- explanations ------------------------------------------------------------------------------------------------
 
-    def explain(self, statement: Any, details: tuple[str, ...]) -> str:
+    def explain(self, statement: object, details: tuple[str, ...]) -> str:
         """Return how a statement is run.
 
         Raises:

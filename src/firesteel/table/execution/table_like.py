@@ -123,7 +123,7 @@ def _options(table: CatalogBaseTable, source: CatalogBaseTable, mode: str) -> di
     return {**source.options, **table.options}
 
 
-def _taken(own: Any, others: Any, mode: str, what: str, feature: str) -> Any:
+def _taken(own: object, others: object, mode: str, what: str, feature: str) -> Any:
     if mode == "EXCLUDING" or not others:
         return own
     if own:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
 
 
-def with_full_paths(node: Any, catalogs: CatalogManager, tables: frozenset[str] = frozenset()) -> Any:
+def with_full_paths(node: object, catalogs: CatalogManager, tables: frozenset[str] = frozenset()) -> Any:
     """Return a query whose tables are named by catalog, database and name.
 
     Args:

@@ -17,7 +17,7 @@ class ExpressionBase(ABC):
     _node: Any
 
     @abstractmethod
-    def _wrap(self, node: Any) -> Expression[Any]:
+    def _wrap(self, node: object) -> Expression[Any]:
         """Return an expression around a node."""
 
     def _call(self, function: str, *operands: Any) -> Expression[Any]:
@@ -33,7 +33,7 @@ def operand_nodes(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(node_of(operand) for operand in operands[:count])
 
 
-def node_of(value: Any) -> Any:
+def node_of(value: object) -> Any:
     """Return the node of an expression, or a literal of a Python value."""
     return value._node if isinstance(value, ExpressionBase) else Lit(value)
 

@@ -21,7 +21,7 @@ class CollectionMethods(ExpressionBase):
     map_keys = unary("MAP_KEYS", "The keys of a map.")
     map_values = unary("MAP_VALUES", "The values of a map.")
 
-    def at(self, index: Any) -> Expression[Any]:
+    def at(self, index: object) -> Expression[Any]:
         """Return an element of an array, the value of a key of a map, or a field of a row.
 
         Args:
@@ -33,7 +33,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ITEM", index)
 
-    def __getitem__(self, index: Any) -> Expression[Any]:
+    def __getitem__(self, index: object) -> Expression[Any]:
         return self.at(index)
 
     def get(self, name_or_index: str | int) -> Expression[Any]:
@@ -44,7 +44,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._wrap(Apply("DOT", (self._node, Lit(name_or_index))))
 
-    def array_append(self, addition: Any) -> Expression[Any]:
+    def array_append(self, addition: object) -> Expression[Any]:
         """Return the array with an element added at its end (ARRAY_APPEND).
 
         Args:
@@ -60,7 +60,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ARRAY_CONCAT", *arrays)
 
-    def array_contains(self, needle: Any) -> Expression[Any]:
+    def array_contains(self, needle: object) -> Expression[Any]:
         """Return whether the array contains an element (ARRAY_CONTAINS).
 
         Args:
@@ -72,7 +72,7 @@ class CollectionMethods(ExpressionBase):
         """Call ARRAY_DISTINCT."""
         return self._call("ARRAY_DISTINCT")
 
-    def array_except(self, array: Any) -> Expression[Any]:
+    def array_except(self, array: object) -> Expression[Any]:
         """Return the distinct elements that another array does not contain (ARRAY_EXCEPT).
 
         Args:
@@ -80,7 +80,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ARRAY_EXCEPT", array)
 
-    def array_intersect(self, array: Any) -> Expression[Any]:
+    def array_intersect(self, array: object) -> Expression[Any]:
         """Return the distinct elements that another array contains, too (ARRAY_INTERSECT).
 
         Args:
@@ -88,7 +88,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ARRAY_INTERSECT", array)
 
-    def array_join(self, delimiter: Any, null_replacement: Any = None) -> Expression[Any]:
+    def array_join(self, delimiter: object, null_replacement: object = None) -> Expression[Any]:
         """Return the elements of an array of strings as one string (ARRAY_JOIN).
 
         Args:
@@ -105,7 +105,7 @@ class CollectionMethods(ExpressionBase):
         """Call ARRAY_MIN."""
         return self._call("ARRAY_MIN")
 
-    def array_position(self, needle: Any) -> Expression[Any]:
+    def array_position(self, needle: object) -> Expression[Any]:
         """Return the position of the first occurrence of an element (ARRAY_POSITION).
 
         Args:
@@ -116,7 +116,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._array("ARRAY_POSITION", needle)
 
-    def array_prepend(self, addition: Any) -> Expression[Any]:
+    def array_prepend(self, addition: object) -> Expression[Any]:
         """Return the array with an element added at its beginning (ARRAY_PREPEND).
 
         Args:
@@ -124,7 +124,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._array("ARRAY_PREPEND", addition)
 
-    def array_remove(self, needle: Any) -> Expression[Any]:
+    def array_remove(self, needle: object) -> Expression[Any]:
         """Return the array without all occurrences of an element (ARRAY_REMOVE).
 
         Args:
@@ -132,19 +132,19 @@ class CollectionMethods(ExpressionBase):
         """
         return self._array("ARRAY_REMOVE", needle)
 
-    def _array(self, function: str, element: Any) -> Expression[Any]:
+    def _array(self, function: str, element: object) -> Expression[Any]:
         """Return a call whose element may be NULL, given as None."""
         return self._wrap(Apply(function, (self._node, Lit(None) if element is None else self._element(element))))
 
     @staticmethod
-    def _element(element: Any) -> Any:
+    def _element(element: object) -> Any:
         return element._node if isinstance(element, ExpressionBase) else Lit(element)
 
     def array_reverse(self) -> Expression[Any]:
         """Call ARRAY_REVERSE."""
         return self._call("ARRAY_REVERSE")
 
-    def array_slice(self, start_offset: Any, end_offset: Any = None) -> Expression[Any]:
+    def array_slice(self, start_offset: object, end_offset: object = None) -> Expression[Any]:
         """Return a part of the array (ARRAY_SLICE).
 
         Args:
@@ -153,7 +153,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ARRAY_SLICE", start_offset, end_offset)
 
-    def array_sort(self, ascending_order: Any = None, null_first: Any = None) -> Expression[Any]:
+    def array_sort(self, ascending_order: object = None, null_first: object = None) -> Expression[Any]:
         """Return the array sorted (ARRAY_SORT).
 
         Args:
@@ -163,7 +163,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ARRAY_SORT", ascending_order, null_first)
 
-    def array_union(self, array: Any) -> Expression[Any]:
+    def array_union(self, array: object) -> Expression[Any]:
         """Return the distinct elements of both arrays (ARRAY_UNION).
 
         Args:
@@ -191,7 +191,7 @@ class CollectionMethods(ExpressionBase):
 class BitmapMethods(ExpressionBase):
     """Functions of bitmaps. Each method calls Flink's SQL function of the same name."""
 
-    def bitmap_and(self, bitmap2: Any) -> Expression[Any]:
+    def bitmap_and(self, bitmap2: object) -> Expression[Any]:
         """Return a call of BITMAP_AND, which is not supported: tables reject it.
 
         Args:
@@ -207,7 +207,7 @@ class BitmapMethods(ExpressionBase):
         """Call BITMAP_AND_CARDINALITY_AGG."""
         return self._call("BITMAP_AND_CARDINALITY_AGG")
 
-    def bitmap_andnot(self, bitmap2: Any) -> Expression[Any]:
+    def bitmap_andnot(self, bitmap2: object) -> Expression[Any]:
         """Return a call of BITMAP_ANDNOT, which is not supported: tables reject it.
 
         Args:
@@ -235,7 +235,7 @@ class BitmapMethods(ExpressionBase):
         """Call BITMAP_FROM_BYTES."""
         return self._call("BITMAP_FROM_BYTES")
 
-    def bitmap_or(self, bitmap2: Any) -> Expression[Any]:
+    def bitmap_or(self, bitmap2: object) -> Expression[Any]:
         """Return a call of BITMAP_OR, which is not supported: tables reject it.
 
         Args:
@@ -263,7 +263,7 @@ class BitmapMethods(ExpressionBase):
         """Call BITMAP_TO_STRING."""
         return self._call("BITMAP_TO_STRING")
 
-    def bitmap_xor(self, bitmap2: Any) -> Expression[Any]:
+    def bitmap_xor(self, bitmap2: object) -> Expression[Any]:
         """Return a call of BITMAP_XOR, which is not supported: tables reject it.
 
         Args:

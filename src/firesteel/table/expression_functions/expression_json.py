@@ -32,7 +32,7 @@ def json_option(name: str, *values: Any) -> Apply:
     return Apply(JSON_OPTION, (Lit(name), *values))
 
 
-def _value_option(event: str, behaviour: JsonValueOnEmptyOrError, default: Any) -> Apply:
+def _value_option(event: str, behaviour: JsonValueOnEmptyOrError, default: object) -> Apply:
     values = (node_of(default),) if behaviour is JsonValueOnEmptyOrError.DEFAULT else ()
     return json_option(event, Lit(behaviour.name), *values)
 
@@ -64,9 +64,9 @@ class JsonMethods(ExpressionBase):
         path: str,
         returning_type: DataType = DataTypes.STRING(),  # noqa: B008 - immutable
         on_empty: JsonValueOnEmptyOrError = JsonValueOnEmptyOrError.NULL,
-        default_on_empty: Any = None,
+        default_on_empty: object = None,
         on_error: JsonValueOnEmptyOrError = JsonValueOnEmptyOrError.NULL,
-        default_on_error: Any = None,
+        default_on_error: object = None,
     ) -> Expression[Any]:
         """Return the scalar that a path finds (JSON_VALUE).
 

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 class Operators(ExpressionBase):
     """Python's operators."""
 
-    def _reversed(self, function: str, other: Any) -> Expression[Any]:
+    def _reversed(self, function: str, other: object) -> Expression[Any]:
         return self._wrap(Apply(function, (node_of(other), self._node)))
 
-    def _binary(self, function: str, other: Any) -> Expression[Any]:
+    def _binary(self, function: str, other: object) -> Expression[Any]:
         return self._wrap(Apply(function, (self._node, node_of(other))))
 
     def __abs__(self) -> Expression[Any]:
         return self._call("ABS")
 
-    def __lt__(self, other: Any) -> Expression[Any]:
+    def __lt__(self, other: object) -> Expression[Any]:
         return self._binary("<", other)
 
-    def __le__(self, other: Any) -> Expression[Any]:
+    def __le__(self, other: object) -> Expression[Any]:
         return self._binary("<=", other)
 
     def __eq__(self, other: object) -> Expression[Any]:  # type: ignore[override]
@@ -36,66 +36,66 @@ class Operators(ExpressionBase):
     def __ne__(self, other: object) -> Expression[Any]:  # type: ignore[override]
         return self._binary("<>", other)
 
-    def __gt__(self, other: Any) -> Expression[Any]:
+    def __gt__(self, other: object) -> Expression[Any]:
         return self._binary(">", other)
 
-    def __ge__(self, other: Any) -> Expression[Any]:
+    def __ge__(self, other: object) -> Expression[Any]:
         return self._binary(">=", other)
 
     __hash__ = object.__hash__
 
-    def __and__(self, other: Any) -> Expression[Any]:
+    def __and__(self, other: object) -> Expression[Any]:
         return self._binary("AND", other)
 
-    def __or__(self, other: Any) -> Expression[Any]:
+    def __or__(self, other: object) -> Expression[Any]:
         return self._binary("OR", other)
 
     def __invert__(self) -> Expression[Any]:
         return self._call("IS NOT TRUE")
 
-    def __rand__(self, other: Any) -> Expression[Any]:
+    def __rand__(self, other: object) -> Expression[Any]:
         return self._reversed("AND", other)
 
-    def __ror__(self, other: Any) -> Expression[Any]:
+    def __ror__(self, other: object) -> Expression[Any]:
         return self._reversed("OR", other)
 
-    def __add__(self, other: Any) -> Expression[Any]:
+    def __add__(self, other: object) -> Expression[Any]:
         return self._binary("+", other)
 
-    def __sub__(self, other: Any) -> Expression[Any]:
+    def __sub__(self, other: object) -> Expression[Any]:
         return self._binary("-", other)
 
-    def __mul__(self, other: Any) -> Expression[Any]:
+    def __mul__(self, other: object) -> Expression[Any]:
         return self._binary("*", other)
 
-    def __truediv__(self, other: Any) -> Expression[Any]:
+    def __truediv__(self, other: object) -> Expression[Any]:
         return self._binary("/", other)
 
-    def __mod__(self, other: Any) -> Expression[Any]:
+    def __mod__(self, other: object) -> Expression[Any]:
         return self._binary("%", other)
 
-    def __pow__(self, other: Any) -> Expression[Any]:
+    def __pow__(self, other: object) -> Expression[Any]:
         return self._binary("POWER", other)
 
     def __neg__(self, *args: Any) -> Expression[Any]:
         return self._call("NEGATE")
 
-    def __radd__(self, other: Any) -> Expression[Any]:
+    def __radd__(self, other: object) -> Expression[Any]:
         return self._reversed("+", other)
 
-    def __rsub__(self, other: Any) -> Expression[Any]:
+    def __rsub__(self, other: object) -> Expression[Any]:
         return self._reversed("-", other)
 
-    def __rmul__(self, other: Any) -> Expression[Any]:
+    def __rmul__(self, other: object) -> Expression[Any]:
         return self._reversed("*", other)
 
-    def __rtruediv__(self, other: Any) -> Expression[Any]:
+    def __rtruediv__(self, other: object) -> Expression[Any]:
         return self._reversed("/", other)
 
-    def __rmod__(self, other: Any) -> Expression[Any]:
+    def __rmod__(self, other: object) -> Expression[Any]:
         return self._reversed("%", other)
 
-    def __rpow__(self, other: Any) -> Expression[Any]:
+    def __rpow__(self, other: object) -> Expression[Any]:
         return self._reversed("POWER", other)
 
 
@@ -119,7 +119,7 @@ class LogicMethods(ExpressionBase):
         """Descending order; for `Table.order_by`."""
         return self._wrap(Ordering(self._node, descending=True))
 
-    def between(self, lower_bound: Any, upper_bound: Any) -> Expression[Any]:
+    def between(self, lower_bound: object, upper_bound: object) -> Expression[Any]:
         """Return whether the value is within a range.
 
         Args:
@@ -129,7 +129,7 @@ class LogicMethods(ExpressionBase):
         low = Apply(">=", (self._node, node_of(lower_bound)))
         return self._wrap(Apply("AND", (low, Apply("<=", (self._node, node_of(upper_bound))))))
 
-    def not_between(self, lower_bound: Any, upper_bound: Any) -> Expression[Any]:
+    def not_between(self, lower_bound: object, upper_bound: object) -> Expression[Any]:
         """Return whether the value is outside a range.
 
         Args:
@@ -139,7 +139,7 @@ class LogicMethods(ExpressionBase):
         low = Apply("<", (self._node, node_of(lower_bound)))
         return self._wrap(Apply("OR", (low, Apply(">", (self._node, node_of(upper_bound))))))
 
-    def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Expression[Any]:
+    def in_(self, first_element_or_table: object, *remaining_elements: Any) -> Expression[Any]:
         """Return whether the value is one of several values.
 
         Args:
@@ -151,7 +151,7 @@ class LogicMethods(ExpressionBase):
             return self._wrap(Subquery("IN", query, self._node))
         return self._call("IN", first_element_or_table, *remaining_elements)
 
-    def then(self, if_true: Any, if_false: Any) -> Expression[Any]:
+    def then(self, if_true: object, if_false: object) -> Expression[Any]:
         """Return one of two values, depending on this condition.
 
         Args:
@@ -160,7 +160,7 @@ class LogicMethods(ExpressionBase):
         """
         return self._wrap(Apply("CASE", (self._node, node_of(if_true), node_of(if_false))))
 
-    def if_null(self, null_replacement: Any) -> Expression[Any]:
+    def if_null(self, null_replacement: object) -> Expression[Any]:
         """Return the value, or a replacement if it is NULL.
 
         Args:

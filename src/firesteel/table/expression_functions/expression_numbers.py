@@ -55,7 +55,7 @@ class NumberMethods(ExpressionBase):
         """
         return self._call("FLOOR", None if time_interval_unit is None else time_interval_unit.name)
 
-    def log(self, base: Any = None) -> Expression[Any]:
+    def log(self, base: object = None) -> Expression[Any]:
         """Return the logarithm.
 
         Args:
@@ -64,7 +64,7 @@ class NumberMethods(ExpressionBase):
         operands = (self._node,) if base is None else (node_of(base), self._node)
         return self._wrap(Apply("LOG", operands))
 
-    def round(self, places: Any) -> Expression[Any]:
+    def round(self, places: object) -> Expression[Any]:
         """Round to a number of decimal places, half away from zero.
 
         Args:
@@ -72,7 +72,7 @@ class NumberMethods(ExpressionBase):
         """
         return self._call("ROUND", places)
 
-    def truncate(self, n: Any = 0) -> Expression[Any]:
+    def truncate(self, n: object = 0) -> Expression[Any]:
         """Cut off decimal places, towards zero.
 
         Args:
@@ -110,7 +110,7 @@ class AggregateMethods(ExpressionBase):
             raise ValidationException(f"distinct needs a call of an aggregate function, found {self}")
         return self._wrap(replace(self._node, distinct=True))
 
-    def list_agg(self, separator: Any = None) -> Expression[Any]:
+    def list_agg(self, separator: object = None) -> Expression[Any]:
         """Return all strings of the group as one string (LISTAGG).
 
         Args:
@@ -118,7 +118,7 @@ class AggregateMethods(ExpressionBase):
         """
         return self._call("LISTAGG", separator)
 
-    def percentile(self, percentage: Any, frequency: Any = None) -> Expression[Any]:
+    def percentile(self, percentage: object, frequency: object = None) -> Expression[Any]:
         """Return an exact percentile of the group, interpolated between values (PERCENTILE).
 
         Args:

@@ -30,7 +30,7 @@ class StringMethods(ExpressionBase):
     to_base64 = unary("TO_BASE64", "The text as base64.")
     upper_case = unary("UPPER", "The text in upper case.")
 
-    def btrim(self, trim_str: Any = None) -> Expression[Any]:
+    def btrim(self, trim_str: object = None) -> Expression[Any]:
         """Remove characters from both ends (BTRIM).
 
         Args:
@@ -38,7 +38,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("BTRIM", trim_str)
 
-    def concat(self, other: Any) -> Expression[Any]:
+    def concat(self, other: object) -> Expression[Any]:
         """Return both strings as one (CONCAT).
 
         Args:
@@ -46,7 +46,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("CONCAT", other)
 
-    def decode(self, charset: Any) -> Expression[Any]:
+    def decode(self, charset: object) -> Expression[Any]:
         """Return bytes as a string (DECODE).
 
         Args:
@@ -54,7 +54,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("DECODE", charset)
 
-    def elt(self, expr: Any, *exprs: Any) -> Expression[Any]:
+    def elt(self, expr: object, *exprs: Any) -> Expression[Any]:
         """Return one of several strings, with this number as its position from 1 (ELT).
 
         Args:
@@ -63,7 +63,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("ELT", expr, *exprs)
 
-    def encode(self, charset: Any) -> Expression[Any]:
+    def encode(self, charset: object) -> Expression[Any]:
         """Return a string as bytes (ENCODE).
 
         Args:
@@ -71,7 +71,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("ENCODE", charset)
 
-    def ends_with(self, end_expr: Any) -> Expression[Any]:
+    def ends_with(self, end_expr: object) -> Expression[Any]:
         """Return whether the string or byte string ends with another one (ENDSWITH).
 
         Args:
@@ -87,7 +87,7 @@ class StringMethods(ExpressionBase):
         """Call INET_NTOA."""
         return self._call("INET_NTOA")
 
-    def instr(self, s: Any) -> Expression[Any]:
+    def instr(self, s: object) -> Expression[Any]:
         """Return the position of the first occurrence of another string in this one (INSTR).
 
         Args:
@@ -98,7 +98,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("INSTR", s)
 
-    def left(self, length: Any) -> Expression[Any]:
+    def left(self, length: object) -> Expression[Any]:
         """Return the beginning of the string (LEFT).
 
         Args:
@@ -106,7 +106,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("LEFT", length)
 
-    def like(self, pattern: Any = None, escape: Any = None) -> Expression[Any]:
+    def like(self, pattern: object = None, escape: object = None) -> Expression[Any]:
         """Return whether the whole string matches a pattern (LIKE).
 
         Args:
@@ -115,7 +115,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("LIKE", pattern, escape)
 
-    def locate(self, s: Any, pos: Any = None) -> Expression[Any]:
+    def locate(self, s: object, pos: object = None) -> Expression[Any]:
         """Return the position of the first occurrence of this string in another one (LOCATE).
 
         Args:
@@ -127,7 +127,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("LOCATE", s, pos)
 
-    def lpad(self, length: Any, pad: Any) -> Expression[Any]:
+    def lpad(self, length: object, pad: object) -> Expression[Any]:
         """Fill the string up on the left, or cut it off, to a length (LPAD).
 
         Args:
@@ -136,7 +136,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("LPAD", length, pad)
 
-    def ltrim(self, trim_str: Any = None) -> Expression[Any]:
+    def ltrim(self, trim_str: object = None) -> Expression[Any]:
         """Remove characters from the beginning (LTRIM).
 
         Args:
@@ -144,7 +144,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("LTRIM", trim_str)
 
-    def overlay(self, new_string: Any, starting: Any, length: Any = None) -> Expression[Any]:
+    def overlay(self, new_string: object, starting: object, length: object = None) -> Expression[Any]:
         """Replace a part of the string (OVERLAY).
 
         Args:
@@ -154,7 +154,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("OVERLAY", new_string, starting, length)
 
-    def parse_url(self, part_to_extract: Any, key: Any = None) -> Expression[Any]:
+    def parse_url(self, part_to_extract: object, key: object = None) -> Expression[Any]:
         """Return a part of a URL (PARSE_URL).
 
         Args:
@@ -164,7 +164,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("PARSE_URL", part_to_extract, key)
 
-    def position(self, haystack: Any = None) -> Expression[Any]:
+    def position(self, haystack: object = None) -> Expression[Any]:
         """Return the position of the first occurrence of this string in another one (POSITION).
 
         Args:
@@ -184,7 +184,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("PRINTF", *obj)
 
-    def regexp(self, regex: Any) -> Expression[Any]:
+    def regexp(self, regex: object) -> Expression[Any]:
         """Return whether a regular expression matches some part of the string (REGEXP).
 
         Args:
@@ -192,7 +192,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REGEXP", regex)
 
-    def regexp_count(self, regex: Any) -> Expression[Any]:
+    def regexp_count(self, regex: object) -> Expression[Any]:
         """Return the number of matches (REGEXP_COUNT).
 
         Args:
@@ -200,7 +200,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REGEXP_COUNT", regex)
 
-    def regexp_extract(self, regex: Any, extract_index: Any = None) -> Expression[Any]:
+    def regexp_extract(self, regex: object, extract_index: object = None) -> Expression[Any]:
         """Return the first match, or a group of it (REGEXP_EXTRACT).
 
         Args:
@@ -209,7 +209,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REGEXP_EXTRACT", regex, extract_index)
 
-    def regexp_extract_all(self, regex: Any, extract_index: Any = None) -> Expression[Any]:
+    def regexp_extract_all(self, regex: object, extract_index: object = None) -> Expression[Any]:
         """Return a group of all matches as an array (REGEXP_EXTRACT_ALL).
 
         Args:
@@ -219,7 +219,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REGEXP_EXTRACT_ALL", regex, extract_index)
 
-    def regexp_instr(self, regex: Any) -> Expression[Any]:
+    def regexp_instr(self, regex: object) -> Expression[Any]:
         """Return the position of the first match (REGEXP_INSTR).
 
         Args:
@@ -230,7 +230,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REGEXP_INSTR", regex)
 
-    def regexp_replace(self, regex: Any, replacement: Any) -> Expression[Any]:
+    def regexp_replace(self, regex: object, replacement: object) -> Expression[Any]:
         """Replace all matches (REGEXP_REPLACE).
 
         Args:
@@ -239,7 +239,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REGEXP_REPLACE", regex, replacement)
 
-    def regexp_substr(self, regex: Any) -> Expression[Any]:
+    def regexp_substr(self, regex: object) -> Expression[Any]:
         """Return the first match (REGEXP_SUBSTR).
 
         Args:
@@ -247,7 +247,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REGEXP_SUBSTR", regex)
 
-    def repeat(self, n: Any) -> Expression[Any]:
+    def repeat(self, n: object) -> Expression[Any]:
         """Return the string several times in a row (REPEAT).
 
         Args:
@@ -255,7 +255,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REPEAT", n)
 
-    def replace(self, search: Any = None, replacement: Any = None) -> Expression[Any]:
+    def replace(self, search: object = None, replacement: object = None) -> Expression[Any]:
         """Replace all occurrences of a string (REPLACE).
 
         Args:
@@ -264,7 +264,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("REPLACE", search, replacement)
 
-    def right(self, length: Any) -> Expression[Any]:
+    def right(self, length: object) -> Expression[Any]:
         """Return the end of the string (RIGHT).
 
         Args:
@@ -272,7 +272,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("RIGHT", length)
 
-    def rpad(self, length: Any, pad: Any) -> Expression[Any]:
+    def rpad(self, length: object, pad: object) -> Expression[Any]:
         """Fill the string up on the right, or cut it off, to a length (RPAD).
 
         Args:
@@ -281,7 +281,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("RPAD", length, pad)
 
-    def rtrim(self, trim_str: Any = None) -> Expression[Any]:
+    def rtrim(self, trim_str: object = None) -> Expression[Any]:
         """Remove characters from the end (RTRIM).
 
         Args:
@@ -289,7 +289,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("RTRIM", trim_str)
 
-    def sha2(self, hash_length: Any) -> Expression[Any]:
+    def sha2(self, hash_length: object) -> Expression[Any]:
         """Return the SHA-2 digest as hexadecimal text (SHA2).
 
         Args:
@@ -297,7 +297,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("SHA2", hash_length)
 
-    def similar(self, pattern: Any = None) -> Expression[Any]:
+    def similar(self, pattern: object = None) -> Expression[Any]:
         """Return whether the whole string matches a regular expression of SQL (SIMILAR TO).
 
         Args:
@@ -313,7 +313,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("SPLIT", delimiter)
 
-    def split_index(self, separator: Any, index: Any) -> Expression[Any]:
+    def split_index(self, separator: object, index: object) -> Expression[Any]:
         """Return one part of the split string (SPLIT_INDEX).
 
         Args:
@@ -322,7 +322,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("SPLIT_INDEX", separator, index)
 
-    def starts_with(self, start_expr: Any) -> Expression[Any]:
+    def starts_with(self, start_expr: object) -> Expression[Any]:
         """Return whether the string or byte string begins with another one (STARTSWITH).
 
         Args:
@@ -330,7 +330,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("STARTSWITH", start_expr)
 
-    def str_to_map(self, list_delimiter: Any = None, key_value_delimiter: Any = None) -> Expression[Any]:
+    def str_to_map(self, list_delimiter: object = None, key_value_delimiter: object = None) -> Expression[Any]:
         """Convert a string such as `a=1,b=2` to a map of strings (STR_TO_MAP).
 
         Args:
@@ -339,7 +339,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("STR_TO_MAP", list_delimiter, key_value_delimiter)
 
-    def substr(self, begin_index: Any, length: Any = None) -> Expression[Any]:
+    def substr(self, begin_index: object, length: object = None) -> Expression[Any]:
         """Return a part of the string (SUBSTR).
 
         Args:
@@ -348,7 +348,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("SUBSTR", begin_index, length)
 
-    def substring(self, begin_index: Any, length: Any = None) -> Expression[Any]:
+    def substring(self, begin_index: object, length: object = None) -> Expression[Any]:
         """Return a part of the string (SUBSTRING).
 
         Args:
@@ -357,7 +357,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("SUBSTRING", begin_index, length)
 
-    def translate(self, from_str: Any, to_str: Any) -> Expression[Any]:
+    def translate(self, from_str: object, to_str: object) -> Expression[Any]:
         """Replace single characters (TRANSLATE).
 
         Args:
@@ -366,7 +366,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("TRANSLATE", from_str, to_str)
 
-    def trim(self, character: Any = None) -> Expression[Any]:
+    def trim(self, character: object = None) -> Expression[Any]:
         """Remove characters from both ends (TRIM).
 
         Args:
@@ -374,7 +374,7 @@ class StringMethods(ExpressionBase):
         """
         return self._trim("BOTH", character)
 
-    def trim_leading(self, character: Any = None) -> Expression[Any]:
+    def trim_leading(self, character: object = None) -> Expression[Any]:
         """Remove characters from the beginning (TRIM).
 
         Args:
@@ -382,7 +382,7 @@ class StringMethods(ExpressionBase):
         """
         return self._trim("LEADING", character)
 
-    def trim_trailing(self, character: Any = None) -> Expression[Any]:
+    def trim_trailing(self, character: object = None) -> Expression[Any]:
         """Remove characters from the end (TRIM).
 
         Args:
@@ -390,7 +390,7 @@ class StringMethods(ExpressionBase):
         """
         return self._trim("TRAILING", character)
 
-    def _trim(self, where: str, character: Any) -> Expression[Any]:
+    def _trim(self, where: str, character: object) -> Expression[Any]:
         return self._wrap(Apply("TRIM", (Lit(where), node_of(" " if character is None else character), self._node)))
 
     def url_decode(self) -> Expression[Any]:

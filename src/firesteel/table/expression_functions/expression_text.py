@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from typing import Any
 
 from firesteel.columns.column_types import DataType, DayTimeIntervalType, YearMonthIntervalType
 from firesteel.columns.type_text import quoted, type_text
@@ -16,17 +15,17 @@ _COMPARISON = 4
 _SECONDS = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 
 
-def expression_text(node: Any) -> str:
+def expression_text(node: object) -> str:
     """Return an unresolved expression for a message: as SQL, without quotes around names."""
     return _text(node, str)
 
 
-def expression_sql(node: Any) -> str:
+def expression_sql(node: object) -> str:
     """Return an unresolved expression as SQL, with quoted names (Flink: `asSerializableString`)."""
     return _text(node, quoted)
 
 
-def _text(node: Any, name: Callable[[str], str]) -> str:
+def _text(node: object, name: Callable[[str], str]) -> str:
     if isinstance(node, Ref):
         return ".".join(map(name, node.path))
     if isinstance(node, Lit):
@@ -99,7 +98,7 @@ def _call(node: Apply, name: Callable[[str], str]) -> str:
     return f"{function.upper()}({'DISTINCT ' if node.distinct else ''}{', '.join(texts)})"
 
 
-def _within(operand: Any, outer: int, name: Callable[[str], str]) -> str:
+def _within(operand: object, outer: int, name: Callable[[str], str]) -> str:
     text = _text(operand, name)
     if isinstance(operand, Apply) and operand.function in _INFIX:
         inner = _PRECEDENCE.get(operand.function, _COMPARISON)

@@ -31,7 +31,7 @@ def _interval(unit: str) -> property:
     return property(make)
 
 
-def _interval_node(count: Any, unit: str) -> Any:
+def _interval_node(count: object, unit: str) -> Any:
     if unit in _MONTHS:
         one, kind = _MONTHS[unit], DataTypes.INTERVAL(DataTypes.MONTH()).not_null()
         if isinstance(count, Lit):

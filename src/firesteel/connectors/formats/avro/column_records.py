@@ -58,7 +58,7 @@ class AvroFormat(Format):
         rows = zip(*columns, strict=True) if columns else [()] * batch.length
         return [dict(zip(self.columns.names, row, strict=True)) for row in rows]
 
-    def binary(self, record: Any) -> bytes:
+    def binary(self, record: object) -> bytes:
         """Return a record in Avro's binary encoding."""
         buffer = io.BytesIO()
         fastavro().schemaless_writer(buffer, self.schema.parsed, record)
@@ -75,7 +75,7 @@ def mapped_schema(columns: Columns, options: Options) -> AvroSchema:
     return parsed_schema(derived_schema(columns, Timestamps.LEGACY if is_legacy else Timestamps.LOCAL), "avro")
 
 
-def parsed_schema(schema: Any, owner: str) -> AvroSchema:
+def parsed_schema(schema: object, owner: str) -> AvroSchema:
     """Return a schema.
 
     Args:

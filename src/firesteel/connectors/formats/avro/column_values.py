@@ -22,7 +22,7 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 _MISFITS = (ValueError, OverflowError, TypeError)
 
 
-def value_reader(kind: t.DataType, schema: Any) -> Convert:
+def value_reader(kind: t.DataType, schema: object) -> Convert:
     """Return the function that converts a value that fastavro read to one that `to_arrow` accepts.
 
     The writer may have used other types than the derived ones. Numbers and bytes without a logical type are read as the
@@ -37,7 +37,7 @@ def value_reader(kind: t.DataType, schema: Any) -> Convert:
     if kind.is_nullable:
         return read if read is same else lambda value: None if value is None else read(value)
 
-    def present(value: Any) -> Any:
+    def present(value: object) -> Any:
         if value is None:
             raise ValueError("found null in a column that is NOT NULL")
         return read(value)
@@ -89,7 +89,7 @@ class FieldReader:
         return self._default
 
 
-def field_readers(kind: t.RowType, schema: Any) -> list[FieldReader]:
+def field_readers(kind: t.RowType, schema: object) -> list[FieldReader]:
     """Return a reader per field of a row.
 
     Args:
@@ -116,7 +116,7 @@ def _reader(kind: t.DataType, schema: Any) -> Convert:
     return _READERS.get(type(kind), same)
 
 
-def expect(value: Any, wanted: type, name: str) -> Any:
+def expect(value: object, wanted: type, name: str) -> Any:
     """Return a value of the wanted type.
 
     Raises:
@@ -127,12 +127,12 @@ def expect(value: Any, wanted: type, name: str) -> Any:
     return value
 
 
-def _row_reader(kind: t.RowType, schema: Any) -> Convert:
+def _row_reader(kind: t.RowType, schema: object) -> Convert:
     fields = field_readers(kind, schema)
     return lambda value: tuple(field.value(expect(value, dict, "a record")) for field in fields)
 
 
-def _decimal(value: Any, scale: int) -> Any:
+def _decimal(value: object, scale: int) -> Any:
     if isinstance(value, bytes):
         return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale, _WIDE)
     return value
@@ -143,7 +143,7 @@ def _timestamp_reader(kind: t.TimestampType | t.LocalZonedTimestampType) -> Conv
     unit = _MILLISECOND if is_millis(kind) else _MICROSECOND
     step = 10 ** max(0, 6 - kind.precision)
 
-    def read(value: Any) -> datetime.datetime:
+    def read(value: object) -> datetime.datetime:
         moment = _EPOCH + value * unit if isinstance(value, int) else expect(value, datetime.datetime, "a timestamp")
         # fastavro returns instants in UTC and local timestamps without a zone.
         return moment.replace(microsecond=moment.microsecond // step * step, tzinfo=zone)
@@ -151,24 +151,24 @@ def _timestamp_reader(kind: t.TimestampType | t.LocalZonedTimestampType) -> Conv
     return read
 
 
-def _date(value: Any) -> datetime.date:
+def _date(value: object) -> datetime.date:
     if isinstance(value, int):
         return datetime.date.fromordinal(value + t.DateType.EPOCH_ORDINAL)
     return expect(value, datetime.date, "a date")  # type: ignore[no-any-return]
 
 
-def _time(value: Any) -> datetime.time:
+def _time(value: object) -> datetime.time:
     if isinstance(value, int):
         return (_EPOCH + value * _MILLISECOND).time()
     time: datetime.time = expect(value, datetime.time, "a time")
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
-def same(value: Any) -> Any:
+def same(value: object) -> Any:
     """Return a value as it is."""
     return value
 
@@ -204,7 +204,7 @@ def _writer(kind: t.DataType) -> Convert:
     return same
 
 
-def _key(key: Any) -> Any:
+def _key(key: object) -> Any:
     if key is None:
         raise ValueError("Avro has no NULL as key of a map")
     return key

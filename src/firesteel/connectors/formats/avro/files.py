@@ -19,7 +19,7 @@ class AvroStream(GatheredStream):
         super().__init__(file, "avro")
         self._schema = schema
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: object) -> Any:
         """Return a record as a dict."""
         return value.as_dict(recursive=True) if isinstance(value, Row) else value
 

@@ -208,7 +208,7 @@ class ConfluentRegistryAvroSerializationSchema(AvroRowSerializationSchema):
         """
         return ConfluentRegistryAvroSerializationSchema(subject, avro_schema, SchemaRegistry(url, registry_configs))
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: object) -> bytes:
         """Return the bytes of a record.
 
         Raises:

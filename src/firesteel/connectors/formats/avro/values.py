@@ -126,7 +126,7 @@ def _plain(type_info: TypeInformation[Any], of_timestamp: Callable[[datetime.dat
     return lambda value: None if value is None else convert(value)
 
 
-def _container(type_info: Any, of_timestamp: Callable[[datetime.datetime], Any]) -> Callable[[Any], Any]:
+def _container(type_info: object, of_timestamp: Callable[[datetime.datetime], Any]) -> Callable[[Any], Any]:
     if isinstance(type_info, TimestampTypeInfo):
         return of_timestamp
     if isinstance(type_info, RowTypeInfo):
@@ -142,6 +142,6 @@ def _container(type_info: Any, of_timestamp: Callable[[datetime.datetime], Any])
     return lambda value: value
 
 
-def _fields(names: list[str], fields: list[Callable[[Any], Any]], value: Any) -> list[tuple[str, Any]]:
+def _fields(names: list[str], fields: list[Callable[[Any], Any]], value: object) -> list[tuple[str, Any]]:
     values = [value[name] for name in names] if isinstance(value, dict) else first_fields(value, names)
     return [(name, convert(one)) for name, convert, one in zip(names, fields, values, strict=True)]

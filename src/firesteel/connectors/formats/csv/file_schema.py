@@ -329,7 +329,7 @@ class CsvSchemaBuilder:
         return self._schema
 
 
-def _checked(type_info: Any, column: str) -> TypeInformation[Any] | None:
+def _checked(type_info: object, column: str) -> TypeInformation[Any] | None:
     if isinstance(type_info, DataType):  # PyFlink's CSV columns take the DataTypes of tables
         type_info = type_info_of(type_info)
     if type_info is not None and not isinstance(type_info, TypeInformation):

@@ -297,7 +297,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.row_type, self.dialect, self._array_delimiters)
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: object) -> bytes:
         """Return the line, including its line delimiter.
 
         Raises:
@@ -308,7 +308,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         fields = [self._field(value, type_info, delimiter) for value, type_info, delimiter in columns]
         return (self.dialect.field_delimiter.join(fields) + self.dialect.line_delimiter).encode()
 
-    def _field(self, value: Any, type_info: TypeInformation[Any], array_delimiter: str) -> str:
+    def _field(self, value: object, type_info: TypeInformation[Any], array_delimiter: str) -> str:
         text = self._text(value, type_info, array_delimiter)
         is_number = isinstance(type_info, BasicTypeInfo) and type_info.basic_type in _NUMBERS
         return text if value is None or is_number else self._quoted(text)

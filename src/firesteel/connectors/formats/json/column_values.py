@@ -97,7 +97,7 @@ def _row(kind: t.RowType, child: Callable[[t.DataType], Convert], fails_on_missi
     return convert
 
 
-def _of(value: Any, wanted: type, name: str) -> Any:
+def _of(value: object, wanted: type, name: str) -> Any:
     if not isinstance(value, wanted):
         raise ValueError(f"expected {name}, found {json.dumps(value)[:100]}")
     return value
@@ -106,7 +106,7 @@ def _of(value: Any, wanted: type, name: str) -> Any:
 def _integer(kind: t.DataType, bound: int) -> Convert:
     read = reader_of(kind)
 
-    def convert(value: Any) -> int:
+    def convert(value: object) -> int:
         if isinstance(value, Number):
             number = int(float(value))
             if not -bound <= number < bound:
@@ -117,13 +117,13 @@ def _integer(kind: t.DataType, bound: int) -> Convert:
     return convert
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: object) -> str:
     if isinstance(value, (dict, list)):
         raise ValueError(f"expected a scalar, found {json.dumps(value)[:100]}")
     return _text(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, Number):
         return str.__str__(value)
     if isinstance(value, str):
@@ -133,7 +133,7 @@ def _text(value: Any) -> str:
     return json.dumps(value)
 
 
-def _compact(value: Any) -> str:
+def _compact(value: object) -> str:
     """Return compact JSON with numbers as they were written."""
     if isinstance(value, dict):
         items = (f"{json.dumps(k, ensure_ascii=False)}:{_compact(v)}" for k, v in value.items())

@@ -66,7 +66,7 @@ class DebeziumJsonFormat(Format):
         kinds = np.array([int(kind) for kind, _ in changes], np.int8)
         return ColumnBatch(arrays, len(changes), kinds if kinds.any() else None)
 
-    def _changes(self, message: bytes, convert: Any) -> Iterator[tuple[Kind, Any]]:
+    def _changes(self, message: bytes, convert: object) -> Iterator[tuple[Kind, Any]]:
         try:
             found = json.loads(message, parse_float=Number)
             found = found["payload"] if self._has_schema else found
@@ -99,7 +99,7 @@ class DebeziumJsonFormat(Format):
         ]
 
 
-def _present(row: Any, field: str, operation: str) -> Any:
+def _present(row: object, field: str, operation: str) -> Any:
     if row is None:
         raise ValueError(
             f'The "{field}" field of a message with op "{operation}" is null; if you are using Debezium Postgres '

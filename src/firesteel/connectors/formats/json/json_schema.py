@@ -35,7 +35,7 @@ def type_of_json_schema(json_schema: str) -> TypeInformation[Any]:
     return _type_of(schema, schema, "<root>")
 
 
-def _type_of(node: Any, root: Any, where: str) -> TypeInformation[Any]:
+def _type_of(node: object, root: object, where: str) -> TypeInformation[Any]:
     if not isinstance(node, dict):
         raise ValueError(f"JSON schema, {where}: a schema must be an object, found {node!r}")
     if refused := [word for word in _REFUSED if word in node]:
@@ -57,7 +57,7 @@ def _only(variants: list[Any], where: str, convert: Any) -> TypeInformation[Any]
     return type_info
 
 
-def _named_type(name: Any, node: dict[str, Any], root: Any, where: str) -> TypeInformation[Any]:
+def _named_type(name: object, node: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
     if name == "object":
         return _row(node.get("properties", {}), root, where)
     if name == "array":
@@ -74,7 +74,7 @@ def _row(properties: dict[str, Any], root: Any, where: str) -> TypeInformation[A
     return RowTypeInfo(types, list(properties)) if types else Types.ROW([])
 
 
-def _array(node: dict[str, Any], root: Any, where: str) -> TypeInformation[Any]:
+def _array(node: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
     items = node.get("items")
     if isinstance(items, list):
         return Types.ROW([_type_of(item, root, f"{where}/items[{i}]") for i, item in enumerate(items)])
@@ -87,7 +87,7 @@ def _text(node: dict[str, Any]) -> TypeInformation[Any]:
     return _TEXT_FORMATS.get(node.get("format", ""), Types.STRING)()
 
 
-def _referred(reference: str, root: Any, where: str) -> Any:
+def _referred(reference: str, root: object, where: str) -> Any:
     """Return the part of the schema that a reference such as `#/definitions/address` points to."""
     node = root
     for step in reference.removeprefix("#").strip("/").split("/"):

@@ -153,7 +153,7 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
         """Return a builder."""
         return JsonRowSerializationSchema.Builder()
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: object) -> bytes:
         """Return the JSON object, without whitespace."""
         return json.dumps(json_value(element, self.row_type), separators=(",", ":"), ensure_ascii=False).encode()
 

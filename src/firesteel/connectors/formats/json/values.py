@@ -60,7 +60,7 @@ def _reader(type_info: TypeInformation[Any]) -> Reader:
     return next((build(type_info) for kind, build in _READERS if isinstance(type_info, kind)), _same)
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 
@@ -71,7 +71,7 @@ def _is_bytes(type_info: TypeInformation[Any]) -> bool:
 # --- scalars ---------------------------------------------------------------------------------------------------------
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -80,7 +80,7 @@ def _text(value: Any) -> Any:
 
 
 def _whole(basic_type: BasicType) -> Reader:
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         if isinstance(value, str):
             return parse_whole(value, basic_type)
         whole = int(value) if isinstance(value, (float, Decimal)) else value
@@ -89,18 +89,18 @@ def _whole(basic_type: BasicType) -> Reader:
     return read
 
 
-def _floating(value: Any) -> Any:
+def _floating(value: object) -> Any:
     return float(value) if isinstance(value, (str, int, Decimal)) else value
 
 
-def _decimal(value: Any) -> Any:
+def _decimal(value: object) -> Any:
     try:
         return Decimal(value) if isinstance(value, str) else value
     except InvalidOperation:
         raise ValueError(f"{value!r} is not a number") from None
 
 
-def _boolean(value: Any) -> Any:
+def _boolean(value: object) -> Any:
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return value
@@ -156,7 +156,7 @@ def _row(type_info: Any) -> Reader:
     return read
 
 
-def _field(name: str, reader: Reader, value: Any) -> Any:
+def _field(name: str, reader: Reader, value: object) -> Any:
     try:
         return reader(value)
     except (ValueError, TypeError) as error:
@@ -208,7 +208,7 @@ def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> Any
     return _plain(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, (bytes, bytearray)):
         return base64.b64encode(value).decode()
     if isinstance(value, (datetime.datetime, datetime.time)):

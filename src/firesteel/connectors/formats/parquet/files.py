@@ -53,11 +53,11 @@ class ColumnsStream(GatheredStream):
         super().__init__(file, suffix)
         self._row_type = row_type
 
-    def open_writer(self, file: IO[bytes], schema: Any) -> Any:
+    def open_writer(self, file: IO[bytes], schema: object) -> Any:
         """Return the pyarrow writer of the format."""
         raise NotImplementedError
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: object) -> Any:
         """Return a row as a dict of plain values."""
         return _plain(value, self._row_type)
 
@@ -78,7 +78,7 @@ class ParquetStream(ColumnsStream):
     def __init__(self, file: IO[bytes], row_type: RowTypeInfo) -> None:
         super().__init__(file, "parquet", row_type)
 
-    def open_writer(self, file: IO[bytes], schema: Any) -> Any:
+    def open_writer(self, file: IO[bytes], schema: object) -> Any:
         """Return a Parquet writer."""
         return import_pyarrow().parquet.ParquetWriter(file, schema)
 
@@ -92,7 +92,7 @@ class OrcStream(ColumnsStream):
         super().__init__(file, "orc", settings.row_type)
         self._settings = settings
 
-    def open_writer(self, file: IO[bytes], schema: Any) -> Any:
+    def open_writer(self, file: IO[bytes], schema: object) -> Any:
         """Return an ORC writer."""
         import_pyarrow()
         import pyarrow.orc
@@ -136,7 +136,7 @@ def _columns_of(found: list[str], parquet_format: ParquetColumnarRowInputFormat)
     return [columns.get(fold(name)) for name in parquet_format.row_type.get_field_names()]
 
 
-def _timestamp(value: Any, parquet_format: ParquetColumnarRowInputFormat) -> Any:
+def _timestamp(value: object, parquet_format: ParquetColumnarRowInputFormat) -> Any:
     """Return a timestamp with time zone as local time in UTC or in the system's time zone."""
     if not isinstance(value, datetime.datetime) or value.tzinfo is None:
         return value

@@ -177,7 +177,7 @@ class SpecialCalls(TokenReader):
             self.fail("EMPTY", "ERROR")
         return Apply(JSON_OPTION, (Lit(event), Lit(behaviour), *(() if default is None else (default,))))
 
-    def _json_object(self, word: str, position: Any) -> Any:
+    def _json_object(self, word: str, position: object) -> Any:
         """Parse JSON_OBJECT and JSON_OBJECTAGG: alternating keys and values, then the NULL clause."""
         operands: list[Any] = []
         while not self.at(")") and not self._at_on_null():
@@ -193,7 +193,7 @@ class SpecialCalls(TokenReader):
             self.expect(",")
         return [key, self.expression()]
 
-    def _json_array(self, word: str, position: Any) -> Any:
+    def _json_array(self, word: str, position: object) -> Any:
         """Parse JSON_ARRAY and JSON_ARRAYAGG: values, then the NULL clause."""
         operands: list[Any] = []
         if not self.at(")") and not self._at_on_null():

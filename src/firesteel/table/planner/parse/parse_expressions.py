@@ -167,7 +167,7 @@ class ExpressionParser(SpecialCalls):
             return self._unary()
         return self._postfix(self._primary())
 
-    def _postfix(self, left: Any) -> Any:
+    def _postfix(self, left: object) -> Any:
         while True:
             position = self.position()
             if self.accept("["):

@@ -57,7 +57,7 @@ class QueryParser(HintParser):
         self.expect(")")
         return name, columns, query
 
-    def _limit(self, body: Any) -> Any:
+    def _limit(self, body: object) -> Any:
         offset, fetch, found = 0, None, False
         while True:
             if self.accept("LIMIT"):
@@ -226,7 +226,7 @@ class QueryParser(HintParser):
             query = self._match(query)
         return self._named(query)
 
-    def _named(self, query: Any) -> Any:
+    def _named(self, query: object) -> Any:
         if not (self.accept("AS") or self.is_name()):
             return query
         name = self.name()
@@ -352,7 +352,7 @@ class QueryParser(HintParser):
 
     # --- MATCH_RECOGNIZE -----------------------------------------------------------------------------------------
 
-    def _match(self, query: Any) -> MatchRecognize:
+    def _match(self, query: object) -> MatchRecognize:
         self.expect("(")
         partition = self.comma_list(self.expression) if self.accept("PARTITION", "BY") else ()
         order = self.comma_list(self.ordering) if self.accept("ORDER", "BY") else ()

@@ -45,17 +45,17 @@ def sorts_all(node: rel.Sort) -> bool:
     return node.fetch is not None or node.offset > 0
 
 
-def is_time(kind: Any) -> bool:
+def is_time(kind: object) -> bool:
     """Return whether a type is that of a time attribute."""
     return getattr(getattr(kind, "kind", None), "name", "") in ("ROWTIME", "PROCTIME")
 
 
-def is_rowtime(kind: Any) -> bool:
+def is_rowtime(kind: object) -> bool:
     """Return whether a type is that of an event-time attribute."""
     return getattr(getattr(kind, "kind", None), "name", "") == "ROWTIME"
 
 
-def is_proctime(kind: Any) -> bool:
+def is_proctime(kind: object) -> bool:
     """Return whether a type is that of a processing-time attribute."""
     return getattr(getattr(kind, "kind", None), "name", "") == "PROCTIME"
 
@@ -78,7 +78,7 @@ def is_append_only_rank(node: rel.Rank, input_kinds: frozenset[Kind]) -> bool:
     return first and input_kinds == INSERT_ONLY
 
 
-def upsert_key(node: Any) -> tuple[int, ...] | None:
+def upsert_key(node: object) -> tuple[int, ...] | None:
     """Return the columns by which later rows of a node replace earlier ones, or None if unknown."""
     if isinstance(node, rel.Project):
         key = upsert_key(node.input)

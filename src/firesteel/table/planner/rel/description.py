@@ -16,7 +16,7 @@ from firesteel.table.planner.rel.changelog import deduplicates
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "||"})
 
 
-def rex_text(rex: Any, names: list[str]) -> str:
+def rex_text(rex: object, names: list[str]) -> str:
     """Return an expression as Flink writes it in plans."""
     if isinstance(rex, InputRef):
         return names[rex.index]
@@ -36,7 +36,7 @@ def rex_text(rex: Any, names: list[str]) -> str:
     return f"{rex.function}({', '.join(parts)})"
 
 
-def _literal_text(value: Any, kind: Any) -> str:
+def _literal_text(value: object, kind: object) -> str:
     if value is None:
         return "null"
     if isinstance(kind, DayTimeIntervalType | YearMonthIntervalType):  # in ms or months
@@ -45,7 +45,7 @@ def _literal_text(value: Any, kind: Any) -> str:
     return f"'{value}'" if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def describe(node: Any) -> str:
+def describe(node: object) -> str:
     """Return Flink's description of a node, such as `GroupAggregate(groupBy=[k], select=[k, COUNT(*) AS n])`."""
     rule = _RULES.get(type(node))
     return rule(node) if rule is not None else type(node).__name__

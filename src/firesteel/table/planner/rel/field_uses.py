@@ -26,7 +26,7 @@ def _both(a: Fields, b: Fields) -> Fields:
     return {name: _both(a[name], b[name]) if name in a and name in b else (a | b)[name] for name in a | b}
 
 
-def path_of(rex: Any) -> tuple[int, tuple[str, ...]] | None:
+def path_of(rex: object) -> tuple[int, tuple[str, ...]] | None:
     """Return column and names of the fields of an access by name to a field of a row, None for other expressions."""
     if not (isinstance(rex, Call) and rex.function == "DOT"):
         return None
@@ -40,7 +40,7 @@ def path_of(rex: Any) -> tuple[int, tuple[str, ...]] | None:
     return None if inner is None else (inner[0], (*inner[1], field.value))
 
 
-def uses_of(rex: Any, found: Uses, fields: Fields = None) -> Uses:
+def uses_of(rex: object, found: Uses, fields: Fields = None) -> Uses:
     """Add the uses of an expression to those found and return these.
 
     Args:

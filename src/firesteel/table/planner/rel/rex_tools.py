@@ -46,19 +46,19 @@ def unique_names(names: list[str]) -> list[str]:
     return found
 
 
-def children(rex: Any) -> tuple[Any, ...]:
+def children(rex: object) -> tuple[Any, ...]:
     """Return the operands of an expression."""
     return rex.operands if isinstance(rex, Call | UserCall) else ()
 
 
-def walk(rex: Any) -> Iterator[Any]:
+def walk(rex: object) -> Iterator[Any]:
     """Yield an expression and all within it."""
     yield rex
     for child in children(rex):
         yield from walk(child)
 
 
-def transform(rex: Any, change: Callable[[Any], Any]) -> Any:
+def transform(rex: object, change: Callable[[Any], Any]) -> Any:
     """Return an expression with each part replaced by the result of `change`; None keeps the part."""
     changed = change(rex)
     if changed is not None:
@@ -69,15 +69,15 @@ def transform(rex: Any, change: Callable[[Any], Any]) -> Any:
     return rex
 
 
-def input_refs(rex: Any) -> set[int]:
+def input_refs(rex: object) -> set[int]:
     """Return the indexes of the columns that an expression reads."""
     return {part.index for part in walk(rex) if isinstance(part, InputRef)}
 
 
-def is_deterministic(rex: Any) -> bool:
+def is_deterministic(rex: object) -> bool:
     """Return whether an expression has equal results for equal rows of a query."""
 
-    def holds(part: Any) -> bool:
+    def holds(part: object) -> bool:
         if isinstance(part, UserCall):
             return bool(getattr(part.function, "deterministic", True))
         function = find_function(part.function) if isinstance(part, Call) else None
@@ -86,22 +86,22 @@ def is_deterministic(rex: Any) -> bool:
     return all(map(holds, walk(rex)))
 
 
-def shift(rex: Any, by: int) -> Any:
+def shift(rex: object, by: int) -> Any:
     """Return an expression for columns shifted to the right by `by`."""
     return remap(rex, lambda index: index + by)
 
 
-def remap(rex: Any, index_of: Callable[[int], int]) -> Any:
+def remap(rex: object, index_of: Callable[[int], int]) -> Any:
     """Return an expression for columns at other positions."""
     return transform(rex, lambda r: InputRef(index_of(r.index), r.type) if isinstance(r, InputRef) else None)
 
 
-def inline(rex: Any, expressions: tuple[Any, ...]) -> Any:
+def inline(rex: object, expressions: tuple[Any, ...]) -> Any:
     """Return an expression over a projection as one over the projection's input."""
     return transform(rex, lambda r: expressions[r.index] if isinstance(r, InputRef) else None)
 
 
-def conjuncts(rex: Any) -> list[Any]:
+def conjuncts(rex: object) -> list[Any]:
     """Return the parts of an AND."""
     if isinstance(rex, Call) and rex.function == "AND":
         return [part for operand in rex.operands for part in conjuncts(operand)]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.rex import InputRef
 from firesteel.table.planner.rel import rel
 
 
-def window_columns(node: Any) -> tuple[int, int, int | None] | None:
+def window_columns(node: object) -> tuple[int, int, int | None] | None:
     """Return the indexes of window start, end and (None: it is gone) time; None: the rows are of no windows."""
     if isinstance(node, rel.WindowTableFunction):
         width = len(node.input.row_type)

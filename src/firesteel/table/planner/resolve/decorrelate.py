@@ -19,7 +19,7 @@ from firesteel.table.planner.rel.rex_tools import (
 )
 
 
-def decorrelate(node: Any) -> tuple[Any, Rex | None]:
+def decorrelate(node: object) -> tuple[Any, Rex | None]:
     """Return a subquery without references to the query around it, and the condition that they were.
 
     The condition is over the subquery's columns, some of which (`$cor...`) are added for it, and `OuterRef`s.
@@ -33,7 +33,7 @@ def decorrelate(node: Any) -> tuple[Any, Rex | None]:
     return node, conjunction(parts)
 
 
-def _pull(node: Any) -> tuple[Any, list[Any]]:
+def _pull(node: object) -> tuple[Any, list[Any]]:
     if isinstance(node, rel.Filter):
         inner, parts = _pull(node.input)
         mine = conjuncts(node.condition)
@@ -82,18 +82,18 @@ def _pull_aggregate(node: rel.Aggregate) -> tuple[Any, list[Any]]:
     return project, [_moved(part, places) for part in parts]
 
 
-def _moved(part: Any, places: dict[int, int]) -> Any:
+def _moved(part: object, places: dict[int, int]) -> Any:
     return transform(part, lambda r: InputRef(places[r.index], r.type) if isinstance(r, InputRef) else None)
 
 
-def _is_correlated(rex: Any) -> bool:
+def _is_correlated(rex: object) -> bool:
     return any(isinstance(part, OuterRef) for part in walk(rex))
 
 
 def bound(condition: Rex, width: int) -> Any:
     """Return a condition over the query around (its columns first) and the subquery."""
 
-    def bind(rex: Any) -> Any:
+    def bind(rex: object) -> Any:
         if isinstance(rex, OuterRef):
             return rex.rex
         return InputRef(rex.index + width, rex.type) if isinstance(rex, InputRef) else None

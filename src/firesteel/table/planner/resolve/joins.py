@@ -137,7 +137,7 @@ def _column(rex: Any, width: int, more: list[Rex]) -> int:
     return width + more.index(rex)
 
 
-def _equal_sides(part: Any, width: int) -> tuple[Any, Any] | None:
+def _equal_sides(part: object, width: int) -> tuple[Any, Any] | None:
     """Return both sides of an equality of the two inputs, each over its own columns."""
     if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2):
         return None
@@ -227,7 +227,7 @@ def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
     return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, times[0])
 
 
-def _lookup_scan(node: Any) -> Any:
+def _lookup_scan(node: object) -> Any:
     if isinstance(node, rel.TableScan):
         return node if hasattr(node.source, "lookup") else None
     if isinstance(node, rel.Project | rel.Filter):
@@ -254,7 +254,7 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
 # --- interval joins --------------------------------------------------------------------------------------------------
 
 
-def _interval_join(sides: Sides, kind: str, context: Any) -> Any:
+def _interval_join(sides: Sides, kind: str, context: object) -> Any:
     """Return the interval join that bounds on the difference of two times make, None: there are not both bounds."""
     if not sides.left_keys and kind != "INNER":
         return None
@@ -286,7 +286,7 @@ def _interval_join(sides: Sides, kind: str, context: Any) -> Any:
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _time_bound(part: Any, width: int, types: list[Any]) -> Any:
+def _time_bound(part: object, width: int, types: list[Any]) -> Any:
     """Return `((left time, right time), low, high)` of `left - right` for a comparison of two times."""
     if not (isinstance(part, Call) and part.function in (*_FLIPPED, "=")):
         return None
@@ -309,7 +309,7 @@ def _time_bound(part: Any, width: int, types: list[Any]) -> Any:
     return (times, *bounds[operator])
 
 
-def _time_and_offset(rex: Any, types: list[Any]) -> tuple[int, int] | None:
+def _time_and_offset(rex: object, types: list[Any]) -> tuple[int, int] | None:
     """Return the time attribute that an expression is, and the milliseconds that it adds."""
     if isinstance(rex, InputRef):
         return (rex.index, 0) if is_time(types[rex.index]) else None

@@ -45,7 +45,7 @@ class OverCalls:
         context: Finds the user's functions.
     """
 
-    def __init__(self, windows: tuple[tuple[str, WindowSpec], ...], context: Any) -> None:
+    def __init__(self, windows: tuple[tuple[str, WindowSpec], ...], context: object) -> None:
         self._windows = dict(windows)
         self._context = context
         self._calls: list[_Over] = []
@@ -177,7 +177,7 @@ def _is_bounded(bound: Any) -> bool:
     return bound is not None and bound[0] != "CURRENT" and bound[1] != UNBOUNDED
 
 
-def _frame(spec: WindowSpec, function: Any) -> rel.Frame:
+def _frame(spec: WindowSpec, function: object) -> rel.Frame:
     if spec.frame is None:
         whole = not spec.order_by
         return rel.Frame(False, None, None if whole else 0)

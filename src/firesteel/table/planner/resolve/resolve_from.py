@@ -185,7 +185,7 @@ class FromResolver:
         columns = _side_by_side(left, right, width, self.outer).columns
         types = node.row_type.field_types()
 
-        def typed(rex: Any) -> Any:
+        def typed(rex: object) -> Any:
             return InputRef(rex.index, types[rex.index]) if isinstance(rex, InputRef) else rex
 
         columns = tuple(replace(column, rex=typed(column.rex)) for column in columns)
@@ -256,7 +256,7 @@ class FromResolver:
         return function, rex.operands
 
 
-def _unnested(kind: Any) -> RowType:
+def _unnested(kind: object) -> RowType:
     """Return the columns of UNNEST: the fields of rows, key and value of maps, or the elements."""
     if isinstance(kind, MapType):
         return row_type(["f0", "f1"], [kind.key_type, kind.value_type])

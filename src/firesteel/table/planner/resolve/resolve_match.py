@@ -29,7 +29,7 @@ _UNTYPED = NullType()
 class MatchResolver(ExpressionResolver):
     """A resolver of expressions over pattern variables: `A.x` is a call of MATCH_REF with the variable's name."""
 
-    def __init__(self, scope: Scope, catalogs: Any, variables: set[str], time: Any) -> None:
+    def __init__(self, scope: Scope, catalogs: object, variables: set[str], time: object) -> None:
         super().__init__(scope, catalogs)
         self._variables = variables
         self._time = time
@@ -170,7 +170,7 @@ def _condition(rex: Rex, name: str) -> Rex:
     return rex
 
 
-def _within(expression: Any) -> int | None:
+def _within(expression: object) -> int | None:
     if expression is None:
         return None
     value = getattr(expression, "value", None)

@@ -242,7 +242,7 @@ def _window_row_type(source: RowType, time: int) -> RowType:
     return row_type(names, [*types, plain, plain, window_time])
 
 
-def _constant(value: Any, kind: DataType) -> Any:
+def _constant(value: object, kind: DataType) -> Any:
     """Return the Python value of a literal in a column's common type."""
     if isinstance(kind, DecimalType) and isinstance(value, int | Decimal):
         return Decimal(value).quantize(Decimal(1).scaleb(-kind.scale))

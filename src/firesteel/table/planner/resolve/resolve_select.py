@@ -164,11 +164,11 @@ class PlainResolver(ExpressionResolver):
 class PlainSelect(SelectLayer):
     """A SELECT without groups."""
 
-    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select) -> None:
+    def __init__(self, queries: object, node: object, scope: Scope, query: q.Select) -> None:
         super().__init__(queries, node, scope, query)
         self.resolver = PlainResolver(self)
 
-    def finish(self, names: list[str], rexes: list[Any], having: Any) -> Any:
+    def finish(self, names: list[str], rexes: list[Any], having: object) -> Any:
         """Return the node that computes the columns."""
         return self.project(self.node, names, rexes)
 

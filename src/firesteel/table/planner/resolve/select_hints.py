@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.resolve.hint_checks import LOOKUP, OPTIONS, STATE_TTL
 from firesteel.table.planner.resolve.scope import where
@@ -96,7 +94,7 @@ class SelectHints:
         return None
 
 
-def input_name(item: Any) -> str | None:
+def input_name(item: object) -> str | None:
     """Return the name that hints use for an item of FROM: its alias, or the name of the table or view."""
     if isinstance(item, Named):
         return item.name

@@ -73,7 +73,7 @@ class Subqueries:
         for member in {part: None for rex in rexes for part in walk(rex) if _is_member(part)}:
             node, places[member] = self._join_member(node, member)
 
-        def place(rex: Any) -> Any:
+        def place(rex: object) -> Any:
             if isinstance(rex, Deferred):
                 return places.get(rex.number)
             return places.get(rex) if _is_member(rex) else None
@@ -135,11 +135,11 @@ class _Member:
     counts: list[Rex]
 
 
-def _is_member(rex: Any) -> bool:
+def _is_member(rex: object) -> bool:
     return isinstance(rex, Call) and rex.function == _IN
 
 
-def _has_one_row(node: Any) -> bool:
+def _has_one_row(node: object) -> bool:
     if isinstance(node, rel.Project):
         return _has_one_row(node.input)
     if isinstance(node, rel.Values):
@@ -179,14 +179,14 @@ def _condition(rex: Any, part: Any) -> Any:
     return rex
 
 
-def conjuncts_of(condition: Any) -> list[Any]:
+def conjuncts_of(condition: object) -> list[Any]:
     """Return the parts of a condition that ANDs join."""
     if isinstance(condition, Apply) and condition.function == "AND":
         return [part for operand in condition.operands for part in conjuncts_of(operand)]
     return [condition]
 
 
-def _membership(part: Any) -> tuple[str, Subquery | None]:
+def _membership(part: object) -> tuple[str, Subquery | None]:
     """Return SEMI or ANTI and the subquery where a condition is [NOT] IN or [NOT] EXISTS."""
     kind = "SEMI"
     while isinstance(part, Apply) and part.function == "NOT":
@@ -223,7 +223,7 @@ def check_width(values: int, columns: int) -> None:
         )
 
 
-def _operands(resolver: ExpressionResolver, operand: Any) -> list[Any]:
+def _operands(resolver: ExpressionResolver, operand: object) -> list[Any]:
     if isinstance(operand, Apply) and operand.function == "ROW":
         return [resolver.resolve(part) for part in operand.operands]
     return [resolver.resolve(operand)]

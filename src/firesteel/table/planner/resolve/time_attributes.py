@@ -27,7 +27,7 @@ def materialized(kind: RowType) -> RowType:
     return row_type(kind.names, [without_time_attribute(t) for t in kind.field_types()])
 
 
-def interval_millis(expression: Any, function: str) -> int:
+def interval_millis(expression: object, function: str) -> int:
     """Return the milliseconds of an interval literal.
 
     Raises:

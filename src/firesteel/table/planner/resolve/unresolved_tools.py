@@ -11,7 +11,7 @@ from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, OverCall, 
 GROUP_WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION"})
 
 
-def parts(expression: Any) -> tuple[Any, ...]:
+def parts(expression: object) -> tuple[Any, ...]:
     """Return the parts of an expression, without those of subqueries."""
     if isinstance(expression, Apply):
         condition = () if expression.condition is None else (expression.condition,)
@@ -25,7 +25,7 @@ def parts(expression: Any) -> tuple[Any, ...]:
     return ()
 
 
-def walk(expression: Any) -> Iterator[Any]:
+def walk(expression: object) -> Iterator[Any]:
     """Yield an expression and all within it."""
     yield expression
     for part in parts(expression):
@@ -45,12 +45,12 @@ def is_aggregate(expression: Any, catalogs: Any) -> bool:
     return hasattr(function, "is_table_aggregate")
 
 
-def has_aggregate(expression: Any, catalogs: Any) -> bool:
+def has_aggregate(expression: object, catalogs: object) -> bool:
     """Return whether an aggregate function is called somewhere in an expression."""
     return any(is_aggregate(part, catalogs) for part in walk(expression))
 
 
-def group_window(item: Any) -> Apply | None:
+def group_window(item: object) -> Apply | None:
     """Return the group window that an item of GROUP BY is, None: it is none."""
     call = item.expression if isinstance(item, Alias) else item
     if isinstance(call, Apply) and isinstance(call.function, str) and call.function.upper() in GROUP_WINDOWS:
@@ -58,7 +58,7 @@ def group_window(item: Any) -> Apply | None:
     return None
 
 
-def name_of(item: Any) -> str | None:
+def name_of(item: object) -> str | None:
     """Return the column name of a SELECT item, or None."""
     if isinstance(item, Alias):
         return item.names[0]

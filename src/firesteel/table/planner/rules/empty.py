@@ -20,7 +20,7 @@ _ROW_BY_ROW = (rel.Project, rel.Filter, rel.Sort, rel.Over, rel.Rank, rel.Expand
 """Nodes that have no rows if their input has none."""
 
 
-def prune_empty(node: Any, is_streaming: bool) -> Any:
+def prune_empty(node: object, is_streaming: bool) -> Any:
     """Return the rows of a node whose conditions or inputs leave none."""
     if isinstance(node, rel.Filter):
         return _filter(node)
@@ -39,7 +39,7 @@ def _nothing(node: Any) -> rel.Values:
     return rel.Values((), node.row_type)
 
 
-def _is_empty(node: Any) -> bool:
+def _is_empty(node: object) -> bool:
     return isinstance(node, rel.Values) and not node.rows
 
 
@@ -61,7 +61,7 @@ def _is_never_true(parts: list[Any]) -> bool:
     return not all(CompiledRex(part, EvaluationContext())(_ONE_ROW)[0].as_py() for part in parts if _is_constant(part))
 
 
-def _is_constant(rex: Any) -> bool:
+def _is_constant(rex: object) -> bool:
     """Return whether an expression consists of operators and literals alone."""
     return all(
         isinstance(part, Literal) or (isinstance(part, Call) and part.function in _OPERATORS) for part in walk(rex)

@@ -18,7 +18,7 @@ _SAFE = frozenset({"=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IN", "N
 """Functions that never fail, so that evaluating them early changes no result."""
 
 
-def push_partitions_into_scan(node: Any, is_streaming: bool) -> Any:
+def push_partitions_into_scan(node: object, is_streaming: bool) -> Any:
     """Tell a scan which partitions a filter leaves; the filter itself stays."""
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.TableScan)):
         return node
@@ -39,7 +39,7 @@ def _is_prunable(part: Any, names: Any, keys: tuple[str, ...]) -> bool:
     return all(map(_is_safe, walk(part))) and bool(columns) and all(names[index] in keys for index in columns)
 
 
-def _is_safe(rex: Any) -> bool:
+def _is_safe(rex: object) -> bool:
     if not isinstance(rex, Call):
         return isinstance(rex, InputRef | Literal)
     if rex.function == "CAST":

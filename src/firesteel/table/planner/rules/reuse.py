@@ -62,7 +62,7 @@ class _Sharing:
         return result
 
 
-def _key(node: Any) -> Hashable:
+def _key(node: object) -> Hashable:
     """Return what equal nodes over the same inputs have in common, None if the node is only equal to itself."""
     if not isinstance(node, _REUSABLE):
         return None

@@ -23,7 +23,7 @@ Rule = Callable[[Any, bool], Any]
 _RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
-def optimize(node: Any, is_streaming: bool) -> Any:
+def optimize(node: object, is_streaming: bool) -> Any:
     """Apply the rewrite rules and return the optimized plan of one query; see `optimize_all`."""
     return optimize_all([node], is_streaming)[0]
 
@@ -60,7 +60,7 @@ def _rewrite(node: Any, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[
     return result
 
 
-def merge_projects(node: Any, is_streaming: bool) -> Any:
+def merge_projects(node: object, is_streaming: bool) -> Any:
     """Merge two stacked projections, unless that would compute an expression twice."""
     while isinstance(node, rel.Project) and isinstance(node.input, rel.Project):
         inner = node.input
@@ -71,7 +71,7 @@ def merge_projects(node: Any, is_streaming: bool) -> Any:
     return node
 
 
-def filter_below_project(node: Any, is_streaming: bool) -> Any:
+def filter_below_project(node: object, is_streaming: bool) -> Any:
     """Push a filter below a projection of plain columns, so that one operator does both."""
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.Project)):
         return node
@@ -95,7 +95,7 @@ def _mergeable(outer: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
     return all(count <= 1 or isinstance(rex, cheap) for count, rex in zip(counts, inner, strict=True))
 
 
-def top_n(node: Any, is_streaming: bool) -> Any:
+def top_n(node: object, is_streaming: bool) -> Any:
     """Convert a filter on a row number over partitions to a Top-N. Flink: `FlinkLogicalRankRule`."""
     if not isinstance(node, rel.Filter):
         return node
@@ -133,7 +133,7 @@ def top_n(node: Any, is_streaming: bool) -> Any:
     return replace(project, input=result)
 
 
-def _rank_bound(part: Any, rank: int) -> tuple[int | None, int | None] | None:
+def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None:
     """Return the first and last rank that satisfy a condition on the rank column."""
     if not (isinstance(part, Call) and part.function in ("=", "<", "<=", ">", ">=")):
         return None
@@ -154,11 +154,11 @@ def _rank_bound(part: Any, rank: int) -> tuple[int | None, int | None] | None:
     }[operator]
 
 
-def _uncast(rex: Any) -> Any:
+def _uncast(rex: object) -> Any:
     return rex.operands[0] if isinstance(rex, Call) and rex.function == "CAST" else rex
 
 
-def drop_rank_number(node: Any, is_streaming: bool) -> Any:
+def drop_rank_number(node: object, is_streaming: bool) -> Any:
     """Drop an unused rank column of a Top-N, which reduces its updates."""
     if not isinstance(node, rel.Project):
         return node

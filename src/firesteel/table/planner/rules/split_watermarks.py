@@ -29,7 +29,7 @@ from firesteel.table.planner.rel.rex_tools import inline, is_deterministic, walk
 _IDLE_TIMEOUT = "table.exec.source.idle-timeout"
 
 
-def push_watermark_into_scan(node: Any, is_streaming: bool) -> Any:
+def push_watermark_into_scan(node: object, is_streaming: bool) -> Any:
     """Move watermarks into a scan whose source has watermarks per split."""
     if not isinstance(node, rel.AssignWatermark):
         return node
@@ -50,7 +50,7 @@ def idle_timeout_ms(config: Any) -> int:
     return int(config.get_duration(_IDLE_TIMEOUT, datetime.timedelta(0)).total_seconds() * 1000)
 
 
-def watermark_strategy(scan: rel.TableScan, settings: QuerySettings, config: Any) -> WatermarkStrategy | None:
+def watermark_strategy(scan: rel.TableScan, settings: QuerySettings, config: object) -> WatermarkStrategy | None:
     """Return the strategy of a scan's splits, None if it has no watermarks."""
     if scan.watermark is None:
         return None

@@ -55,14 +55,14 @@ class Translator:
         config: The options of the table environment.
     """
 
-    def __init__(self, environment: Any, is_streaming: bool, settings: QuerySettings, config: Any) -> None:
+    def __init__(self, environment: object, is_streaming: bool, settings: QuerySettings, config: object) -> None:
         self.environment = environment
         self.is_streaming = is_streaming
         self.settings = settings
         self._config = config
         self._streams: dict[int, tuple[Any, Any]] = {}
 
-    def stream(self, node: Any) -> Any:
+    def stream(self, node: object) -> Any:
         """Return the DataStream of column batches of a node.
 
         Raises:
@@ -79,7 +79,7 @@ class Translator:
         """Return the kinds of rows that a node emits."""
         return kinds_of(node, self.is_streaming)
 
-    def retracts(self, node: Any) -> bool:
+    def retracts(self, node: object) -> bool:
         """Return whether a node emits retractions."""
         return self.kinds(node) != INSERT_ONLY
 
@@ -95,7 +95,7 @@ class Translator:
             result.set_parallelism(stream._transformation.parallelism)
         return result
 
-    def join(self, node: Any, factory: Any, streams: tuple[Any, Any], keys: tuple[tuple[int, ...], ...]) -> Any:
+    def join(self, node: object, factory: object, streams: tuple[Any, Any], keys: tuple[tuple[int, ...], ...]) -> Any:
         """Add an operator with two inputs, both partitioned by key columns."""
         left, right = (self.by_columns(stream, columns) for stream, columns in zip(streams, keys, strict=True))
         return self._add(node, ColumnOperator(factory, 2), left, right, keys[0] == (), None)
