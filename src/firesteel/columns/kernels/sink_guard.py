@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import Kernel
-from firesteel.columns.rows import UPDATE_BEFORE
+from firesteel.columns.rows import DELETE, UPDATE_BEFORE
+
+
+class UpdateBefore(Enum):
+    """What becomes of `-U` rows before a sink that replaces rows by key."""
+
+    KEPT = "kept"
+    DROPPED = "dropped"
+    DELETES = "deletes"
 
 
 @dataclass(frozen=True)
@@ -18,12 +27,12 @@ class SinkGuardFactory:
     Attributes:
         not_null: Index and name of the NOT NULL columns.
         drops_nulls: Whether rows that violate NOT NULL are dropped (`table.exec.sink.not-null-enforcer`).
-        drops_update_before: Whether -U rows are dropped, because the sink upserts by key.
+        before: What becomes of -U rows.
     """
 
     not_null: tuple[tuple[int, str], ...]
     drops_nulls: bool
-    drops_update_before: bool
+    before: UpdateBefore
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -43,8 +52,11 @@ class SinkGuard(Kernel):
             ValueError: A NOT NULL column contains NULL.
         """
         plan = self._plan
-        if plan.drops_update_before and batch.kinds is not None:
+        if batch.kinds is not None and plan.before is UpdateBefore.DROPPED:
             batch = batch.filter(batch.kinds != UPDATE_BEFORE)
+        elif batch.kinds is not None and plan.before is UpdateBefore.DELETES:
+            kinds = np.where(batch.kinds == UPDATE_BEFORE, np.int8(DELETE), batch.kinds)
+            batch = ColumnBatch(batch.columns, batch.length, kinds)
         for column, name in plan.not_null:
             if not batch.columns[column].null_count:
                 continue

@@ -14,7 +14,7 @@ from firesteel.connectors.files.source import FileSource, FileSourceSettings
 from firesteel.connectors.files.table_paths import ColumnsFileFormat, TableFiles, TablePathFilter
 from firesteel.connectors.files.table_writing import TableFileSink
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
-from firesteel.connectors.table_connector import INSERT_ONLY, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -80,8 +80,6 @@ class _Files:
 class FileTable(_Files):
     """Files below a path, with partitions as directories `key=value`."""
 
-    kinds: frozenset[Kind] = INSERT_ONLY
-
     def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
         super().__init__(table)
         for column in table.columns:
@@ -92,7 +90,7 @@ class FileTable(_Files):
                     f"DynamicTableSource class supports the following metadata keys for "
                     f"reading:\n{chr(10).join(_METADATA)}"
                 )
-        self.format_of(self.stored)
+        self.kinds = self.format_of(self.stored).kinds
         _check_pattern(self.options)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
 from firesteel.columns.column_types import RowField, RowType
 from firesteel.common.watermark_strategy import WatermarkStrategy
@@ -12,6 +12,7 @@ from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.lookup import JdbcLookup, LookupQuery
 from firesteel.connectors.jdbc.sink import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.connectors.jdbc.source import JdbcSource
+from firesteel.connectors.jdbc.table_sink import JdbcTableSink
 from firesteel.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS
 from firesteel.connectors.lookup_cache import lookup_cache
 from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
@@ -92,7 +93,7 @@ class JdbcTable:
         return JdbcLookup(query, lookup_cache(options))
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
-        """Return the upsert kinds if there is a key. Actual deletions fail the job."""
+        """Return the upsert kinds if there is a key."""
         return UPSERT if self._table.primary_key else INSERT_ONLY
 
     def consume(self, stream: Any, name: str) -> Any:
@@ -100,14 +101,20 @@ class JdbcTable:
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
         row_type: Any = type_info_of(_row_type(columns))
-        checked = stream.map(_refuse_deletions)
-        rows = checked._new_stream(checked._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
+        rows = stream._new_stream(stream._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
         connection = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(self._options.text("url"))
         if "username" in self._options.values:
             connection.with_user_name(self._options.text("username")).with_password(self._options.text("password"))
         execution = JdbcExecutionOptions.builder().with_max_retries(self._options.number("sink.max-retries", 3))
-        sink = JdbcSink.sink(self._statement(names), row_type, connection.build(), execution.build())
-        return rows.sink_to(sink).name(name)
+        statement, to, how = self._statement(names), connection.build(), execution.build()
+        if not self._table.primary_key:
+            return rows.sink_to(JdbcSink.sink(statement, row_type, to, how)).name(name)
+        keys = tuple(names.index(key) for key in self._table.primary_key)
+        return rows.sink_to(JdbcTableSink(statement, self._deletion(), keys, row_type, to, how)).name(name)
+
+    def _deletion(self) -> str:
+        keys = " AND ".join(f"{self._quoted(key)} = ?" for key in self._table.primary_key)
+        return f"DELETE FROM {self._name()} WHERE {keys}"
 
     def _statement(self, names: tuple[str, ...]) -> str:
         columns, marks = ", ".join(map(self._quoted, names)), ", ".join("?" * len(names))
@@ -128,14 +135,6 @@ class JdbcTable:
 
     def _quoted(self, name: str) -> str:
         return self._quote + name.replace(self._quote, self._quote * 2) + self._quote
-
-
-def _refuse_deletions(batch: ColumnBatch) -> ColumnBatch:
-    if batch.kinds is not None and (batch.kinds == int(Kind.DELETE)).any():
-        raise NotImplementedError(
-            "The connector 'jdbc' can't delete rows; write a query that only adds and updates rows"
-        )
-    return batch
 
 
 def _row_type(columns: tuple[Column, ...]) -> RowType:

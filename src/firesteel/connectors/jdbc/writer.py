@@ -176,23 +176,23 @@ class JdbcCommitter(Committer):
         return self.database.parameter
 
     def _write_rows(self, cursor: Any, prepared: PreparedRows) -> None:
-        sql = native_statement(self.sql, self.database)
         rows = iter(prepared)
         while chunk := list(islice(rows, self.batch_size)):
-            cursor.execute("SAVEPOINT firesteel_rows")
-            try:
-                cursor.executemany(sql, chunk)
-            except Exception as error:
-                if self.database.is_transient(error):
-                    raise
-                cursor.execute("ROLLBACK TO SAVEPOINT firesteel_rows")
-                self._write_one_by_one(cursor, sql, chunk)
-            cursor.execute("RELEASE SAVEPOINT firesteel_rows")
+            self._write_chunk(cursor, self.sql, chunk)
 
-    def _write_one_by_one(self, cursor: Any, sql: str, rows: Sequence[_Row]) -> None:
-        """Write rows one by one to find the row that the database rejects."""
-        for row in rows:
-            try:
-                cursor.execute(sql, row)
-            except Exception as error:
-                raise RowError(self.sql, row, error) from error
+    def _write_chunk(self, cursor: Any, sql: str, rows: Sequence[_Row]) -> None:
+        """Execute a statement for each row; if the database rejects one, find it."""
+        native = native_statement(sql, self.database)
+        cursor.execute("SAVEPOINT firesteel_rows")
+        try:
+            cursor.executemany(native, rows)
+        except Exception as error:
+            if self.database.is_transient(error):
+                raise
+            cursor.execute("ROLLBACK TO SAVEPOINT firesteel_rows")
+            for row in rows:
+                try:
+                    cursor.execute(native, row)
+                except Exception as failed:
+                    raise RowError(sql, row, failed) from failed
+        cursor.execute("RELEASE SAVEPOINT firesteel_rows")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import kinds_of
 from firesteel.table.planner.rel.description import describe
+from firesteel.table.planner.traits.row_kinds import kinds_of
 
 _SHORT = {0: "I", 1: "UB", 2: "UA", 3: "D"}
 
@@ -59,7 +59,7 @@ class _Reused:
             if self._times[id(node)] == 1:
                 waiting += _inputs(node)
 
-    def mark(self, node: object) -> tuple[str, bool]:
+    def mark(self, node: Any) -> tuple[str, bool]:
         """Return what to add to the text of a node, and whether the node was shown before."""
         if self._times[id(node)] == 1:
             return "", False
@@ -76,7 +76,7 @@ def _inputs(node: Any) -> tuple[Any, ...]:
 
 
 def _tree(
-    node: object, depth: int, lines: list[str], with_kinds: bool, is_streaming: bool, reused: _Reused | None
+    node: Any, depth: int, lines: list[str], with_kinds: bool, is_streaming: bool, reused: _Reused | None
 ) -> None:
     indent = "" if depth == 0 else "   " * (depth - 1) + "+- "
     mark, was_shown = ("", False) if reused is None else reused.mark(node)

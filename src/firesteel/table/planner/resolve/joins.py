@@ -10,7 +10,7 @@ from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import INSERT_ONLY, is_proctime, is_rowtime, is_time, kinds_of, upsert_key
+from firesteel.table.planner.rel.changelog import is_proctime, is_rowtime, is_time
 from firesteel.table.planner.rel.projections import extended, first_columns
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
@@ -24,6 +24,7 @@ from firesteel.table.planner.rel.rex_tools import (
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.resolve.time_attributes import without_time_attribute
 from firesteel.table.planner.rules.rules import optimize
+from firesteel.table.planner.traits.upsert_keys import upsert_key
 
 
 @dataclass(slots=True)
@@ -277,8 +278,6 @@ def _interval_join(sides: Sides, kind: str, context: object) -> Any:
             times, low, high = (a, b), 0, 0
     if times is None or low is None or high is None:
         return None
-    if any(kinds_of(node, True) != INSERT_ONLY for node in (sides.left, sides.right)):
-        raise ValidationException("Interval joins do not support inputs that update rows")
     is_event_time = is_rowtime(types[times[0]])
     return rel.IntervalJoin(join_parts(sides, kind, False, rest), times[0], times[1], low, high, is_event_time)
 

@@ -13,13 +13,13 @@ from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.types import Row, RowKind
 from firesteel.functions.closeable_iterator import CloseableIterator
-from firesteel.table.planner.rel.changelog import kinds_of
 from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
+from firesteel.table.planner.traits.row_kinds import check_bounded, check_row_kinds, kinds_of
 from firesteel.table.planner.translate.sinks import add_sink
 from firesteel.table.planner.translate.translate import Translator
 
@@ -27,6 +27,7 @@ _COLLECT = "collect"
 """The name of jobs of queries."""
 
 _TIME_ZONE = "table.local-time-zone"
+_MATERIALIZE = "table.exec.sink.upsert-materialize"
 _REUSE = ("table.optimizer.reuse-sub-plan-enabled", "table.optimizer.reuse-source-enabled")
 
 
@@ -103,7 +104,7 @@ class Planner:
         enforcer = self._config.get("table.exec.sink.not-null-enforcer", "ERROR")
         plans = self._optimized([node for node, _, _, _ in inserts])
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
-            add_sink(translator, plan, table, sink, enforcer)
+            add_sink(translator, plan, table, sink, enforcer, self._config.get(_MATERIALIZE, "AUTO"))
 
     @contextmanager
     def _own_job(self) -> Iterator[Any]:
@@ -161,7 +162,10 @@ class Planner:
     def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
         """Return the optimized plans of the queries of one job."""
         reuses = all(self._config.get(option, "true").lower() == "true" for option in _REUSE)
-        return optimize_all(nodes, self._is_streaming, reuses)
+        plans = optimize_all(nodes, self._is_streaming, reuses)
+        for plan in plans:
+            check_row_kinds(plan) if self._is_streaming else check_bounded(plan)
+        return plans
 
     def _translator(self) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job

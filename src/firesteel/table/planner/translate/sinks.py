@@ -1,19 +1,31 @@
-"""The end of queries: checks and changes between a query and its sink. Flink: `CommonExecSink`."""
+"""The end of queries: checks and changes between a query and its sink.
+
+Flink: `StreamPhysicalSink`, `CommonExecSink`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from firesteel.columns.batch import Kind
-from firesteel.columns.kernels.sink_guard import SinkGuardFactory
-from firesteel.common.table_errors import TableException
-from firesteel.table.planner.rel.description import describe
+from firesteel.columns.kernels.sink_guard import SinkGuardFactory, UpdateBefore
+from firesteel.columns.kernels.upsert_materialize import UpsertMaterializeFactory
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, unsupported_changes
+from firesteel.table.planner.traits.upsert_keys import pairs_updates, upsert_key
 from firesteel.table.planner.translate.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate.translate import Translator
 
+_MATERIALIZE = ("AUTO", "FORCE", "NONE")
 
-def add_sink(translator: Translator, node: Any, table: Any, sink: Any, enforcer: str) -> Any:
+
+def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any, enforcer: str, materialize: str) -> Any:
     """Write a query, whose columns already match the table, to a sink.
+
+    A sink that replaces rows by its primary key gets no `-U`. One is dropped if a `+U` of the same key follows;
+    otherwise it deletes the row. If rows of the query that share a primary key may come from several rows or ways, the
+    last one that is not retracted is kept in state.
 
     Args:
         translator: Makes the streams.
@@ -21,37 +33,51 @@ def add_sink(translator: Translator, node: Any, table: Any, sink: Any, enforcer:
         table: The target table.
         sink: Its connector's sink.
         enforcer: The treatment of NULL in NOT NULL columns: `ERROR` or `DROP`.
+        materialize: `table.exec.sink.upsert-materialize`: `AUTO`, `FORCE` or `NONE`.
 
     Raises:
         TableException: the sink does not accept the kinds of rows of the query.
     """
-    kinds = translator.kinds(node)
-    accepted = sink.accepts(kinds)
-    name = ".".join(table.path)
-    missing = kinds - accepted - {Kind.UPDATE_BEFORE}
-    if missing:
-        what = "update and delete" if len(missing) > 1 else "update" if Kind.UPDATE_AFTER in missing else "delete"
-        raise TableException(
-            f"Table sink '{name}' doesn't support consuming {what} changes which is produced by node {_producer(node)}"
+    if materialize.upper() not in _MATERIALIZE:
+        raise ValidationException(
+            f"table.exec.sink.upsert-materialize must be one of {', '.join(_MATERIALIZE)}, found {materialize!r}"
         )
-    stream = translator.stream(node)
-    drops_before = Kind.UPDATE_BEFORE in kinds - accepted
+    kinds, name = translator.kinds(node), ".".join(table.path)
+    accepted = sink.accepts(kinds)
     columns = [column for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+    names = [column.name for column in columns]
+    key = tuple(names.index(column) for column in table.primary_key if column in names)
+    replaces = kinds != INSERT_ONLY and Kind.UPDATE_BEFORE not in accepted and bool(key)
+    before = _treatment(node, key) if Kind.UPDATE_BEFORE in kinds and replaces else UpdateBefore.KEPT
+    sent = kinds - {Kind.UPDATE_BEFORE} | ({Kind.DELETE} if before is UpdateBefore.DELETES else set())
+    if missing := (sent if replaces else kinds) - accepted:
+        raise TableException(unsupported_changes(f"Table sink '{name}'", missing, node))
+    stream = translator.stream(node)
+    if replaces and _is_materialized(node, key, materialize.upper()):
+        factory = UpsertMaterializeFactory(key, upsert_key(node), tuple(node.row_type.field_types()))
+        stream = translator.operator(node, factory, stream, key, "SinkMaterializer")
+        before = UpdateBefore.KEPT
     not_null = tuple(
         (i, column.name)
         for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
         if not column.type._nullable and field.data_type._nullable
     )
-    if drops_before or not_null:
-        guard = SinkGuardFactory(not_null, enforcer.upper() == "DROP", drops_before)
+    if before is not UpdateBefore.KEPT or not_null:
+        guard = SinkGuardFactory(not_null, enforcer.upper() == "DROP", before)
         label = f"ConstraintEnforcer(NotNullEnforcer(fields=[{', '.join(name for _, name in not_null)}]))"
         stream = translator.operator(node, guard, stream, None, label if not_null else "DropUpdateBefore")
     label = f"Sink(table=[{name}], fields=[{', '.join(node.row_type.names)}])"
     return consume_with_parallelism(translator, sink, stream, table, kinds, label)
 
 
-def _producer(node: Any) -> str:
-    """Return the node that makes a query update its rows."""
-    while type(node).__name__ in ("Project", "Filter"):
-        node = node.input
-    return describe(node)
+def _treatment(node: rel.Rel, key: tuple[int, ...]) -> UpdateBefore:
+    """Return what a `-U` does to the row of its primary key: nothing, if a `+U` of the same key follows."""
+    found = upsert_key(node)
+    same = found is not None and set(found) == set(key)
+    return UpdateBefore.DROPPED if same and pairs_updates(node) else UpdateBefore.DELETES
+
+
+def _is_materialized(node: rel.Rel, key: tuple[int, ...], materialize: str) -> bool:
+    """Return whether several rows of the query may have one primary key."""
+    found = upsert_key(node)
+    return materialize == "FORCE" or (materialize == "AUTO" and (found is None or not set(found) <= set(key)))

@@ -35,12 +35,13 @@ from firesteel.connectors.table_connector import ScanRequest
 from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import INSERT_ONLY, deduplicates, is_rowtime, kinds_of, sorts_all
+from firesteel.table.planner.rel.changelog import deduplicates, is_rowtime, sorts_all
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rules.mini_batch import mini_batch_rows
 from firesteel.table.planner.rules.partition_pruning import partition_predicate
 from firesteel.table.planner.rules.sliced_windows import sliced_windows
 from firesteel.table.planner.rules.split_watermarks import idle_timeout_ms, watermark_strategy
+from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of, normalizes
 from firesteel.table.planner.translate.parallelism import scan_with_parallelism
 from firesteel.table.planner.translate.values_source import values_stream
 
@@ -121,7 +122,7 @@ class Translator:
         request = ScanRequest(columns, node.metadata, partition_predicate(node), watermarks=watermarks)
         stream = node.source.stream(self.environment, request, describe(node))
         stream = scan_with_parallelism(self, node, stream)
-        if self.is_streaming and node.source.kinds not in (INSERT_ONLY, frozenset(Kind)) and node.table.primary_key:
+        if self.is_streaming and normalizes(node):
             names = node.row_type.names
             keys = tuple(names.index(name) for name in node.table.primary_key)
             return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
@@ -129,7 +130,7 @@ class Translator:
 
     def _stream_scan(self, node: rel.StreamScan) -> Any:
         stream = node.make(self.environment)
-        if self.is_streaming and node.kinds not in (INSERT_ONLY, frozenset(Kind)) and node.primary_key:
+        if self.is_streaming and normalizes(node):
             keys = tuple(node.row_type.names.index(name) for name in node.primary_key)
             return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
         return stream
@@ -232,8 +233,6 @@ class Translator:
     def _over_time(self, node: rel.Over, group: rel.OverGroup) -> int | None:
         if not self.is_streaming:
             return None
-        if self.retracts(node.input):
-            raise TableException("OVER windows on a stream need insert-only input")
         if not group.order:
             raise TableException("The window rank function requires order by clause with non-constant fields.")
         kind = node.input.row_type.fields[group.order[0].index].data_type
@@ -253,12 +252,13 @@ class Translator:
         return group.order[0].index if is_rowtime(kind) else None
 
     def _rank(self, node: rel.Rank) -> Any:
-        kind = deduplicates(node) if self.is_streaming and not node.outputs_rank else None
+        is_final = not self.retracts(node.input)
+        kind = deduplicates(node) if self.is_streaming and is_final and not node.outputs_rank else None
         stream = self.stream(node.input)
         if kind is not None:
             time, keeps_last = node.order[0].index if kind == "ROWTIME" else None, node.order[0].descending
             factory: Any = DeduplicateFactory(node.partition, keeps_last, time, _types(node))
-            if time is not None and not keeps_last and not self.retracts(node.input):
+            if time is not None and not keeps_last:
                 factory = FirstRowFactory(node.partition, time, _types(node))
             return self.operator(node, factory, stream, node.partition)
         if self.is_streaming and node.function != "ROW_NUMBER" and node.window is None:
@@ -271,7 +271,7 @@ class Translator:
             node.end,
             node.outputs_rank,
             _types(node.input),
-            self.retracts(node.input),
+            not is_final,
             node.window[1] if node.window is not None and self.is_streaming else None,
         )
         return self.operator(node, factory, stream, node.partition)

@@ -1,0 +1,195 @@
+"""The kinds of rows that nodes take and emit: one declaration per node (Flink: `FlinkChangelogModeInferenceProgram`).
+
+A node without a declaration does not import. A plan in which a node gets kinds that it does not take is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from firesteel.columns.batch import Kind
+from firesteel.common.table_errors import TableException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import deduplicates, sorts_all
+from firesteel.table.planner.rel.description import describe
+
+__all__ = ["ALL", "INSERT_ONLY", "check_bounded", "check_row_kinds", "kinds_of", "normalizes", "unsupported_changes"]
+
+Kinds = frozenset[Kind]
+
+INSERT_ONLY: Kinds = frozenset({Kind.INSERT})
+ALL: Kinds = frozenset(Kind)
+_WITHOUT_DELETES: Kinds = ALL - {Kind.DELETE}
+
+
+@dataclass(frozen=True, slots=True)
+class RowKinds:
+    """The declaration of a node.
+
+    Attributes:
+        emits: (node, kinds of each input) -> the kinds that it emits.
+        takes: (node) -> the kinds that each input may send.
+    """
+
+    emits: Callable[[Any, list[Kinds]], Kinds]
+    takes: Callable[[Any], Kinds]
+
+
+def _forwarded(node: rel.Rel, inputs: list[Kinds]) -> Kinds:
+    return frozenset().union(*inputs)
+
+
+def _inserts(node: rel.Rel, inputs: list[Kinds] | None = None) -> Kinds:
+    return INSERT_ONLY
+
+
+def _all(node: rel.Rel, inputs: list[Kinds] | None = None) -> Kinds:
+    return ALL
+
+
+def _only_inserts(node: rel.Rel) -> Kinds:
+    return INSERT_ONLY
+
+
+def _anything(node: rel.Rel) -> Kinds:
+    return ALL
+
+
+def _of_scan(node: rel.TableScan, inputs: list[Kinds]) -> Kinds:
+    return ALL if normalizes(node) else frozenset(node.source.kinds)
+
+
+def _of_stream(node: rel.StreamScan, inputs: list[Kinds]) -> Kinds:
+    return ALL if normalizes(node) else node.kinds
+
+
+def normalizes(node: rel.TableScan | rel.StreamScan) -> bool:
+    """Return whether upserts by a primary key become a full changelog (Flink: `ChangelogNormalize`)."""
+    if isinstance(node, rel.TableScan):
+        return frozenset(node.source.kinds) not in (INSERT_ONLY, ALL) and bool(node.table.primary_key)
+    return node.kinds not in (INSERT_ONLY, ALL) and bool(node.primary_key)
+
+
+def _of_aggregate(node: rel.Aggregate, inputs: list[Kinds]) -> Kinds:
+    # A group disappears only if rows are retracted; a table aggregate replaces its rows by deletes and inserts.
+    return _WITHOUT_DELETES if inputs == [INSERT_ONLY] and not node.flat else ALL
+
+
+def _of_rank(node: rel.Rank, inputs: list[Kinds]) -> Kinds:
+    if node.window is not None:
+        return INSERT_ONLY
+    if deduplicates(node) is not None and inputs == [INSERT_ONLY]:
+        return _WITHOUT_DELETES if node.order[0].descending else INSERT_ONLY
+    return ALL
+
+
+def _of_sort(node: rel.Sort, inputs: list[Kinds]) -> Kinds:
+    return ALL if sorts_all(node) else inputs[0]
+
+
+def _of_join(node: rel.Join, inputs: list[Kinds]) -> Kinds:
+    is_outer = node.kind in ("LEFT", "RIGHT", "FULL", "ANTI")
+    return ALL if is_outer or inputs != [INSERT_ONLY, INSERT_ONLY] else INSERT_ONLY
+
+
+def _of_temporal_join(node: rel.TemporalJoin, inputs: list[Kinds]) -> Kinds:
+    return inputs[0]
+
+
+def _taken_by_rank(node: rel.Rank) -> Kinds:
+    return ALL if node.window is None else INSERT_ONLY
+
+
+def _taken_by_sort(node: rel.Sort) -> Kinds:
+    return ALL if sorts_all(node) else INSERT_ONLY
+
+
+def _taken_by_window_table(node: rel.WindowTableFunction) -> Kinds:
+    # Session windows grow by their rows: a retraction would have to split them.
+    return INSERT_ONLY if node.window.kind == "SESSION" else ALL
+
+
+def _taken_by_window(node: rel.WindowAggregate) -> Kinds:
+    return INSERT_ONLY if node.window is not None and node.window.kind == "SESSION" else ALL
+
+
+ROW_KINDS: dict[type, RowKinds] = {
+    rel.TableScan: RowKinds(_of_scan, _anything),
+    rel.StreamScan: RowKinds(_of_stream, _anything),
+    rel.Values: RowKinds(_inserts, _anything),
+    rel.AssignWatermark: RowKinds(_forwarded, _anything),
+    rel.Project: RowKinds(_forwarded, _anything),
+    rel.Filter: RowKinds(_forwarded, _anything),
+    rel.Aggregate: RowKinds(_of_aggregate, _anything),
+    rel.WindowTableFunction: RowKinds(_forwarded, _taken_by_window_table),
+    rel.WindowAggregate: RowKinds(_inserts, _taken_by_window),
+    rel.Join: RowKinds(_of_join, _anything),
+    rel.IntervalJoin: RowKinds(_inserts, _only_inserts),
+    rel.TemporalJoin: RowKinds(_of_temporal_join, _anything),
+    rel.LookupJoin: RowKinds(_forwarded, _anything),
+    rel.WindowJoin: RowKinds(_inserts, _only_inserts),
+    rel.Correlate: RowKinds(_forwarded, _anything),
+    rel.Union: RowKinds(_forwarded, _anything),
+    rel.SetOperation: RowKinds(_all, _anything),
+    rel.Sort: RowKinds(_of_sort, _taken_by_sort),
+    rel.Over: RowKinds(_inserts, _only_inserts),
+    rel.Rank: RowKinds(_of_rank, _taken_by_rank),
+    rel.Expand: RowKinds(_forwarded, _anything),
+    rel.Match: RowKinds(_inserts, _only_inserts),
+}
+"""The declaration of each node."""
+
+if missing := set(get_args(rel.Rel)) ^ ROW_KINDS.keys():
+    raise ImportError(f"row kinds: declare what these nodes take and emit: {sorted(node.__name__ for node in missing)}")
+
+
+def kinds_of(node: rel.Rel, is_streaming: bool) -> Kinds:
+    """Return the kinds of rows that a node emits; in BATCH mode every result is final."""
+    if not is_streaming:
+        return INSERT_ONLY
+    return ROW_KINDS[type(node)].emits(node, [kinds_of(child, is_streaming) for child in node.inputs])
+
+
+def check_bounded(node: rel.Rel) -> None:
+    """Check a plan of BATCH mode, whose operators take inserts only.
+
+    Raises:
+        TableException: a source emits changes.
+    """
+    if isinstance(node, rel.TableScan) and frozenset(node.source.kinds) != INSERT_ONLY:
+        raise TableException(
+            "Querying a table in batch mode is currently only possible for INSERT-only table sources. But the source "
+            f"for table '{'.'.join(node.table.path)}' produces other changelog messages than just INSERT."
+        )
+    for child in node.inputs:
+        check_bounded(child)
+
+
+def check_row_kinds(node: rel.Rel) -> Kinds:
+    """Check a plan of STREAMING mode, and return the kinds of rows that it emits.
+
+    Raises:
+        TableException: a node gets kinds of rows that it does not take.
+    """
+    declared, inputs = ROW_KINDS[type(node)], []
+    for child in node.inputs:
+        inputs.append(check_row_kinds(child))
+        if refused := inputs[-1] - declared.takes(node):
+            raise TableException(unsupported_changes(describe(node).split("(")[0], refused, child))
+    return declared.emits(node, inputs)
+
+
+def unsupported_changes(consumer: str, refused: Kinds, node: rel.Rel) -> str:
+    """Return Flink's sentence about kinds of rows that a consumer does not take from a node."""
+    updates = refused & {Kind.UPDATE_BEFORE, Kind.UPDATE_AFTER}
+    what = " and ".join(["update"] * bool(updates) + ["delete"] * (Kind.DELETE in refused))
+    return f"{consumer} doesn't support consuming {what} changes which is produced by node {describe(_producer(node))}"
+
+
+def _producer(node: rel.Rel) -> rel.Rel:
+    """Return the node that makes a query change its rows."""
+    while isinstance(node, rel.Project | rel.Filter):
+        node = node.input
+    return node

@@ -1,0 +1,83 @@
+"""By which columns a later row of a query replaces an earlier one (Flink: `FlinkRelMdUpsertKeys`).
+
+Rows of one key must stay in their order. So a key is lost where rows are distributed by columns that are not all part
+of it: two rows of the key may then take different ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.rex import InputRef
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
+
+__all__ = ["pairs_updates", "upsert_key"]
+
+Key = tuple[int, ...]
+
+
+def upsert_key(node: rel.Rel) -> Key | None:
+    """Return the columns by which later rows of a node replace earlier ones, or None if unknown."""
+    if isinstance(node, rel.Project):
+        return _projected(node, upsert_key(node.input))
+    if isinstance(node, rel.Filter | rel.AssignWatermark):
+        return upsert_key(node.input)
+    if isinstance(node, rel.Aggregate):
+        return None if node.flat else tuple(range(len(node.keys)))
+    if isinstance(node, rel.Rank):
+        if node.end == 1:
+            return node.partition
+        if node.outputs_rank:
+            return (*node.partition, len(node.row_type.fields) - 1)
+        return _distributed(upsert_key(node.input), node.partition)
+    if isinstance(node, rel.TableScan):
+        return _scan_key(node, node.table.primary_key)
+    if isinstance(node, rel.StreamScan):
+        return _scan_key(node, node.primary_key)
+    if isinstance(node, rel.Join):
+        return _join_key(node)
+    return None
+
+
+def _projected(node: rel.Project, key: Key | None) -> Key | None:
+    if key is None:
+        return None
+    places = {e.index: i for i, e in reversed(list(enumerate(node.expressions))) if isinstance(e, InputRef)}
+    return tuple(places[k] for k in key) if all(k in places for k in key) else None
+
+
+def _distributed(key: Key | None, columns: Key) -> Key | None:
+    """Return a key of rows that are distributed by columns."""
+    return key if key is not None and set(columns) <= set(key) else None
+
+
+def _join_key(node: rel.Join) -> Key | None:
+    left = _distributed(upsert_key(node.left), node.left_keys)
+    if node.kind in ("SEMI", "ANTI"):
+        return left
+    found = _distributed(upsert_key(node.right), node.right_keys)
+    right = None if found is None else tuple(len(node.left.row_type) + column for column in found)
+    # A row meets at most one of a side whose key is compared.
+    if left is not None and found is not None and set(found) <= set(node.right_keys) and node.kind in ("INNER", "LEFT"):
+        return left
+    if right is not None and left is not None and set(left) <= set(node.left_keys) and node.kind in ("INNER", "RIGHT"):
+        return right
+    return (*left, *right) if left is not None and right is not None and node.kind == "INNER" else None
+
+
+def _scan_key(node: Any, names: tuple[str, ...]) -> Key | None:
+    present = node.row_type.names
+    return tuple(present.index(name) for name in names) if names and all(n in present for n in names) else None
+
+
+def pairs_updates(node: rel.Rel) -> bool:
+    """Return whether each `-U` of a node is followed by a `+U` of the same key, so that it need not be sent.
+
+    A condition or a join may let the old row pass, and not the new one.
+    """
+    if kinds_of(node, True) == INSERT_ONLY:
+        return True
+    if isinstance(node, rel.Project | rel.AssignWatermark):
+        return pairs_updates(node.input)
+    return isinstance(node, rel.Aggregate | rel.Rank | rel.TableScan | rel.StreamScan)
