@@ -57,6 +57,7 @@ SLOW = {
     "table/test_jdbc_catalog.py",
     "table/test_kafka_tables.py",
     "table/test_queries.py",
+    "table/test_row_kinds.py",
     "task/test_python_environment.py",
     "task/test_slot_tasks.py",
     "task/test_source_ends.py",

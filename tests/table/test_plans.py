@@ -116,7 +116,10 @@ def test_windows_go_over_a_union_of_streams_and_not_over_computed_times(tables):
     ("sql", "message"),
     [
         ("SELECT v, SUM(v) OVER (ORDER BY v) FROM a", "must be defined on a time attribute"),
-        ("SELECT *, RANK() OVER (ORDER BY ts) FROM (SELECT k, MAX(ts) AS ts FROM a GROUP BY k)", "OverAggregate doesn't support"),
+        (
+            "SELECT *, RANK() OVER (ORDER BY ts) FROM (SELECT k, MAX(ts) AS ts FROM a GROUP BY k)",
+            "OverAggregate doesn't support",
+        ),
         ("SELECT k FROM a ORDER BY k", "Sort on a non-time-attribute field is not supported."),
         ("SELECT k FROM a OFFSET 3 ROWS", "OFFSET without FETCH"),
     ],
