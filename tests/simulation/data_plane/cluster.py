@@ -154,6 +154,7 @@ class SimulatedSpark(Pipeline):
         self._lanes = Lanes.one_per_slot(plan.slots)
         self._level_of_gate = tuple(plan.level_of_gate)
         self._idle = IdleSlots(plan)
+        self._temporary = None
 
     def _jvm_is_gone(self) -> bool:
         return False
@@ -280,6 +281,8 @@ class Leader:
             runs += 1
             try:
                 self._run(runs)
+            except (AttributeError, NameError, TypeError):
+                raise  # a mistake in the code, with which no run would come to an end
             except Exception as error:
                 cluster.log(f"leader {self.number} restarts: {type(error).__name__}: {error}")
                 self.process.step()
