@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.time import Instant
 from firesteel.common.types import Row, RowKind
 from firesteel.gateway import access
 from firesteel.gateway.handlers import ROUTES
 from firesteel.gateway.server import rest_options, session_defaults
 from firesteel.gateway.session_context import SessionContext
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult
 from firesteel.table.types import DataTypes, RowType

@@ -16,8 +16,13 @@ import click
 from firesteel.cli.terminal_text import printable
 from firesteel.cli.user_error import user_error
 from firesteel.common.options.deprecated_keys import with_current_keys
+from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
-from firesteel.common.options.python_dependencies import ARCHIVES, FILES, REQUIREMENTS, dependency_entries
+from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
+from firesteel.common.options.python_dependencies import dependency_entries
+from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
+from firesteel.common.options.rest_options import REST_ADDRESS
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
 
 RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]
@@ -123,7 +128,7 @@ def program_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def configuration(options: dict[str, str], parallelism: int | None, runtime_mode: str | None) -> dict[str, str]:
     """Return the options of a program, including those with flags of their own."""
-    flags = {"parallelism.default": parallelism, "execution.runtime-mode": runtime_mode and runtime_mode.upper()}
+    flags = {DEFAULT_PARALLELISM.key: parallelism, RUNTIME_MODE.key: runtime_mode and runtime_mode.upper()}
     return options | {option: str(value) for option, value in flags.items() if value is not None}
 
 
@@ -136,15 +141,15 @@ def restore_options(savepoint: str | None, leaves_state: bool, claim_mode: str |
             raise click.UsageError("--claimMode (-cm) requires --fromSavepoint (-s)")
         return {}
     options = {
-        "execution.state-recovery.path": savepoint,
-        "execution.state-recovery.ignore-unclaimed-state": str(leaves_state).lower(),
+        RECOVERY_PATH.key: savepoint,
+        RECOVERY_IGNORE_UNCLAIMED.key: str(leaves_state).lower(),
     }
-    return options if claim_mode is None else {**options, "execution.state-recovery.claim-mode": claim_mode.upper()}
+    return options if claim_mode is None else {**options, RECOVERY_CLAIM_MODE.key: claim_mode.upper()}
 
 
 def dependency_options(files: str | None, requirements: str | None, archives: str | None) -> dict[str, str]:
     """Return the options of a program's Python dependencies."""
-    options = {FILES: files, REQUIREMENTS: requirements, ARCHIVES: archives}
+    options = {PYTHON_FILES.key: files, PYTHON_REQUIREMENTS.key: requirements, PYTHON_ARCHIVES.key: archives}
     return {option: value for option, value in options.items() if value is not None}
 
 
@@ -189,11 +194,11 @@ def target_options(target: str | None, address: str | None, detached: bool) -> d
         raise click.UsageError(f"--jobmanager (-m) requires --target remote, found {target}")
     if detached and target != "remote" and address is None:
         raise click.UsageError("--detached (-d) requires --jobmanager (-m): a local job ends with the command")
-    options = {} if target is None else {"execution.target": target}
+    options = {} if target is None else {EXECUTION_TARGET.key: target}
     if address is not None:
-        options |= {"execution.target": "remote", "rest.address": address}
+        options |= {EXECUTION_TARGET.key: "remote", REST_ADDRESS.key: address}
     if detached:
-        options["execution.attached"] = "false"
+        options[ATTACHED.key] = "false"
     return options
 
 

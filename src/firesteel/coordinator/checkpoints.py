@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from firesteel.common.files.durability import make_directory
 from firesteel.common.files.remote_path import RemotePath
+from firesteel.common.options.state_options import RECOVERY_IGNORE_UNCLAIMED
 from firesteel.coordinator.checkpoint_parts import Member, Part, Request, RestorePoint
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
 from firesteel.coordinator.split_enumerator import SplitEnumerator
-from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles
 from firesteel.errors import FiresteelError
 from firesteel.operators.exchange.buffers import pickled
@@ -131,7 +131,7 @@ class Checkpoints:
 
     def _decided(self, state: RegionState) -> list[Committable]:
         decided: list[Committable] = load_committables(state.committables, self._committers.have_own_types)
-        ignores = self._job.plan.job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
+        ignores = RECOVERY_IGNORE_UNCLAIMED.of(self._job.plan.job_graph.configuration)
         return self._committers.without_unknown(decided) if ignores else decided
 
     def next_batch(self) -> BatchTry:

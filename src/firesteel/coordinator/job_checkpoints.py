@@ -19,11 +19,10 @@ from typing import Any
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_NUM_RETAINED
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_PATH
 from firesteel.coordinator.checkpoint_parts import Answer, Member, Part, Request, RestorePoint, RunIsOverError, Sizes
 from firesteel.coordinator.stored_checkpoints import (
-    CLAIM_MODE,
-    NUM_RETAINED,
-    RECOVERY_PATH,
     check_not_ended,
     mark_as_running,
     readable,
@@ -91,7 +90,7 @@ class JobCheckpoints:
         self._first_slots = {
             operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
         }
-        self._retained = int(self._job.configuration.get(NUM_RETAINED, "1"))
+        self._retained = CHECKPOINTING_NUM_RETAINED.of(self._job.configuration)
         self._kept: deque[CheckpointMetadata] = deque()
         self._joined_id = 0
         self._is_marked = False
@@ -105,9 +104,10 @@ class JobCheckpoints:
     def _claim(self) -> AnyPath | None:
         """Return the checkpoint or savepoint that the job was started with, if the job has claimed it, else None."""
         options = self._job.configuration
-        if options.get(CLAIM_MODE, "").upper() != "CLAIM" or RECOVERY_PATH not in options:
+        path = RECOVERY_PATH.of(options)
+        if path is None or RECOVERY_CLAIM_MODE.of(options) != "CLAIM":
             return None
-        claimed = named_directory(options[RECOVERY_PATH], self._named)
+        claimed = named_directory(path, self._named)
         return claimed if claimed.parent != self.store else None
 
     # --- runs ----------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class JobCheckpoints:
             member.run = run
             if own:
                 return RestorePoint(self._kept[-1], own[0], is_own=True)
-            named = self._job.configuration.get(RECOVERY_PATH)
+            named = RECOVERY_PATH.of(self._job.configuration)
             if named is None:
                 return None
             source = checkpoint_directory(named, self._named)

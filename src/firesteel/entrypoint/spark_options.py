@@ -12,22 +12,28 @@ import re
 import secrets
 from collections.abc import Mapping
 
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.python_options import PYTHON_EXECUTABLE
+from firesteel.common.options.rpc_options import (
+    HEARTBEAT_INTERVAL,
+    HEARTBEAT_TIMEOUT,
+    JOBMANAGER_BIND_HOST,
+    JOBMANAGER_RPC_ADDRESS,
+)
+from firesteel.common.options.security_options import KERBEROS_FILE_SYSTEMS, KERBEROS_KEYTAB, KERBEROS_PRINCIPAL
+from firesteel.common.options.slot_options import JOBMANAGER_HEAP, TASK_SLOTS, TASKMANAGER_PROCESS_MEMORY
 from firesteel.common.trust.loopback import is_loopback
-from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, memory_bytes
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment
 
-__all__ = ["MASTER", "SLOTS", "has_executors", "spark_master", "spark_settings"]
+__all__ = ["MASTER", "has_executors", "spark_master", "spark_settings"]
 
 MASTER = "spark.master"
-SLOTS = "taskmanager.numberOfTaskSlots"
-_DRIVER_MEMORY = "jobmanager.memory.heap.size"
-_PROCESS_MEMORY = "taskmanager.memory.process.size"
 _AUTHENTICATE = "spark.authenticate"
 _SECRET = "spark.authenticate.secret"
 _LOOPBACK = "127.0.0.1"
-_DRIVER_ADDRESSES = ("jobmanager.rpc.address", "jobmanager.bind-host", "spark.driver.host", BIND_ADDRESS)
+_DRIVER_ADDRESSES = (JOBMANAGER_RPC_ADDRESS.key, JOBMANAGER_BIND_HOST.key, "spark.driver.host", BIND_ADDRESS)
 _LOCAL = re.compile(r"local(\[\s*(?P<cores>\*|[1-9][0-9]*)\s*(,\s*(?P<failures>[0-9]+)\s*)?\])?")
 _THREADS_PER_CORE = 16
 _LEAST_HEAP = 512 << 20
@@ -37,9 +43,9 @@ _LONGEST_INTERVAL_S = 60
 """Less than Spark's `spark.network.timeout`, as Spark demands."""
 
 _SAME_VALUE = {
-    "python.executable": "spark.pyspark.python",
-    "security.kerberos.login.keytab": "spark.kerberos.keytab",
-    "security.kerberos.login.principal": "spark.kerberos.principal",
+    PYTHON_EXECUTABLE.key: "spark.pyspark.python",
+    KERBEROS_KEYTAB.key: "spark.kerberos.keytab",
+    KERBEROS_PRINCIPAL.key: "spark.kerberos.principal",
     "yarn.application.name": "spark.app.name",
     "yarn.application.node-label": "spark.yarn.am.nodeLabelExpression",
     "yarn.application.priority": "spark.yarn.priority",
@@ -62,6 +68,7 @@ _SAME_VALUE = {
 
 _LISTS = {
     "kubernetes.container.image.pull-secrets": "spark.kubernetes.container.image.pullSecrets",
+    KERBEROS_FILE_SYSTEMS.key: "spark.kerberos.access.hadoopFileSystems",
     "yarn.ship-archives": "spark.yarn.dist.archives",
     "yarn.ship-files": "spark.yarn.dist.files",
 }
@@ -137,13 +144,13 @@ def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
     if (local := _local(configuration)) is not None:
         own = {"spark.driver.host": _LOOPBACK, BIND_ADDRESS: _LOOPBACK, _AUTHENTICATE: "true"}
         return {CORES: str(_cores(local)), **own, **given}
-    address = configuration.get("jobmanager.rpc.address", _LOOPBACK)
+    address = JOBMANAGER_RPC_ADDRESS.of(configuration)
     return {
         **ON_DEMAND,
         **_heartbeats(configuration),
         "spark.driver.host": address,
-        BIND_ADDRESS: configuration.get("jobmanager.bind-host", address),
-        CORES: configuration.get(SLOTS, "1"),
+        BIND_ADDRESS: JOBMANAGER_BIND_HOST.text_in(configuration) or address,
+        CORES: str(TASK_SLOTS.of(configuration)),
         "spark.executorEnv.PYTHONPATH": python_environment()["PYTHONPATH"],
         **_translated(configuration),
         **_authentication(configuration),
@@ -157,8 +164,8 @@ def _heartbeats(configuration: Mapping[str, str]) -> dict[str, str]:
     The TaskExecutor next to it is a process of its own, whose heartbeats say nothing about the executor's JVM. Spark
     looks for silent executors every `timeoutInterval`, which is therefore part of the time.
     """
-    timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
-    interval_s = min(duration_s(configuration, "heartbeat.interval", 10), timeout_s / 4, _LONGEST_INTERVAL_S)
+    timeout_s = HEARTBEAT_TIMEOUT.of(configuration)
+    interval_s = min(HEARTBEAT_INTERVAL.of(configuration), timeout_s / 4, _LONGEST_INTERVAL_S)
     look_s = timeout_s / 10
     return {
         "spark.executor.heartbeatInterval": f"{round(interval_s * 1000)}ms",
@@ -220,18 +227,17 @@ def _entries(configuration: Mapping[str, str], option: str) -> list[tuple[str, s
 
 
 def _driver_memory(configuration: Mapping[str, str]) -> dict[str, str]:
-    if _DRIVER_MEMORY not in configuration:
-        return {}
-    return {"spark.driver.memory": _mebibytes(memory_bytes(configuration, _DRIVER_MEMORY, 0))}
+    heap = JOBMANAGER_HEAP.of(configuration)
+    return {} if heap is None else {"spark.driver.memory": _mebibytes(heap)}
 
 
 def _executor_memory(configuration: Mapping[str, str]) -> dict[str, str]:
-    if _PROCESS_MEMORY not in configuration:
+    memory = TASKMANAGER_PROCESS_MEMORY.of(configuration)
+    if memory is None:
         return {}
-    memory = memory_bytes(configuration, _PROCESS_MEMORY, 0)
     if memory < 2 * _LEAST_HEAP:
-        given = configuration[_PROCESS_MEMORY]
-        raise InvalidOptionError(f"option {_PROCESS_MEMORY!r} is {given!r}; the minimum is '1 gb'")
+        given = TASKMANAGER_PROCESS_MEMORY.text_in(configuration)
+        raise InvalidOptionError(f"option {TASKMANAGER_PROCESS_MEMORY.key!r} is {given!r}; the minimum is '1 gb'")
     heap = max(_LEAST_HEAP, memory // _HEAP_SHARE)
     return {"spark.executor.memory": _mebibytes(heap), "spark.executor.memoryOverhead": _mebibytes(memory - heap)}
 

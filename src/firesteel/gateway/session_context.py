@@ -15,7 +15,11 @@ from typing import Any, NamedTuple
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
+from firesteel.common.options.pipeline_options import PIPELINE_NAME
+from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.common.options.sensitive_values import masked
+from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE, TABLE_DML_SYNC
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
@@ -24,9 +28,7 @@ from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 
-MODE = "execution.runtime-mode"
-RESULT_MODE = "sql-client.execution.result-mode"
-SYNC = "table.dml-sync"
+MODE, RESULT_MODE, SYNC = RUNTIME_MODE.key, SQL_CLIENT_RESULT_MODE.key, TABLE_DML_SYNC.key
 _CHOICES = {MODE: ("streaming", "batch"), RESULT_MODE: ("tableau", "table", "changelog"), SYNC: ("true", "false")}
 _OWN = (RESULT_MODE, SYNC)
 """Options of the session itself, which are not passed to the table environment."""
@@ -161,7 +163,7 @@ class SessionContext:
         result = executor.execute(statement)
         client = result.get_job_client()
         if client is not None:
-            name = self.get("pipeline.name", "") or "insert-into_" + ",".join(result._row_type.names)
+            name = self.get(PIPELINE_NAME.key, "") or "insert-into_" + ",".join(result._row_type.names)
             self.jobs.append(SessionJob(client, name, int(time.time() * 1000)))
         return result
 
@@ -202,7 +204,7 @@ class SessionContext:
 
     @property
     def _is_remote(self) -> bool:
-        return self.get("execution.target", "local") == "remote"
+        return EXECUTION_TARGET.of(self.options()) == "remote"
 
     def _job_rows(self) -> list[Row]:
         if self._is_remote:
@@ -220,7 +222,7 @@ class SessionContext:
     def cluster(self) -> RestClusterClient:
         """Return a client of the cluster that runs the jobs of the session."""
         options = self._configuration.to_dict()
-        return RestClusterClient(options.get("rest.address", DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
+        return RestClusterClient(REST_ADDRESS.text_in(options) or DEFAULT_ADDRESS, os.environ.get(TOKEN), options)
 
 
 def _check(key: str, value: str) -> None:

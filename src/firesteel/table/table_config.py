@@ -8,17 +8,15 @@ import time
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.python_options import PYTHON_EXECUTABLE
+from firesteel.common.options.stored_options import TABLE_CODE_LENGTH
+from firesteel.common.options.table_options import TABLE_LOCAL_TIME_ZONE, TABLE_SQL_DIALECT, TABLE_STATE_TTL
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 from firesteel.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
 
-_TIME_ZONE = "table.local-time-zone"
-_RETENTION = "table.exec.state.ttl"
-_CODE_LENGTH = "table.generated-code.max-length"
-_DIALECT = "table.sql-dialect"
-_PYTHON = "python.executable"
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
 
@@ -76,7 +74,7 @@ class TableConfig:
 
     def get_local_timezone(self) -> str:
         """Return the time zone of the session."""
-        return self._configuration.get_string(_TIME_ZONE, "default")
+        return self._configuration.get(TABLE_LOCAL_TIME_ZONE)
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the time zone of the session.
@@ -88,7 +86,7 @@ class TableConfig:
             ValidationException: The time zone does not exist.
         """
         _zone(timezone_id)
-        self._configuration.set_string(_TIME_ZONE, timezone_id)
+        self._configuration.set_string(TABLE_LOCAL_TIME_ZONE.key, timezone_id)
 
     @property
     def time_zone(self) -> datetime.tzinfo:
@@ -101,11 +99,11 @@ class TableConfig:
         Args:
             duration: The time, with ms precision; 0 means that state does not expire.
         """
-        self._configuration.set_string(_RETENTION, f"{int(duration.total_seconds() * 1000)} ms")
+        self._configuration.set_string(TABLE_STATE_TTL.key, f"{int(duration.total_seconds() * 1000)} ms")
 
     def get_idle_state_retention(self) -> datetime.timedelta:
         """Return the time to live of query state; 0 means that state does not expire."""
-        return self.get_duration(_RETENTION, datetime.timedelta(0))
+        return self.get_duration(TABLE_STATE_TTL.key, datetime.timedelta(0))
 
     def get_duration(self, key: str, default: datetime.timedelta) -> datetime.timedelta:
         """Return an option that is a duration.
@@ -135,15 +133,15 @@ class TableConfig:
         Args:
             max_generated_code_length: Any integer.
         """
-        self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
+        self._configuration.set_integer(TABLE_CODE_LENGTH.key, max_generated_code_length)
 
     def get_max_generated_code_length(self) -> int:
         """Return the option. It has no effect, because no code is generated."""
-        return self._configuration.get_integer(_CODE_LENGTH, 4000)
+        return self._configuration.get(TABLE_CODE_LENGTH)
 
     def get_sql_dialect(self) -> int:
         """Return the dialect of statements, one of `SqlDialect`."""
-        return SqlDialect._of(self._configuration.get_string(_DIALECT, "default"))
+        return SqlDialect._of(self._configuration.get(TABLE_SQL_DIALECT))
 
     def set_sql_dialect(self, sql_dialect: int) -> None:
         """Set the dialect of statements.
@@ -156,7 +154,7 @@ class TableConfig:
         """
         if sql_dialect != SqlDialect.DEFAULT:
             raise NotImplementedError("The Hive dialect is not supported; use SqlDialect.DEFAULT")
-        self._configuration.set_string(_DIALECT, "default")
+        self._configuration.set_string(TABLE_SQL_DIALECT.key, "default")
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the Python interpreter that runs user-defined functions.
@@ -164,11 +162,11 @@ class TableConfig:
         Args:
             python_exec: The path of an interpreter.
         """
-        self._configuration.set_string(_PYTHON, python_exec)
+        self._configuration.set_string(PYTHON_EXECUTABLE.key, python_exec)
 
     def get_python_executable(self) -> str:
         """Return the Python interpreter that runs user-defined functions."""
-        return self._configuration.get_string(_PYTHON, "python")
+        return self._configuration.get(PYTHON_EXECUTABLE)
 
     def to_map(self) -> dict[str, str]:
         """Return all options that are set."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
 from firesteel.runtime.dispatcher.job_options import check_job_options
 from tests.runtime.helpers import job_graph

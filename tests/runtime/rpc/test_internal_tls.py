@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from firesteel.cli.main import cli
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.rpc import RpcConnectionError, TcpRpcService
 from firesteel.runtime.rpc.rpc_errors import RpcAuthenticationError

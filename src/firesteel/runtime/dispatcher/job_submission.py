@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.job_options import check_job_options
 
 __all__ = ["JobSubmissionError", "check_job_graph", "submittable"]

@@ -11,6 +11,12 @@ from typing import Any
 from firesteel.columns.batch import Kind
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
+from firesteel.common.options.table_options import (
+    TABLE_LOCAL_TIME_ZONE,
+    TABLE_NOT_NULL_ENFORCER,
+    TABLE_REUSE_SOURCES,
+    TABLE_REUSE_SUB_PLANS,
+)
 from firesteel.common.types import Row, RowKind
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.table.planner.rel.changelog import kinds_of
@@ -25,9 +31,6 @@ from firesteel.table.planner.translate.translate import Translator
 
 _COLLECT = "collect"
 """The name of jobs of queries."""
-
-_TIME_ZONE = "table.local-time-zone"
-_REUSE = ("table.optimizer.reuse-sub-plan-enabled", "table.optimizer.reuse-source-enabled")
 
 
 class Planner:
@@ -100,7 +103,7 @@ class Planner:
     def attach(self, inserts: Sequence[tuple[Any, Any, Any, Any]]) -> None:
         """Add inserts to the program of the execution environment."""
         translator = self._translator()
-        enforcer = self._config.get("table.exec.sink.not-null-enforcer", "ERROR")
+        enforcer = self._config.get_configuration().get(TABLE_NOT_NULL_ENFORCER)
         plans = self._optimized([node for node, _, _, _ in inserts])
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
             add_sink(translator, plan, table, sink, enforcer)
@@ -160,12 +163,12 @@ class Planner:
 
     def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
         """Return the optimized plans of the queries of one job."""
-        reuses = all(self._config.get(option, "true").lower() == "true" for option in _REUSE)
+        reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
         return optimize_all(nodes, self._is_streaming, reuses)
 
     def _translator(self) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
-        zone = self._config.get(_TIME_ZONE, "default")
+        zone = self._config.get_configuration().get(TABLE_LOCAL_TIME_ZONE)
         settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
         return Translator(self._environment, self._is_streaming, settings, self._config)
 
