@@ -18,6 +18,8 @@ from firesteel.cli.user_error import user_error
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import check_option
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
 from firesteel.common.options.python_dependencies import dependency_entries
 from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
@@ -36,14 +38,17 @@ def _options(context: click.Context, parameter: click.Parameter, values: tuple[s
             raise click.BadParameter(f"{value!r} is not of the form key=value, e.g. -D parallelism.default=4")
         options[key] = text
         if not context.resilient_parsing:
-            _warn_of_unknown(key, "-D")
+            _check(key, text, "-D")
     return options
 
 
-def _warn_of_unknown(option: str, origin: str) -> None:
-    """Warn about an option that is probably misspelt; not an error, because a newer Flink may have it."""
-    doubt = doubt_about(option)
-    if doubt is not None:
+def _check(option: str, value: str, origin: str) -> None:
+    """Refuse an option that cannot have its effect, and warn of an unknown one, which another Flink may have."""
+    try:
+        check_option(option, value)
+    except InvalidOptionError as error:
+        raise click.UsageError(f"{origin}: {error}") from None
+    if (doubt := doubt_about(option)) is not None:
         click.echo(f"Warning: {origin}: {doubt}", err=True)
 
 
@@ -61,7 +66,7 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
     """Return the options of a cluster: those of its file, of `FIRESTEEL_PROPERTIES` (lines of YAML), then of `-D`.
 
     Raises:
-        click.UsageError: they cannot be parsed.
+        click.UsageError: they cannot be parsed, or are refused.
     """
     directory = os.environ.get("FIRESTEEL_CONF_DIR")
     if config is None and directory is not None and (Path(directory) / "config.yaml").exists():
@@ -83,8 +88,8 @@ def _of_yaml(text: str, origin: str) -> dict[str, str]:
     if not isinstance(data, dict):
         raise click.UsageError(f"{origin} contains a {type(data).__name__}, expected options as key: value")
     options = dict(_flat(data, ""))
-    for option in options:
-        _warn_of_unknown(option, f"{origin}, line {lines.get(option, 1)}")
+    for option, value in options.items():
+        _check(option, value, f"{origin}, line {lines.get(option, 1)}")
     return options
 
 

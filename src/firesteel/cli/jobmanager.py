@@ -15,6 +15,7 @@ from firesteel.cli.servers import Servers, is_in_background, shown, with_message
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
 from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import note_without_counterpart
 from firesteel.common.options.rest_options import REST_BIND_ADDRESS, REST_PORT
 from firesteel.errors import FiresteelError
 
@@ -54,6 +55,8 @@ async def _serve(settings: dict[str, str]) -> None:
     from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
     logs = SERVERS.configure_logs(settings)
+    if (note := note_without_counterpart(settings)) is not None:
+        logging.getLogger(__name__).warning(note)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     cluster = ClusterEntrypoint(settings)
     loop = asyncio.get_running_loop()

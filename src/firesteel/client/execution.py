@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import logging
 import os
 import weakref
 from typing import Any
@@ -16,6 +17,8 @@ from firesteel.client.staged_data import StagedData
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET
+from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.option_check import note_without_counterpart
 from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.graph.job_graph import JobGraph
@@ -23,6 +26,7 @@ from firesteel.graph.stream_graph import StreamGraph
 from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.runtime.logs import leave_log_to_the_program
 
+_logger = logging.getLogger(__name__)
 _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
 
 
@@ -51,6 +55,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     options = configuration.to_dict()
     target = EXECUTION_TARGET.of(options)
     job_graph = submittable(stream_graph, options)
+    _tell_of_options(job_graph)
     staged = StagedData(job_graph)
     staged.write()
     try:
@@ -63,6 +68,14 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     except BaseException:
         staged.remove()
         raise
+
+
+def _tell_of_options(job_graph: JobGraph) -> None:
+    """Log which of the job's options nobody knows, and which have no counterpart here."""
+    notes = [doubt for key in job_graph.configuration if (doubt := doubt_about(key)) is not None]
+    for note in (*notes, note_without_counterpart(job_graph.configuration)):
+        if note is not None:
+            _logger.warning("job %r: %s", job_graph.name, note)
 
 
 def check(stream_graph: StreamGraph, configuration: Configuration) -> None:

@@ -18,6 +18,7 @@ from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.common.options.execution_options import BUFFER_TIMEOUT_ENABLED, BUFFER_TIMEOUT_INTERVAL, RUNTIME_MODE
 from firesteel.common.options.option import Option
+from firesteel.common.options.option_check import check_options
 from firesteel.common.options.pipeline_options import CHAIN_DIFFERENT_MAX_PARALLELISM, OPERATOR_CHAINING
 from firesteel.common.options.python_options import (
     PYTHON_ARCHIVES,
@@ -99,9 +100,13 @@ class StreamExecutionEnvironment(WithoutJava):
 
         Args:
             configuration: Options of the program. They take precedence over the options of the command line.
+
+        Raises:
+            ValueError: An option is misspelt, refused, or does not have this value.
         """
         merged = Configuration.from_dict(default_options()).with_current_keys()
         if configuration is not None:
+            check_options(configuration.to_dict())
             merged.add_all(configuration.with_current_keys())
         return StreamExecutionEnvironment(merged)
 
@@ -123,11 +128,15 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             configuration: The options by key, as in `config.yaml`.
 
+        Raises:
+            ValueError: An option is misspelt, refused, or does not have this value.
+
         Example:
             >>> env.configure(Configuration.from_dict({"parallelism.default": "4", "pipeline.name": "orders"}))
             >>> env.get_parallelism()
             4
         """
+        check_options(configuration.to_dict())
         self._configuration.add_all(configuration.with_current_keys())
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:

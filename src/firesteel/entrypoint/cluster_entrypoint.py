@@ -12,6 +12,7 @@ from typing import Any
 from firesteel.common.files.run_directory import write_token
 from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
+from firesteel.common.options.option_check import check_options
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
@@ -46,6 +47,7 @@ class ClusterEntrypoint:
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
+        check_options(configuration)
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)

@@ -16,7 +16,7 @@ from firesteel.common.options.gateway_options import (
     GATEWAY_ENDPOINT_TYPE,
     GATEWAY_PORT,
 )
-from firesteel.common.options.rest_options import REST_ADDRESS, REST_BIND_ADDRESS, REST_PORT
+from firesteel.common.options.rest_options import REST_ADDRESS, REST_BIND_ADDRESS, REST_BIND_PORT, REST_PORT
 from firesteel.gateway.access import GatewayAccess
 from firesteel.gateway.handlers import DEFAULT_VERSION, ROUTES, VERSIONS, GatewayCall
 from firesteel.gateway.sessions import Sessions
@@ -81,12 +81,11 @@ def rest_options(configuration: Mapping[str, str]) -> dict[str, str]:
     """Return the options of the gateway's server by the names that a JobManager's server has for them."""
     others = {key: value for key, value in configuration.items() if not key.startswith("rest.")}
     limits = {key: value for key, value in configuration.items() if key.startswith("rest.server.")}
-    port = GATEWAY_BIND_PORT.of(configuration)
     bind_address = GATEWAY_BIND_ADDRESS.of(configuration)
     return {
         **others,
         **limits,
         REST_BIND_ADDRESS.key: bind_address,
         REST_ADDRESS.key: GATEWAY_ADDRESS.of(configuration) or bind_address,
-        REST_PORT.key: str(GATEWAY_PORT.of(configuration) if port is None else port),
+        REST_BIND_PORT.key: GATEWAY_BIND_PORT.text_in(configuration) or str(GATEWAY_PORT.of(configuration)),
     }

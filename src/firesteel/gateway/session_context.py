@@ -16,6 +16,7 @@ from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClie
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
+from firesteel.common.options.option_check import check_option
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
 from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.common.options.sensitive_values import masked
@@ -29,7 +30,7 @@ from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 
 MODE, RESULT_MODE, SYNC = RUNTIME_MODE.key, SQL_CLIENT_RESULT_MODE.key, TABLE_DML_SYNC.key
-_CHOICES = {MODE: ("streaming", "batch"), RESULT_MODE: ("tableau", "table", "changelog"), SYNC: ("true", "false")}
+_MODES = ("streaming", "batch")
 _OWN = (RESULT_MODE, SYNC)
 """Options of the session itself, which are not passed to the table environment."""
 
@@ -226,9 +227,9 @@ class SessionContext:
 
 
 def _check(key: str, value: str) -> None:
-    choices = _CHOICES.get(key)
-    if choices is not None and value.lower() not in choices:
-        raise ValueError(f"option '{key}' is '{value}'; allowed: {', '.join(choices)}")
+    if key == MODE and value.lower() not in _MODES:
+        raise ValueError(f"option '{key}' is '{value}'; allowed: {', '.join(_MODES)}")
+    check_option(key, value)
 
 
 def _time(milliseconds: int) -> str:

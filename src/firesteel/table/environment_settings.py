@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.execution_options import RUNTIME_MODE
+from firesteel.common.options.option_check import check_options
 
 __all__ = ["EnvironmentSettings"]
 
@@ -39,7 +40,11 @@ class EnvironmentSettings:
 
             Args:
                 config: Its options replace those of the same keys.
+
+            Raises:
+                ValueError: An option is misspelt, refused, or does not have this value.
             """
+            check_options(config.to_dict())
             self._configuration.add_all(config)
             return self
 

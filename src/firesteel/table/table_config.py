@@ -8,11 +8,11 @@ import time
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.option_check import check_option, check_options
 from firesteel.common.options.python_options import PYTHON_EXECUTABLE
 from firesteel.common.options.stored_options import TABLE_CODE_LENGTH
 from firesteel.common.options.table_options import TABLE_LOCAL_TIME_ZONE, TABLE_SQL_DIALECT, TABLE_STATE_TTL
 from firesteel.common.table_errors import ValidationException
-from firesteel.common.time import Duration
 from firesteel.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
@@ -56,7 +56,11 @@ class TableConfig:
         Args:
             key: The key of an option, such as `table.exec.state.ttl`.
             value: The value as text.
+
+        Raises:
+            ValueError: The option is misspelt, refused, or does not have this value.
         """
+        check_option(key, str(value))
         self._configuration.set_string(key, value)
         return self
 
@@ -69,7 +73,11 @@ class TableConfig:
 
         Args:
             configuration: Its options replace those of the same keys.
+
+        Raises:
+            ValueError: An option is misspelt, refused, or does not have this value.
         """
+        check_options(configuration.to_dict())
         self._configuration.add_all(configuration)
 
     def get_local_timezone(self) -> str:
@@ -103,29 +111,7 @@ class TableConfig:
 
     def get_idle_state_retention(self) -> datetime.timedelta:
         """Return the time to live of query state; 0 means that state does not expire."""
-        return self.get_duration(TABLE_STATE_TTL.key, datetime.timedelta(0))
-
-    def get_duration(self, key: str, default: datetime.timedelta) -> datetime.timedelta:
-        """Return an option that is a duration.
-
-        Args:
-            key: The key of an option whose value is such as `5 s` or `100 ms`; a number alone is in ms. Nanoseconds
-                are rounded down to microseconds.
-            default: Returned if the option is not set or empty.
-
-        Raises:
-            ValidationException: The value is not a duration.
-        """
-        text = self._configuration.get_string(key, "")
-        if not text:
-            return default
-        try:
-            nanos = Duration.parse(text).to_nanos()
-        except ValueError:
-            raise ValidationException(
-                f"Could not parse value '{text}' for key '{key}': a duration such as '10 s'"
-            ) from None
-        return datetime.timedelta(microseconds=nanos // 1000)
+        return datetime.timedelta(seconds=self._configuration.get(TABLE_STATE_TTL))
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
         """Store the option. It has no effect, because no code is generated.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import choice, duration, host, integer_from
+from firesteel.common.options.kinds import choice, duration, host, integer_from, ports
 from firesteel.common.options.option import Option
 
 GATEWAY_ENDPOINT_TYPE = Option("sql-gateway.endpoint.type", choice("rest"), "rest", "`rest` is the only type")
@@ -15,7 +15,7 @@ GATEWAY_BIND_ADDRESS = Option(
 GATEWAY_PORT = Option("sql-gateway.endpoint.rest.port", integer_from(0), "8083", "Its port; 0 takes any free port")
 GATEWAY_BIND_PORT = Option(
     "sql-gateway.endpoint.rest.bind-port",
-    integer_from(0),
+    ports,
     None,
     "Port to listen on, if it differs",
     shown="that port",

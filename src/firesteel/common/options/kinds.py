@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -9,9 +10,22 @@ from typing import Generic, TypeVar
 from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.time import Duration
 
-__all__ = ["Kind", "boolean", "choice", "duration", "integer", "memory", "number", "string", "text_kind"]
+__all__ = [
+    "Kind",
+    "boolean",
+    "choice",
+    "duration",
+    "integer",
+    "integer_from",
+    "memory",
+    "number",
+    "ports",
+    "string",
+    "text_kind",
+]
 
 T = TypeVar("T")
+_LARGEST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,14 @@ def integer_from(least: int) -> Kind[int]:
     return Kind("int", parse)
 
 
+def _ports(text: str) -> tuple[int, ...]:
+    found = [re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part) for part in text.split(",")]
+    ports = [port for match in found if match for port in range(int(match[1]), int(match[2] or match[1]) + 1)]
+    if not all(found) or not ports or max(ports) > _LARGEST_PORT:
+        raise ValueError(f"{text!r} is not a port, a range such as 8081-8090, or a list of them")
+    return tuple(ports)
+
+
 def choice(*allowed: str, any_case: bool = True) -> Kind[str]:
     """Return the type of an option that has one of these values, which are read in the spelling given here."""
     found = {value.upper() if any_case else value: value for value in allowed}
@@ -88,6 +110,9 @@ duration: Kind[float] = Kind("duration", _seconds)
 
 memory: Kind[int] = Kind("memory", parse_bytes)
 """Sizes, such as `64 mb`, in bytes."""
+
+ports: Kind[tuple[int, ...]] = Kind("ports", _ports)
+"""Ports to try in this order, such as `8081-8090`."""
 
 number: Kind[float] = Kind("float", _number)
 boolean: Kind[bool] = Kind("boolean", _boolean)

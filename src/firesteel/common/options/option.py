@@ -104,7 +104,8 @@ class Option(Generic[T]):
     @cached_property
     def fallback_keys(self) -> tuple[str, ...]:
         """Keys that are read if the current one is not set."""
-        return (*deprecated_keys_of(self.key), *self._fallback)
+        keys = (self.key, *self._fallback)
+        return tuple(key for one in keys for key in (one, *deprecated_keys_of(one)))[1:]
 
     def of(self, configuration: _Texts) -> T:
         """Return the value that a configuration has for this option, or the default.

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import boolean, choice, duration, host, integer_from, memory, strings
+from firesteel.common.options.kinds import boolean, choice, duration, host, integer_from, memory, ports, strings
 from firesteel.common.options.option import Option
 
 REST_BIND_ADDRESS = Option("rest.bind-address", host, "127.0.0.1", "Interface that the REST API listens on")
 REST_PORT = Option("rest.port", integer_from(0), "8081", "Its port; 0 takes any free port")
+REST_BIND_PORT = Option(
+    "rest.bind-port",
+    ports,
+    None,
+    "Ports to listen on, of which the first free one is taken, such as `8081-8090`",
+    shown="that of `rest.port`",
+)
 REST_ADDRESS = Option("rest.address", host, "127.0.0.1", "Address of the REST API, for clients")
 REST_SERVER_MAX_CONTENT_LENGTH = Option(
     "rest.server.max-content-length",

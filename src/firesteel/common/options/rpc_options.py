@@ -53,7 +53,7 @@ TASKMANAGER_LOG_PATH = Option(
     "Log file of a TaskExecutor; set by the process that starts it",
 )
 RPC_ASK_TIMEOUT = Option("pekko.ask.timeout", duration, "10 s", "Time that an RPC caller waits for an answer")
-RPC_FRAMESIZE = Option("pekko.framesize", memory, "10 MiB", "Largest RPC message")
+RPC_FRAMESIZE = Option("pekko.framesize", memory, "10 mb", "Largest RPC message")
 HEARTBEAT_INTERVAL = Option("heartbeat.interval", duration, "10 s", "Time between heartbeats")
 HEARTBEAT_TIMEOUT = Option(
     "heartbeat.timeout",

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 
 from firesteel.common.options.ha_options import HA_TYPE
 from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import check_options
 from firesteel.common.options.rpc_options import JOBMANAGER_RPC_ADDRESS, JOBMANAGER_RPC_PORT, TASKMANAGER_RESOURCE_ID
 from firesteel.common.options.slot_options import TASK_SLOTS, TASKMANAGER_TASK_RUNNER
 from firesteel.errors import FiresteelError
@@ -132,6 +133,7 @@ def _configuration(arguments: Sequence[str]) -> dict[str, str]:
 
 
 async def _run(configuration: Mapping[str, str]) -> int:
+    check_options(configuration)
     runner = TaskManagerRunner(configuration, _task_runner(TASKMANAGER_TASK_RUNNER.of(configuration)))
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, runner.end)
