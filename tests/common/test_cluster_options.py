@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.common.files import file_system_options
 from firesteel.common.options.cluster_options import INHERITED, RECORDED, options_of_job, recorded_options
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
-from firesteel.common.options.file_options import FS_DEFAULT_SCHEME
-from firesteel.connectors.files.remote_parts import MAX_CONCURRENT, MIN_PART_SIZE
+from firesteel.common.options.file_options import (
+    FS_DEFAULT_SCHEME,
+    S3_PREFIXES,
+    S3_UPLOAD_MAX_CONCURRENT,
+    S3_UPLOAD_MIN_PART_SIZE,
+)
 
 FOR_FILES = [
-    *(f"{prefix}secret-key" for prefix in file_system_options._S3_PREFIXES),
+    *(f"{prefix}secret-key" for prefix in S3_PREFIXES),
     "fs.azure.account.key.account.dfs.core.windows.net",
     FS_DEFAULT_SCHEME.key,
-    MIN_PART_SIZE,
-    MAX_CONCURRENT,
+    S3_UPLOAD_MIN_PART_SIZE.key,
+    S3_UPLOAD_MAX_CONCURRENT.key,
     "io.tmp.dirs",
     TASK_CANCELLATION_TIMEOUT.key,
 ]

@@ -14,11 +14,13 @@ import firesteel
 from firesteel.common.options import stored_options
 from firesteel.common.options.declared import AREAS, declared_options, effective_options, options_of
 from firesteel.common.options.deprecated_keys import deprecated_keys
+from firesteel.common.options.file_options import S3_PREFIXES, is_read
 from firesteel.common.options.known_options import flink_options, known_options
 from firesteel.common.options.option import Option
 from firesteel.common.options.option_classes import OptionClass, class_of, rule_of
 from firesteel.common.options.options_without_counterpart import WITHOUT_COUNTERPART
 from firesteel.common.options.refused_options import REFUSED
+from firesteel.common.options.spark_counterparts import LISTS, MAPS, SAME_VALUE
 
 SOURCE = Path(firesteel.__file__).parent
 DECLARATIONS = SOURCE / "common" / "options"
@@ -26,6 +28,19 @@ MODULES = [module for modules in AREAS.values() for module in modules]
 CONSTANTS = {name: value for module in MODULES for name, value in vars(module).items() if isinstance(value, Option)}
 NOT_READ_BY_A_READER = {"KERBEROS_KEYTAB", "KERBEROS_PRINCIPAL", "KERBEROS_FILE_SYSTEMS"}
 """Options that a table of Spark's settings reads by their keys."""
+
+NOT_LISTED = (
+    *S3_PREFIXES,
+    "fs.*",
+    "presto.",
+    "gs.",
+    "kubernetes.",
+    "yarn.",
+    "flink.",
+    "external-res",
+    "containerized.",
+)
+"""Beginnings of options of file systems and deployments, of which Flink has no closed list."""
 
 FIELDS_OF_JSON = {"restart-strategy"}
 SETTERS = {"set_string", "set_boolean", "set_integer"}
@@ -110,7 +125,9 @@ def test_no_two_rules_have_the_same_pattern_and_each_pattern_fits_an_option() ->
     unused = [
         pattern
         for pattern in patterns
-        if pattern not in current and not (pattern.endswith(".*") and any(n.startswith(pattern[:-1]) for n in current))
+        if not pattern.startswith(NOT_LISTED)
+        and pattern not in current
+        and not (pattern.endswith(".*") and any(n.startswith(pattern[:-1]) for n in current))
     ]
     assert unused == []
 
@@ -131,3 +148,31 @@ def test_options_of_security_are_effective_or_refused() -> None:
 def test_options_that_are_only_stored_have_a_rule() -> None:
     stored = {key for key, option in declared_options().items() if option in options_of(stored_options)}
     assert sorted(key for key in stored if rule_of(key) is None) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("s3.access-key", OptionClass.EFFECTIVE),
+        ("fs.azure.account.key.account.dfs.core.windows.net", OptionClass.EFFECTIVE),
+        ("yarn.application.queue", OptionClass.EFFECTIVE),
+        ("kubernetes.container.image", OptionClass.EFFECTIVE),
+        ("containerized.taskmanager.env.A", OptionClass.EFFECTIVE),
+        ("fs.s3a.server-side-encryption-algorithm", OptionClass.REFUSED),
+        ("s3.sse.type", OptionClass.REFUSED),
+        ("kubernetes.secrets", OptionClass.REFUSED),
+        ("fs.s3a.fast.upload", OptionClass.WITHOUT_COUNTERPART),
+        ("s3.entropy.key", OptionClass.WITHOUT_COUNTERPART),
+        ("kubernetes.taskmanager.tolerations", OptionClass.WITHOUT_COUNTERPART),
+        ("containerized.master.env.A", OptionClass.WITHOUT_COUNTERPART),
+        ("metrics.reporter.prom.port", OptionClass.WITHOUT_COUNTERPART),
+        ("spark.ui.enabled", None),
+        ("my.own", None),
+    ],
+)
+def test_options_of_file_systems_and_deployments_are_classified(key: str, expected: OptionClass | None) -> None:
+    assert class_of(key) is expected
+
+
+def test_no_rule_is_about_an_option_that_becomes_one_of_sparks_or_reaches_a_store() -> None:
+    assert [name for name in _exact_names() if name in {*SAME_VALUE, *LISTS, *MAPS} or is_read(name)] == []

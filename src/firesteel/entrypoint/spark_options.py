@@ -13,15 +13,14 @@ import secrets
 from collections.abc import Mapping
 
 from firesteel.common.options.option import InvalidOptionError
-from firesteel.common.options.python_options import PYTHON_EXECUTABLE
 from firesteel.common.options.rpc_options import (
     HEARTBEAT_INTERVAL,
     HEARTBEAT_TIMEOUT,
     JOBMANAGER_BIND_HOST,
     JOBMANAGER_RPC_ADDRESS,
 )
-from firesteel.common.options.security_options import KERBEROS_FILE_SYSTEMS, KERBEROS_KEYTAB, KERBEROS_PRINCIPAL
 from firesteel.common.options.slot_options import JOBMANAGER_HEAP, TASK_SLOTS, TASKMANAGER_PROCESS_MEMORY
+from firesteel.common.options.spark_counterparts import ENVIRONMENT, LISTS, MAPS, SAME_VALUE
 from firesteel.common.trust.loopback import is_loopback
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND
@@ -41,47 +40,6 @@ _HEAP_SHARE = 4
 _MEBIBYTE = 1 << 20
 _LONGEST_INTERVAL_S = 60
 """Less than Spark's `spark.network.timeout`, as Spark demands."""
-
-_SAME_VALUE = {
-    PYTHON_EXECUTABLE.key: "spark.pyspark.python",
-    KERBEROS_KEYTAB.key: "spark.kerberos.keytab",
-    KERBEROS_PRINCIPAL.key: "spark.kerberos.principal",
-    "yarn.application.name": "spark.app.name",
-    "yarn.application.node-label": "spark.yarn.am.nodeLabelExpression",
-    "yarn.application.priority": "spark.yarn.priority",
-    "yarn.application.queue": "spark.yarn.queue",
-    "yarn.staging-directory": "spark.yarn.stagingDir",
-    "yarn.tags": "spark.yarn.tags",
-    "yarn.taskmanager.node-label": "spark.yarn.executor.nodeLabelExpression",
-    "kubernetes.cluster-id": "spark.app.name",
-    "kubernetes.container.image.pull-policy": "spark.kubernetes.container.image.pullPolicy",
-    "kubernetes.container.image.ref": "spark.kubernetes.container.image",
-    "kubernetes.context": "spark.kubernetes.context",
-    "kubernetes.namespace": "spark.kubernetes.namespace",
-    "kubernetes.pod-template-file.default": "spark.kubernetes.executor.podTemplateFile",
-    "kubernetes.pod-template-file.taskmanager": "spark.kubernetes.executor.podTemplateFile",
-    "kubernetes.service-account": "spark.kubernetes.authenticate.executor.serviceAccountName",
-    "kubernetes.taskmanager.cpu.amount": "spark.kubernetes.executor.request.cores",
-    "kubernetes.taskmanager.service-account": "spark.kubernetes.authenticate.executor.serviceAccountName",
-}
-"""More specific options come later, so that they take precedence."""
-
-_LISTS = {
-    "kubernetes.container.image.pull-secrets": "spark.kubernetes.container.image.pullSecrets",
-    KERBEROS_FILE_SYSTEMS.key: "spark.kerberos.access.hadoopFileSystems",
-    "yarn.ship-archives": "spark.yarn.dist.archives",
-    "yarn.ship-files": "spark.yarn.dist.files",
-}
-"""Lists, which Flink separates with `;` and Spark with `,`."""
-
-_MAPS = {
-    "kubernetes.taskmanager.annotations": "spark.kubernetes.executor.annotation.",
-    "kubernetes.taskmanager.labels": "spark.kubernetes.executor.label.",
-    "kubernetes.taskmanager.node-selector": "spark.kubernetes.executor.node.selector.",
-}
-"""Maps: `key:value,...` in Flink, a setting per key in Spark."""
-
-_ENVIRONMENT = "containerized.taskmanager.env."
 
 
 def spark_master(configuration: Mapping[str, str]) -> str:
@@ -204,15 +162,15 @@ def _authentication(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def _translated(configuration: Mapping[str, str]) -> dict[str, str]:
-    settings = {spark: configuration[flink] for flink, spark in _SAME_VALUE.items() if flink in configuration}
-    for flink, spark in _LISTS.items():
+    settings = {spark: configuration[flink] for flink, spark in SAME_VALUE.items() if flink in configuration}
+    for flink, spark in LISTS.items():
         if flink in configuration:
             settings[spark] = ",".join(part.strip() for part in re.split("[;,]", configuration[flink]) if part.strip())
-    for flink, prefix in _MAPS.items():
+    for flink, prefix in MAPS.items():
         settings |= {f"{prefix}{key}": value for key, value in _entries(configuration, flink)}
     for option, value in configuration.items():
-        if option.startswith(_ENVIRONMENT):
-            settings[f"spark.executorEnv.{option.removeprefix(_ENVIRONMENT)}"] = value
+        if option.startswith(ENVIRONMENT):
+            settings[f"spark.executorEnv.{option.removeprefix(ENVIRONMENT)}"] = value
     if "kubernetes.cluster-id" in configuration:
         settings["spark.kubernetes.executor.podNamePrefix"] = configuration["kubernetes.cluster-id"]
     return settings | _executor_memory(configuration)

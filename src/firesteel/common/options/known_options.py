@@ -19,6 +19,7 @@ FREE_PREFIXES = (
     "spark.",
     "fs.",
     "s3.",
+    "s3a.",
     "env.",
     "metrics.reporter.",
     "external-resource.",

@@ -1,4 +1,7 @@
-"""What happens to each of Flink's options: it is effective, refused, or without counterpart."""
+"""What happens to each of Flink's options: it is effective, refused, or without counterpart.
+
+Options of file systems and of deployments, of which Flink has no closed list, are classified in the same way.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from functools import cache
 
 from firesteel.common.options.declared import effective_options
 from firesteel.common.options.deprecated_keys import deprecated_keys
+from firesteel.common.options.file_options import is_read
 from firesteel.common.options.option_rule import OptionRule
 from firesteel.common.options.options_without_counterpart import WITHOUT_COUNTERPART
 from firesteel.common.options.refused_options import REFUSED
+from firesteel.common.options.spark_counterparts import becomes_sparks
 
 __all__ = ["OptionClass", "class_of", "rule_of"]
 
@@ -30,7 +35,8 @@ def class_of(key: str) -> OptionClass | None:
         >>> class_of("parallelism.default"), class_of("taskmanager.memory.network.min")
         (<OptionClass.EFFECTIVE: 'it is read'>, <OptionClass.WITHOUT_COUNTERPART: ...>)
     """
-    if key in effective_options():
+    current = deprecated_keys().get(key, key)
+    if key in effective_options() or is_read(key) or becomes_sparks(current):
         return OptionClass.EFFECTIVE
     found = rule_of(key)
     if found is None:

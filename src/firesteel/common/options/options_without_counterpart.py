@@ -122,7 +122,11 @@ _CLUSTER = (
         "high-availability.zookeeper.client.max-retry-wait "
         "high-availability.zookeeper.client.simulated-session-expiration-percent job-result-store.storage-path",
     ),
-    OptionRule("`pyarrow`, `fsspec` and Spark access files", "fs.allowed-fallback-filesystems"),
+    OptionRule("`pyarrow`, `fsspec` and Spark access files", "fs.* s3.* s3a.* presto.* gs.* flink.hadoop.*"),
+    OptionRule(
+        "Spark starts workers: use its `spark.kubernetes.*` and `spark.yarn.*`, or a pod template",
+        "kubernetes.* yarn.* flink.yarn.* external-resource.* containerized.*",
+    ),
 )
 
 _SERVERS = (

@@ -5,11 +5,17 @@ A value that asks for what happens anyway is accepted. Keys that Flink has depre
 
 from __future__ import annotations
 
+from firesteel.common.options.file_options import S3_PREFIXES
 from firesteel.common.options.option_rule import OptionRule
 
 __all__ = ["REFUSED"]
 
 _OFF, _ON = ("false",), ("true",)
+
+
+def _with_prefixes(names: str) -> str:
+    return " ".join(prefix + name for prefix in S3_PREFIXES for name in names.split())
+
 
 _RESULTS = (
     OptionRule(
@@ -127,6 +133,20 @@ _SECURITY = (
     OptionRule("there is no history server", "historyserver.web.ssl.enabled", _OFF),
 )
 
+_DEPLOYMENT = (
+    OptionRule("put it into the pod template", "kubernetes.secrets kubernetes.env.secretKeyRef"),
+    OptionRule("Spark distributes the keytab", "yarn.security.kerberos.ship-local-keytab", _ON),
+    OptionRule("Spark distributes the keytab", "yarn.security.kerberos.localized-keytab-path"),
+    OptionRule(
+        "let the bucket encrypt what is written",
+        _with_prefixes(
+            "sse.enabled sse.type sse.kms-key-id encryption.algorithm encryption.key server-side-encryption-algorithm "
+            "server-side-encryption.key cse.enabled"
+        ),
+    ),
+    OptionRule("set AWS_ROLE_ARN, or a profile of `~/.aws`", _with_prefixes("assumed.role.* assume-role.* iam-role")),
+)
+
 _ADDRESSES = (
     OptionRule("the server listens on `rest.bind-address`", "web.address"),
     OptionRule("the JobManager listens on `jobmanager.rpc.port`", "jobmanager.rpc.bind-port"),
@@ -134,4 +154,4 @@ _ADDRESSES = (
     OptionRule("the REST API has no prefix", "rest.path rest.url-prefix", ("", "/")),
 )
 
-REFUSED = _RESULTS + _SQL_RESULTS + _SECURITY + _ADDRESSES
+REFUSED = _RESULTS + _SQL_RESULTS + _SECURITY + _DEPLOYMENT + _ADDRESSES
