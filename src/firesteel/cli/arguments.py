@@ -212,9 +212,10 @@ def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
     """Report an error of the body as one message on standard error, with exit code 1."""
     try:
         yield
-    except (FiresteelError, NotImplementedError) as error:
-        _fail(error, verbose)
     except Exception as error:
+        # The program has set an invalid option, so that its line matters, as with errors of Python.
+        if isinstance(error, FiresteelError | NotImplementedError) and not isinstance(error, InvalidOptionError):
+            _fail(error, verbose)
         click.echo(printable(user_error(error, program)), err=True)
         if verbose:
             traceback.print_exc()
