@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from firesteel.client.execution import tell_of_options
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import check_option, check_options, note_without_counterpart
@@ -50,7 +51,7 @@ def table_config(configuration: Configuration) -> None:
 
 def sql(configuration: Configuration) -> None:
     for key, value in configuration.to_dict().items():
-        SessionContext({}).execute(SetOption(key, value, reset=False))
+        SessionContext({}).execute(SetOption(key, value))
 
 
 def session(configuration: Configuration) -> None:
@@ -134,3 +135,19 @@ def test_the_config_yaml_of_a_distribution_of_flink_is_accepted() -> None:
         "execution.checkpointing.incremental, execution.checkpointing.mode, historyserver.web.address, "
         "jobmanager.archive.fs.dir, jobmanager.memory.process.size, taskmanager.memory.network.fraction"
     )
+
+
+def test_a_submission_names_what_has_no_counterpart_and_what_is_unknown_once(caplog: pytest.LogCaptureFixture) -> None:
+    options = {"pekko.throughput": "1", "metrics.reporters": "a", "state.backend.async": "true", "my.own": "1"}
+    tell_of_options(job_graph(("a", 1, []), configuration=options))
+    assert [record.getMessage() for record in caplog.records] == [
+        "job 'job': there is no option 'state.backend.async'; did you mean 'state.backend'?",
+        "job 'job': these options of Flink have no counterpart here and no effect: metrics.reporters, pekko.throughput",
+    ]
+
+
+def test_an_unknown_option_in_a_session_causes_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    SessionContext({}).execute(SetOption("state.backend.async", "true"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "SET: there is no option 'state.backend.async'; did you mean 'state.backend'?"
+    ]

@@ -55,7 +55,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     options = configuration.to_dict()
     target = EXECUTION_TARGET.of(options)
     job_graph = submittable(stream_graph, options)
-    _tell_of_options(job_graph)
+    tell_of_options(job_graph)
     staged = StagedData(job_graph)
     staged.write()
     try:
@@ -70,7 +70,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
         raise
 
 
-def _tell_of_options(job_graph: JobGraph) -> None:
+def tell_of_options(job_graph: JobGraph) -> None:
     """Log which of the job's options nobody knows, and which have no counterpart here."""
     notes = [doubt for key in job_graph.configuration if (doubt := doubt_about(key)) is not None]
     for note in (*notes, note_without_counterpart(job_graph.configuration)):

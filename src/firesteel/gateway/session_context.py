@@ -6,6 +6,7 @@ Sessions of the SQL client (`firesteel sql`) and of the gateway share it.
 from __future__ import annotations
 
 import datetime
+import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClie
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
+from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option_check import check_option
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
 from firesteel.common.options.rest_options import REST_ADDRESS
@@ -36,6 +38,9 @@ _OWN = (RESULT_MODE, SYNC)
 
 
 _JOB_COLUMNS = ["job id", "job name", "status", "start time"]
+
+
+_logger = logging.getLogger(__name__)
 
 
 class SessionJob(NamedTuple):
@@ -177,6 +182,8 @@ class SessionContext:
             return _texts(["key", "value"], [Row(key, options[key]) for key in shown])
         else:
             self.set_option(statement.key, statement.value)
+            if (doubt := doubt_about(statement.key)) is not None:
+                _logger.warning("SET: %s", doubt)
         return ok()
 
     def _job_row(self, job_id: str) -> Row:

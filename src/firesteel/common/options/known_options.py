@@ -52,6 +52,7 @@ def _namespaces() -> frozenset[str]:
     return frozenset(option.split(".")[0] for option in known_options())
 
 
+@lru_cache(maxsize=1024)
 def doubt_about(option: str) -> str | None:
     """Return a message about an unknown option, or None if it is known or the user's own.
 
