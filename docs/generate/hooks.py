@@ -21,10 +21,15 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from docs.generate.options import options_table  # noqa: E402
+from docs.generate.options import options_table, options_without_counterpart, refused_options  # noqa: E402
 from docs.generate.rest import rest_reference  # noqa: E402
 
-GENERATED = {"options": options_table, "rest": rest_reference}
+GENERATED = {
+    "options": options_table,
+    "refused_options": refused_options,
+    "options_without_counterpart": options_without_counterpart,
+    "rest": rest_reference,
+}
 """Tables that take the place of lines `<!-- generated: NAME -->`."""
 
 _MARKER = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)

@@ -1,58 +1,58 @@
-"""The reference of options, written from `options.txt` beside this file.
-
-`tests/docs/test_options.py` holds that file against the sources: every option that they read is in it, with the type
-and the default that they use.
-"""
+"""The reference of options, written from their declarations and from the tables of those that are not read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-__all__ = ["Option", "documented_options", "options_table"]
+from firesteel.common.options.declared import AREAS, options_of
+from firesteel.common.options.known_options import flink_options
+from firesteel.common.options.option import Option
+from firesteel.common.options.option_classes import OptionClass, class_of, rule_of
+from firesteel.common.options.option_rule import OptionRule
+from firesteel.common.options.options_without_counterpart import WITHOUT_COUNTERPART
+from firesteel.common.options.refused_options import REFUSED
 
-_TEXT = Path(__file__).with_name("options.txt")
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option as documented.
-
-    Attributes:
-        group: Heading of the table that it is in.
-        name: Its key.
-        kind: Type of its value.
-        default: Default value as written in the table, in plain text.
-        effect: What it does.
-    """
-
-    group: str
-    name: str
-    kind: str
-    default: str
-    effect: str
-
-
-def documented_options() -> list[Option]:
-    """Return all documented options in the order of the page."""
-    options, group = [], ""
-    for line in _TEXT.read_text().splitlines():
-        if line.startswith("# "):
-            group = line.removeprefix("# ")
-        elif line.strip():
-            name, kind, default, effect = (cell.strip() for cell in line.split("|", 3))
-            options.append(Option(group, name, kind, default, effect))
-    return options
+__all__ = ["options_table", "options_without_counterpart", "refused_options"]
 
 
 def options_table() -> str:
-    """Return a section of Markdown per group of options, one table each."""
-    lines, group = [], ""
-    for option in documented_options():
-        if option.group != group:
-            group = option.group
-            lines += ["", f"### {group}", "", "| option | type | default | effect |", "|---|---|---|---|"]
-        default = f"`{option.default}`" if option.default and not option.default.startswith("(") else option.default
-        name = option.name.replace(".", ".<wbr>")  # so that long names break after a dot
-        lines.append(f"| <code>{name}</code> | {option.kind} | {default.strip('()')} | {option.effect} |")
+    """Return a section of Markdown per area of options that have an effect, one table each."""
+    lines = []
+    for area, modules in AREAS.items():
+        lines += ["", f"### {area}", "", "| option | type | default | effect |", "|---|---|---|---|"]
+        lines += [_row(option) for option in options_of(*modules)]
     return "\n".join(lines)
+
+
+def _row(option: Option[Any]) -> str:
+    default = option.shown or (f"`{option.default}`" if option.default else "")
+    return f"| {_code(option.key)} | {option.kind.name} | {default} | {option.effect} |"
+
+
+def _code(name: str) -> str:
+    return f"<code>{name.replace('.', '.<wbr>')}</code>"  # so that long names break after a dot
+
+
+def refused_options() -> str:
+    """Return a table of the options that are refused, with the reason and the values that are accepted."""
+    lines = ["| options | accepted values | reason |", "|---|---|---|"]
+    for rule in REFUSED:
+        names = ", ".join(_code(name) for name in _current_names(rule, OptionClass.REFUSED))
+        accepted = ", ".join(f"`{value}`" for value in rule.accepted if value) or "none"
+        lines.append(f"| {names} | {accepted} | {rule.reason} |")
+    return "\n".join(lines)
+
+
+def options_without_counterpart() -> str:
+    """Return a table of the options that have no meaning here, with the reason."""
+    lines = ["| options | reason |", "|---|---|"]
+    for rule in WITHOUT_COUNTERPART:
+        lines.append(f"| {', '.join(_code(name) for name in rule.names())} | {rule.reason} |")
+    return "\n".join(lines)
+
+
+def _current_names(rule: OptionRule, expected: OptionClass) -> Sequence[str]:
+    exact: Iterable[str] = (name for name in rule.names() if not name.endswith(".*"))
+    found = {name for name in flink_options() if rule_of(name) is rule and class_of(name) is expected}
+    return sorted({*exact, *(name for name in found if any(name.startswith(one[:-1]) for one in rule.names()))})

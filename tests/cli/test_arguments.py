@@ -15,36 +15,53 @@ parallelism:
   default: 2
 rest:
   port: 8090
-  bind-adress: localhost
+  bind-domain: localhost
 my.own: 1
 spark.anything: 2
 """
 
 
-def test_misspelt_options_are_named_with_their_place(
+def test_unknown_options_are_named_with_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "config.yaml").write_text(CONFIG)
     monkeypatch.setenv("FIRESTEEL_CONF_DIR", str(tmp_path))
-    monkeypatch.setenv("FIRESTEEL_PROPERTIES", "rest.port: 8091\nrest.pot: 1")
+    monkeypatch.setenv("FIRESTEEL_PROPERTIES", "rest.port: 8091\nrest.bind-things: 1")
     found = cluster_configuration(None, {"rest.port": "8092"})
     assert found["rest.port"] == "8092"
-    assert (found["parallelism.default"], found["rest.bind-adress"]) == ("2", "localhost")
+    assert (found["parallelism.default"], found["rest.bind-domain"]) == ("2", "localhost")
     assert capsys.readouterr().err.splitlines() == [
-        f"Warning: {tmp_path}/config.yaml, line 5: there is no option 'rest.bind-adress'; did you mean "
-        "'rest.bind-address'?",
-        "Warning: FIRESTEEL_PROPERTIES, line 2: there is no option 'rest.pot'; did you mean 'rest.port'?",
+        f"Warning: {tmp_path}/config.yaml, line 5: there is no option 'rest.bind-domain'; did you mean "
+        "'rest.bind-port'?",
+        "Warning: FIRESTEEL_PROPERTIES, line 2: there is no option 'rest.bind-things'; did you mean 'rest.bind-port'?",
     ]
 
 
-def test_misspelt_flags_cause_a_warning() -> None:
+REFUSED = [
+    ("paralelism.default", "3", "there is no option 'paralelism.default'; did you mean 'parallelism.default'?"),
+    ("heartbeat.timeout", "soon", "option 'heartbeat.timeout': 'soon' is not a duration"),
+    ("security.ssl.provider", "OPENSSL", "option 'security.ssl.provider' is not supported here: TLS is Python's"),
+]
+
+
+@pytest.mark.parametrize(("option", "value", "message"), REFUSED)
+def test_flags_that_cannot_have_their_effect_are_refused(option: str, value: str, message: str) -> None:
     @click.command()
     @option_flags
     def command(options: dict[str, str]) -> None:
-        click.echo(str(options))
+        raise AssertionError(options)
 
-    result = CliRunner().invoke(command, ["-D", "paralelism.default=3"])
-    assert result.stdout == "{'paralelism.default': '3'}\n"
-    assert result.stderr == (
-        "Warning: -D: there is no option 'paralelism.default'; did you mean 'parallelism.default'?\n"
-    )
+    result = CliRunner().invoke(command, ["-D", f"{option}={value}"])
+    assert result.exit_code == 2
+    assert f"Error: -D: {message}" in result.stderr
+
+
+@pytest.mark.parametrize(("option", "value", "message"), REFUSED)
+def test_lines_of_a_file_that_cannot_have_their_effect_are_refused(
+    option: str, value: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"rest.port: 8081\n{option}: {value}")
+    with pytest.raises(click.UsageError) as caught:
+        cluster_configuration(path, {})
+    assert f"{path}, line 2: {message}" in str(caught.value)

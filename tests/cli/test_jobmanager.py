@@ -153,4 +153,4 @@ def test_a_jobmanager_that_does_not_start_says_why(tmp_path: Path) -> None:
     arguments = ("jobmanager", "start", "--daemon", "-D", "env.log.format=xml")
     done = firesteel(*arguments, check=False, **{RUN_DIRECTORY: str(tmp_path)})
     assert done.returncode == 1
-    assert "unknown format 'xml'" in done.stderr
+    assert "'xml' is unknown" in done.stderr

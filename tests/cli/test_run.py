@@ -188,13 +188,26 @@ def test_a_program_that_raises_shows_its_own_lines(program):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("parallelism.default=abc", "parallelism.default: 'abc' is not an integer"),
-        ("execution.runtime-mode=FOO", "execution.runtime-mode: 'FOO' is unknown; use STREAMING, BATCH or AUTOMATIC"),
+        ("parallelism.default=abc", "option 'parallelism.default': 'abc' is not a whole number of at least -1"),
+        (
+            "execution.runtime-mode=FOO",
+            "option 'execution.runtime-mode': 'FOO' is unknown; allowed: STREAMING, BATCH, ",
+        ),
     ],
 )
-def test_an_invalid_option_is_reported_in_one_line_with_the_users_code(program, option, message):
+def test_an_invalid_flag_is_reported_before_the_program_runs(program, option, message):
     done = run("-q", "-D", option, "--pyflink", program(WORDS))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"Error: -D: {message}")
+
+
+def test_an_invalid_option_is_reported_in_one_line_with_the_users_code(program):
+    setting = "env.configure(Configuration().set_string('heartbeat.timeout', 'soon'))"
+    words = WORDS.replace("import Types", "import Configuration, Types").replace(
+        "    lines =", f"    {setting}\n    lines ="
+    )
+    done = run("-q", "--pyflink", program(words))
     assert done.returncode == 1
     first, second = done.stderr.splitlines()
-    assert first == f"Error: {message}"
+    assert first.startswith("Error: option 'heartbeat.timeout': 'soon' is not a duration")
     assert "job.py" in second

@@ -117,5 +117,8 @@ def test_invalid_usage_is_reported() -> None:
     done = firesteel("sql", "-f", __file__, "-e", "SHOW TABLES", check=False)
     assert done.returncode == 2
     done = firesteel("sql", "-D", "execution.runtime-mode=never", "-e", "SHOW TABLES", check=False)
+    assert done.returncode == 2
+    assert "'never' is unknown; allowed: STREAMING, BATCH" in done.stderr
+    done = firesteel("sql", "-D", "execution.runtime-mode=automatic", "-e", "SHOW TABLES", check=False)
     assert done.returncode == 1
     assert "allowed: streaming, batch" in done.stderr

@@ -11,12 +11,13 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import CallPlan
-from firesteel.columns.kernels.calc import AUTO_INTERVAL, AUTO_INTERVAL_MS, WatermarkFactory
+from firesteel.columns.kernels.calc import WatermarkFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_arrow
+from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.table.planner.rules.split_watermarks import BatchTimestamps
 from tests.columns.rexes import column
@@ -48,7 +49,7 @@ def test_rows_behind_the_watermark_are_late_within_a_batch(seed, interval_ms):
     kernel = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings()).make()
     context = KernelContext(True, 128, None, events.append, events.append, lambda: 0)
     if interval_ms is not None:
-        context.configuration = {AUTO_INTERVAL: f"{interval_ms} ms"}
+        context.configuration = {AUTO_WATERMARK_INTERVAL.key: f"{interval_ms} ms"}
     kernel.open(context)
     stamps = to_arrow([BEGIN + datetime.timedelta(milliseconds=time) for time in times], column(0, TIMESTAMP).type)
     kernel.process(0, ColumnBatch((stamps,), len(times)))
@@ -62,7 +63,7 @@ def test_rows_behind_the_watermark_are_late_within_a_batch(seed, interval_ms):
             found += [row] if since <= watermark else []
             row += 1
     assert row == len(times)
-    assert found == list(late_rows(times, AUTO_INTERVAL_MS if interval_ms is None else interval_ms))
+    assert found == list(late_rows(times, 200 if interval_ms is None else interval_ms))
 
 
 def test_a_subtask_without_rows_becomes_idle_until_rows_come():

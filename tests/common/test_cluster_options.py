@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.common.files import file_system_options
-from firesteel.common.files.file_systems import DEFAULT_SCHEME
 from firesteel.common.options.cluster_options import INHERITED, RECORDED, options_of_job, recorded_options
-from firesteel.connectors.files.remote_parts import MAX_CONCURRENT, MIN_PART_SIZE
-from firesteel.spark.cancellation_timeout import CANCELLATION_TIMEOUT
+from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
+from firesteel.common.options.file_options import (
+    FS_DEFAULT_SCHEME,
+    S3_PREFIXES,
+    S3_UPLOAD_MAX_CONCURRENT,
+    S3_UPLOAD_MIN_PART_SIZE,
+)
 
 FOR_FILES = [
-    *(f"{prefix}secret-key" for prefix in file_system_options._S3_PREFIXES),
+    *(f"{prefix}secret-key" for prefix in S3_PREFIXES),
     "fs.azure.account.key.account.dfs.core.windows.net",
-    DEFAULT_SCHEME,
-    MIN_PART_SIZE,
-    MAX_CONCURRENT,
+    FS_DEFAULT_SCHEME.key,
+    S3_UPLOAD_MIN_PART_SIZE.key,
+    S3_UPLOAD_MAX_CONCURRENT.key,
     "io.tmp.dirs",
-    CANCELLATION_TIMEOUT,
+    TASK_CANCELLATION_TIMEOUT.key,
 ]
 OF_THE_CLUSTER = [
     "rest.port",

@@ -1,7 +1,8 @@
 import pytest
 
 from firesteel.common import ExecutionConfig
-from firesteel.common.options.job_parameters import JOB_PARAMETERS, global_job_parameters
+from firesteel.common.options.job_parameters import global_job_parameters
+from firesteel.common.options.pipeline_options import GLOBAL_JOB_PARAMETERS
 
 
 @pytest.mark.parametrize(
@@ -17,13 +18,13 @@ from firesteel.common.options.job_parameters import JOB_PARAMETERS, global_job_p
     ],
 )
 def test_parameters_are_a_map_in_yaml_or_pairs(text, parameters):
-    assert global_job_parameters({JOB_PARAMETERS: text}) == parameters
+    assert global_job_parameters({GLOBAL_JOB_PARAMETERS.key: text}) == parameters
 
 
 @pytest.mark.parametrize("text", ["a", "a:1,b", "{a: ["])
 def test_what_is_no_map_is_refused(text):
     with pytest.raises(ValueError, match=r"pipeline\.global-job-parameters must be a map"):
-        global_job_parameters({JOB_PARAMETERS: text})
+        global_job_parameters({GLOBAL_JOB_PARAMETERS.key: text})
 
 
 def test_parameters_that_are_set_are_read_again():

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firesteel.common import Configuration, Duration, Types, WatermarkStrategy
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.common.time import Time
 from firesteel.common.watermark_strategy import TimestampAssigner
-from firesteel.coordinator.stored_checkpoints import CLAIM_MODE, IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedProcessFunction
@@ -50,7 +50,7 @@ class Count(KeyedProcessFunction):
 def environment(parallelism: int, restore: Path | str | None = None, **options: str) -> StreamExecutionEnvironment:
     configuration = Configuration()
     if restore is not None:
-        configuration.set_string(RECOVERY_PATH, str(restore))
+        configuration.set_string(RECOVERY_PATH.key, str(restore))
     for key, value in options.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
@@ -153,7 +153,9 @@ def test_state_of_an_operator_that_is_gone_is_refused_unless_allowed(tmp_path: P
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
     with pytest.raises(StateRestoreError, match=r"'counter' \(\w+\).*not available.*--allowNonRestoredState"):
         run_local(counts(environment(2, first.savepoint), uid="another"))
-    allowed = run_local(counts(environment(2, first.savepoint, **{IGNORE_UNCLAIMED: "true"}), uid="another"))
+    allowed = run_local(
+        counts(environment(2, first.savepoint, **{RECOVERY_IGNORE_UNCLAIMED.key: "true"}), uid="another")
+    )
     assert sum(finals(allowed).values()) < LAST + 1
 
 
@@ -164,7 +166,7 @@ def test_a_claimed_savepoint_is_removed_after_enough_checkpoints(
 ) -> None:
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
     assert first.savepoint is not None
-    options = {CLAIM_MODE: mode, "execution.checkpointing.num-retained": "2"}
+    options = {RECOVERY_CLAIM_MODE.key: mode, "execution.checkpointing.num-retained": "2"}
     named = form.format(first.savepoint)
     run_local(counts(environment(2, named, **options)), batch_elements=5, batches=1, checkpoint=tmp_path / "job")
     assert first.savepoint.exists()
@@ -176,7 +178,7 @@ def test_a_claimed_savepoint_is_removed_after_enough_checkpoints(
 def test_a_claimed_checkpoint_is_removed_with_its_job(tmp_path: Path) -> None:
     run_local(counts(environment(2)), batch_elements=5, batches=4, checkpoint=tmp_path / "first")
     (claimed,) = checkpoints_in(tmp_path / "first")
-    env = environment(2, claimed, **{CLAIM_MODE: "CLAIM"})
+    env = environment(2, claimed, **{RECOVERY_CLAIM_MODE.key: "CLAIM"})
     assert finals(run_local(counts(env), batch_elements=5, checkpoint=tmp_path / "second")) == EXPECTED
     assert not (tmp_path / "first").exists()
 
@@ -184,7 +186,7 @@ def test_a_claimed_checkpoint_is_removed_with_its_job(tmp_path: Path) -> None:
 def test_an_unknown_claim_mode_is_refused(tmp_path: Path) -> None:
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
     with pytest.raises(ValueError, match=r"claim-mode is 'BORROW', allowed are NO_CLAIM, CLAIM, LEGACY"):
-        run_local(counts(environment(2, first.savepoint, **{CLAIM_MODE: "BORROW"})))
+        run_local(counts(environment(2, first.savepoint, **{RECOVERY_CLAIM_MODE.key: "BORROW"})))
 
 
 def test_operators_without_state_may_come_and_go(tmp_path: Path) -> None:

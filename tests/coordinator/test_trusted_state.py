@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from firesteel.cli.main import cli
 from firesteel.common import Types
+from firesteel.common.options.state_options import RECOVERY_ALLOW_UNVERIFIED
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.state import ValueStateDescriptor
@@ -21,7 +22,7 @@ from firesteel.task.checkpoint_metadata import METADATA, read_metadata, write_me
 from firesteel.task.restore import read_restored_state
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_file import StateFileError, UnverifiedStateError, replace_state_file
-from firesteel.task.state_seal import ALLOW_UNVERIFIED, StateSeal
+from firesteel.task.state_seal import StateSeal
 from firesteel.testing import run_local
 from firesteel.testing.local_job import _job_graph_of, _resolve_parallelism
 from tests.coordinator.test_restore import counts, environment
@@ -104,9 +105,9 @@ def test_a_takeover_from_a_checkpoint_that_somebody_wrote_runs_no_code(tmp_path:
 
 def test_a_cluster_with_a_secret_starts_from_signed_state_only(tmp_path: Path) -> None:
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
-    with pytest.raises(UnverifiedStateError, match=f"is not signed.*{ALLOW_UNVERIFIED}: true"):
+    with pytest.raises(UnverifiedStateError, match=f"is not signed.*{RECOVERY_ALLOW_UNVERIFIED.key}: true"):
         restore_job(job_from(first.savepoint), {}, tmp_path / "job", seal=SEAL)
-    allowing = job_from(first.savepoint, **{ALLOW_UNVERIFIED: "true"})
+    allowing = job_from(first.savepoint, **{RECOVERY_ALLOW_UNVERIFIED.key: "true"})
     restore_job(allowing, {}, tmp_path / "job", seal=SEAL)
     # The plan is signed, and the slots read the files that it names as the job allows.
     with pytest.raises(UnverifiedStateError):
@@ -143,6 +144,6 @@ def test_the_state_processor_signs_and_verifies_with_the_configured_secret(
     monkeypatch.setenv("FIRESTEEL_RPC_SECRET", SECRET[::-1])
     with pytest.raises(UnverifiedStateError, match="secret of another cluster"):
         SavepointReader.read(path)
-    allowed = SavepointReader.read(path, {ALLOW_UNVERIFIED: "true"})
+    allowed = SavepointReader.read(path, {RECOVERY_ALLOW_UNVERIFIED.key: "true"})
     assert list(allowed.read_keyed_state(COUNT, "count")) == [("a", 1)]
     assert CliRunner().invoke(cli, ["savepoint", "inspect", path]).exit_code == 0

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firesteel.common import Configuration, Duration, Time, Types, WatermarkStrategy
+from firesteel.common.options.state_options import RECOVERY_PATH
 from firesteel.common.watermark_strategy import TimestampAssigner
-from firesteel.coordinator.stored_checkpoints import RECOVERY_PATH
 from firesteel.datastream import DataStream, OutputTag, RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction
@@ -375,7 +375,7 @@ def numbers_joined(parallelism: int, savepoint: Path | None) -> StreamExecutionE
     """Both kinds of joins over two sources of 60 numbers each; 10 ms lie between two numbers."""
     configuration = Configuration()
     if savepoint is not None:
-        configuration.set_string(RECOVERY_PATH, str(savepoint))
+        configuration.set_string(RECOVERY_PATH.key, str(savepoint))
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(parallelism)
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(10_000))

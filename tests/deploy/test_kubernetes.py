@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest.access import Access
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.rpc import rpc_secret
 from tests.cli.session import wait_for
 from tests.spark.standalone_spark import _free_port

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
-from firesteel.runtime.cluster_settings import InvalidOptionError
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.time import Instant
 from firesteel.common.types import Row, RowKind
 from firesteel.gateway import access
 from firesteel.gateway.handlers import ROUTES
 from firesteel.gateway.server import rest_options, session_defaults
 from firesteel.gateway.session_context import SessionContext
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult
 from firesteel.table.types import DataTypes, RowType
@@ -379,10 +379,10 @@ def test_flinks_options_of_the_server() -> None:
     found = rest_options(options | {"rest.port": "8081", "rest.address": "jobmanager", "rest.server.max-x": "1"})
     assert found["rest.address"] == "gateway"
     assert found["rest.bind-address"] == "10.0.0.1"
-    assert found["rest.port"] == "1234"
+    assert found["rest.bind-port"] == "1234"
     assert found["rest.server.max-x"] == "1"
-    assert rest_options({f"{prefix}.port": "1", f"{prefix}.bind-port": "2"})["rest.port"] == "2"
-    assert rest_options({})["rest.port"] == "8083"
+    assert rest_options({f"{prefix}.port": "1", f"{prefix}.bind-port": "2-3"})["rest.bind-port"] == "2-3"
+    assert rest_options({})["rest.bind-port"] == "8083"
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,17 @@ from hypothesis import strategies as st
 
 from firesteel.common import Types
 from firesteel.common.keys.canonical_keys import canonical_key
+from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 from firesteel.common.values.size_estimate import SizeEstimate
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedCoProcessFunction
 from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from firesteel.functions.operator_descriptors import BroadcastProcessOperator, CoProcessOperator, ReduceOperator
 from firesteel.operators.chain.operator import TaskInfo
-from firesteel.operators.exchange.spill import MEMORY, SpilledList
+from firesteel.operators.exchange.spill import SpilledList
 from firesteel.operators.sorted_input import SortedInput
 from firesteel.testing import OperatorHarness
 
-SPILLS = {MEMORY: "2 kb"}
+SPILLS = {SORTED_INPUTS_MEMORY.key: "2 kb"}
 
 
 def task(**configuration: str) -> TaskInfo:
@@ -83,7 +84,7 @@ def test_each_key_comes_once_with_its_elements_in_order(elements: list[Any], mem
         expected[key].append((index, number, timestamp))
     for of_key in expected.values():
         of_key.sort(key=lambda element: -(2**63) if element[2] is None else element[2])
-    kept = SortedInput(task(**{MEMORY: memory}))
+    kept = SortedInput(task(**{SORTED_INPUTS_MEMORY.key: memory}))
     add_all(kept, elements)
     found = taken(kept)
     assert len(found) == len(expected)
@@ -91,7 +92,7 @@ def test_each_key_comes_once_with_its_elements_in_order(elements: list[Any], mem
 
 
 def test_many_runs_are_merged_on_the_way_and_ties_stay_in_order() -> None:
-    kept = SortedInput(task(**{MEMORY: "1"}))
+    kept = SortedInput(task(**{SORTED_INPUTS_MEMORY.key: "1"}))
     add_all(kept, [("ab"[number % 2], None, 0, False) for number in range(10_000)])
     assert sorted(kept._levels.index(runs) for runs in kept._levels if runs is not None) == [0, 1, 2]
     found = dict(taken(kept))
@@ -106,7 +107,7 @@ def open_files() -> int:
 def test_files_have_no_name_and_are_closed_at_the_end_by_close_and_with_the_object(tmp_path: Path) -> None:
     before = open_files()
     for end in (lambda kept: list(kept.take()), SortedInput.close, lambda kept: None):
-        kept = SortedInput(task(**{MEMORY: "1", "io.tmp.dirs": str(tmp_path)}))
+        kept = SortedInput(task(**{SORTED_INPUTS_MEMORY.key: "1", "io.tmp.dirs": str(tmp_path)}))
         add_all(kept, [(number, None, 0, False) for number in range(100)])
         assert open_files() > before
         assert list(tmp_path.iterdir()) == []
@@ -117,7 +118,7 @@ def test_files_have_no_name_and_are_closed_at_the_end_by_close_and_with_the_obje
 
 def test_memory_that_cannot_be_read_names_the_option() -> None:
     with pytest.raises(ValueError, match=r"option 'execution.sorted-inputs.memory': .* found 'much'"):
-        SortedInput(task(**{MEMORY: "much"}))
+        SortedInput(task(**{SORTED_INPUTS_MEMORY.key: "much"}))
 
 
 def test_size_estimate_is_close_and_sees_large_elements_among_small_ones() -> None:

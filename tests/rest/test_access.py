@@ -12,10 +12,10 @@ import aiohttp
 import cloudpickle
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest import endpoint
 from firesteel.rest.access import Access
 from firesteel.rest.endpoint import BROWSER_RULES
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from tests.rest.rest_cluster import AS_THIS_USER, Rest
 from tests.runtime.helpers import job_graph, settle
 

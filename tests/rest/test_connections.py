@@ -9,7 +9,9 @@ import os
 import resource
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -176,3 +178,12 @@ async def test_a_head_that_is_too_long_is_refused(rest: Rest, head: bytes) -> No
     reader, writer = await connect(rest, head)
     assert (await answered(reader)).split()[1:2] in ([b"400"], [b"431"], [])
     writer.close()
+
+
+async def test_the_first_free_port_is_taken(make_rest: Callable[..., Any]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        server = (await make_rest(**{"rest.bind-port": f"{port}, 0"})).server
+        assert server.port not in (0, port)
+        with pytest.raises(OSError, match="in use"):
+            await make_rest(**{"rest.bind-port": f"{port}"})

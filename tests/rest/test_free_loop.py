@@ -15,6 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import SystemClock
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
@@ -22,7 +23,6 @@ from firesteel.runtime.executiongraph.job_details import archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.spark.data_plane import SparkDataPlane
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState, write_savepoint_metadata
-from firesteel.task.job_place import CHECKPOINT_DIRECTORY
 from firesteel.task.state_file import write_state_file
 from firesteel.task.versions import VersionFile
 from tests.rest.rest_cluster import Rest
@@ -119,7 +119,7 @@ async def test_a_tree_of_files_and_a_large_savepoint(
     """The job unpacks the files and checks the state, and then the savepoint is removed."""
     named = await asyncio.to_thread(savepoint, tmp_path / "savepoint", 1, STATE_BYTES)
     options = {
-        CHECKPOINT_DIRECTORY: str(tmp_path / "checkpoints"),
+        CHECKPOINTING_DIR.key: str(tmp_path / "checkpoints"),
         "execution.state-recovery.path": named,
         "python.files": "artifact:0-tree.directory",
     }

@@ -15,9 +15,9 @@ import aiohttp
 import cloudpickle
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest.server import ROUTES, RestServer
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from firesteel.cli.main import cli
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.ssl_contexts import rest_client_context, rest_server_context
 from tests.rest.certificates import Authority, keystore
 from tests.rest.rest_cluster import serving

@@ -14,8 +14,8 @@ import aiohttp
 import pytest
 
 from firesteel.client.rest_client import RestClusterClient
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest import request_content
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from tests.rest.rest_cluster import LOCAL_TOKEN, Rest
 from tests.runtime.helpers import job_graph
 
@@ -126,5 +126,5 @@ async def test_a_stalled_upload_is_aborted(rest: Rest, monkeypatch: pytest.Monke
 
 
 async def test_no_uploads_at_all_is_no_limit(make_rest: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidOptionError, match="the minimum is 1"):
+    with pytest.raises(InvalidOptionError, match="at least 1"):
         await make_rest(**{"rest.server.max-concurrent-uploads": "0"})

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.logs import (
     _TEXT,
     JsonFormatter,
@@ -54,7 +54,7 @@ def test_the_text_format_is_unchanged() -> None:
 
 
 def test_another_format_is_refused() -> None:
-    with pytest.raises(InvalidOptionError, match="unknown format 'xml'; allowed: text, json"):
+    with pytest.raises(InvalidOptionError, match="'xml' is unknown; allowed: text, json"):
         configure_logging({"env.log.format": "xml"})
 
 
@@ -118,7 +118,7 @@ def test_full_log_files_are_rotated_and_the_configured_number_is_kept(
     assert most_log_files({"env.log.max": "3"}) == 1
     monkeypatch.delenv("MAX_LOG_FILE_NUMBER")
     assert most_log_files({}) == 10
-    with pytest.raises(InvalidOptionError, match=r"'env\.log\.max', is '0', expected an integer of at least 1"):
+    with pytest.raises(InvalidOptionError, match=r"'env\.log\.max': '0' is not a whole number of at least 1"):
         most_log_files({"env.log.max": "0"})
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.ssl_contexts import rest_client_context, rest_server_context
 from firesteel.runtime.tls_versions import restrict

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.spark.data_plane import SparkDataPlane
-from firesteel.task.job_place import CHECKPOINT_DIRECTORY
 from tests.runtime.helpers import job_graph
 
 
@@ -21,7 +21,7 @@ async def test_a_job_without_a_checkpoint_directory_gets_a_temporary_one():
     data_plane = SparkDataPlane(no_context, {})
     job = job_graph(("a", 1, []))
     await data_plane.restore(job)
-    directory = Path(job.configuration[CHECKPOINT_DIRECTORY])
+    directory = Path(job.configuration[CHECKPOINTING_DIR.key])
     assert is_there(directory)
     data_plane.close()
     assert not is_there(directory)
@@ -30,8 +30,8 @@ async def test_a_job_without_a_checkpoint_directory_gets_a_temporary_one():
 async def test_the_directory_that_a_job_names_is_kept(tmp_path):
     data_plane = SparkDataPlane(no_context, {})
     job = job_graph(("a", 1, []))
-    job.configuration[CHECKPOINT_DIRECTORY] = str(tmp_path)
+    job.configuration[CHECKPOINTING_DIR.key] = str(tmp_path)
     await data_plane.restore(job)
     data_plane.close()
-    assert job.configuration[CHECKPOINT_DIRECTORY] == str(tmp_path)
+    assert job.configuration[CHECKPOINTING_DIR.key] == str(tmp_path)
     assert is_there(tmp_path)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from firesteel.common.options.state_options import RECOVERY_ALLOW_UNVERIFIED
 from firesteel.errors import FiresteelError
 from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
 from firesteel.task.state_file import UnverifiedStateError, check_state_file
-from firesteel.task.state_seal import ALLOW_UNVERIFIED
 from tests.spark.test_checkpoints import Tail, wait_for
 
 pytestmark = pytest.mark.spark
@@ -47,6 +47,6 @@ def test_checkpoints_and_savepoints_are_signed_and_others_refused(
     with pytest.raises(FiresteelError, match="secret of another cluster"):
         refused.get_job_execution_result().result()
     tail.write("b")
-    allowed = tail.start(2, **{PATH: str(savepoint), ALLOW_UNVERIFIED: "true"})
+    allowed = tail.start(2, **{PATH: str(savepoint), RECOVERY_ALLOW_UNVERIFIED.key: "true"})
     wait_for(lambda: tail.lines()["b 2"] == 1)
     allowed.cancel_and_wait()

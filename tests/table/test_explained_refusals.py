@@ -36,7 +36,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("option", ["parallelism.default", "execution.checkpointing.num-retained"])
 def test_invalid_options(way: str, option: str, tables: TableEnvironment, explain_refuses_the_same: list[str]) -> None:
-    tables.get_config().set(option, "-2")
+    tables.get_config().get_configuration().set_string(option, "-2")
     with pytest.raises(Exception, match=option):
         WAYS[way](tables)
     assert explain_refuses_the_same

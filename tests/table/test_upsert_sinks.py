@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from firesteel.common import Row
-from firesteel.table.errors import TableException, ValidationException
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.table.errors import TableException
 from firesteel.testing import run_local
 from tests.table.test_row_kinds import changelog, environment, folded
 
@@ -74,7 +75,7 @@ def test_the_materializer_can_be_forced_and_a_wrong_value_is_named(tmp_path: Pat
     option = "table.exec.sink.upsert-materialize"
     found = written(tmp_path / "a.db", query, "id INT, v INT", "id", tables, **{option: "FORCE"})
     assert found == {(row[0], row[2]) for row in rows(0)}
-    with pytest.raises(ValidationException, match="must be one of AUTO, FORCE, NONE, found 'SOMETIMES'"):
+    with pytest.raises(InvalidOptionError, match="'SOMETIMES' is unknown; allowed: AUTO, FORCE, NONE"):
         written(tmp_path / "b.db", query, "id INT, v INT", "id", tables, **{option: "SOMETIMES"})
 
 

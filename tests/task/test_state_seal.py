@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from firesteel.common.options.state_options import RECOVERY_ALLOW_UNVERIFIED
 from firesteel.task.state_file import (
     StateFileError,
     UnverifiedStateError,
@@ -14,7 +15,7 @@ from firesteel.task.state_file import (
     verify_state_file,
     write_state_file,
 )
-from firesteel.task.state_seal import ALLOW_UNVERIFIED, UNSEALED, StateSeal
+from firesteel.task.state_seal import UNSEALED, StateSeal
 
 OWN, OTHER = StateSeal(b"k" * 32), StateSeal(b"o" * 32)
 FRAMES = [b"first", b"", b"x" * 100, b"last"]
@@ -57,11 +58,11 @@ def test_files_of_others_are_refused_unless_allowed(
     tmp_path: Path, written: StateSeal, read: StateSeal, reason: str
 ) -> None:
     path = sealed(tmp_path / "1.full", written)
-    with pytest.raises(UnverifiedStateError, match=f"{reason}.*{ALLOW_UNVERIFIED}: true"):
+    with pytest.raises(UnverifiedStateError, match=f"{reason}.*{RECOVERY_ALLOW_UNVERIFIED.key}: true"):
         next(read_state_file(path, read))
-    assert list(read_state_file(path, read.allowing({ALLOW_UNVERIFIED: "true"}))) == FRAMES
+    assert list(read_state_file(path, read.allowing({RECOVERY_ALLOW_UNVERIFIED.key: "true"}))) == FRAMES
     with pytest.raises(UnverifiedStateError):
-        verify_state_file(path, read.allowing({ALLOW_UNVERIFIED: "no"}))
+        verify_state_file(path, read.allowing({RECOVERY_ALLOW_UNVERIFIED.key: "false"}))
 
 
 def test_no_byte_of_a_sealed_file_can_be_changed(tmp_path: Path) -> None:

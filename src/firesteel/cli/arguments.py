@@ -16,8 +16,15 @@ import click
 from firesteel.cli.terminal_text import printable
 from firesteel.cli.user_error import user_error
 from firesteel.common.options.deprecated_keys import with_current_keys
+from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
-from firesteel.common.options.python_dependencies import ARCHIVES, FILES, REQUIREMENTS, dependency_entries
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import check_option
+from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
+from firesteel.common.options.python_dependencies import dependency_entries
+from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
+from firesteel.common.options.rest_options import REST_ADDRESS
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
 
 RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]
@@ -31,14 +38,17 @@ def _options(context: click.Context, parameter: click.Parameter, values: tuple[s
             raise click.BadParameter(f"{value!r} is not of the form key=value, e.g. -D parallelism.default=4")
         options[key] = text
         if not context.resilient_parsing:
-            _warn_of_unknown(key, "-D")
+            _check(key, text, "-D")
     return options
 
 
-def _warn_of_unknown(option: str, origin: str) -> None:
-    """Warn about an option that is probably misspelt; not an error, because a newer Flink may have it."""
-    doubt = doubt_about(option)
-    if doubt is not None:
+def _check(option: str, value: str, origin: str) -> None:
+    """Refuse an option that cannot have its effect, and warn of an unknown one, which another Flink may have."""
+    try:
+        check_option(option, value)
+    except InvalidOptionError as error:
+        raise click.UsageError(f"{origin}: {error}") from None
+    if (doubt := doubt_about(option)) is not None:
         click.echo(f"Warning: {origin}: {doubt}", err=True)
 
 
@@ -56,7 +66,7 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
     """Return the options of a cluster: those of its file, of `FIRESTEEL_PROPERTIES` (lines of YAML), then of `-D`.
 
     Raises:
-        click.UsageError: they cannot be parsed.
+        click.UsageError: they cannot be parsed, or are refused.
     """
     directory = os.environ.get("FIRESTEEL_CONF_DIR")
     if config is None and directory is not None and (Path(directory) / "config.yaml").exists():
@@ -78,8 +88,8 @@ def _of_yaml(text: str, origin: str) -> dict[str, str]:
     if not isinstance(data, dict):
         raise click.UsageError(f"{origin} contains a {type(data).__name__}, expected options as key: value")
     options = dict(_flat(data, ""))
-    for option in options:
-        _warn_of_unknown(option, f"{origin}, line {lines.get(option, 1)}")
+    for option, value in options.items():
+        _check(option, value, f"{origin}, line {lines.get(option, 1)}")
     return options
 
 
@@ -123,7 +133,7 @@ def program_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def configuration(options: dict[str, str], parallelism: int | None, runtime_mode: str | None) -> dict[str, str]:
     """Return the options of a program, including those with flags of their own."""
-    flags = {"parallelism.default": parallelism, "execution.runtime-mode": runtime_mode and runtime_mode.upper()}
+    flags = {DEFAULT_PARALLELISM.key: parallelism, RUNTIME_MODE.key: runtime_mode and runtime_mode.upper()}
     return options | {option: str(value) for option, value in flags.items() if value is not None}
 
 
@@ -136,15 +146,15 @@ def restore_options(savepoint: str | None, leaves_state: bool, claim_mode: str |
             raise click.UsageError("--claimMode (-cm) requires --fromSavepoint (-s)")
         return {}
     options = {
-        "execution.state-recovery.path": savepoint,
-        "execution.state-recovery.ignore-unclaimed-state": str(leaves_state).lower(),
+        RECOVERY_PATH.key: savepoint,
+        RECOVERY_IGNORE_UNCLAIMED.key: str(leaves_state).lower(),
     }
-    return options if claim_mode is None else {**options, "execution.state-recovery.claim-mode": claim_mode.upper()}
+    return options if claim_mode is None else {**options, RECOVERY_CLAIM_MODE.key: claim_mode.upper()}
 
 
 def dependency_options(files: str | None, requirements: str | None, archives: str | None) -> dict[str, str]:
     """Return the options of a program's Python dependencies."""
-    options = {FILES: files, REQUIREMENTS: requirements, ARCHIVES: archives}
+    options = {PYTHON_FILES.key: files, PYTHON_REQUIREMENTS.key: requirements, PYTHON_ARCHIVES.key: archives}
     return {option: value for option, value in options.items() if value is not None}
 
 
@@ -189,11 +199,11 @@ def target_options(target: str | None, address: str | None, detached: bool) -> d
         raise click.UsageError(f"--jobmanager (-m) requires --target remote, found {target}")
     if detached and target != "remote" and address is None:
         raise click.UsageError("--detached (-d) requires --jobmanager (-m): a local job ends with the command")
-    options = {} if target is None else {"execution.target": target}
+    options = {} if target is None else {EXECUTION_TARGET.key: target}
     if address is not None:
-        options |= {"execution.target": "remote", "rest.address": address}
+        options |= {EXECUTION_TARGET.key: "remote", REST_ADDRESS.key: address}
     if detached:
-        options["execution.attached"] = "false"
+        options[ATTACHED.key] = "false"
     return options
 
 
@@ -202,9 +212,10 @@ def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
     """Report an error of the body as one message on standard error, with exit code 1."""
     try:
         yield
-    except (FiresteelError, NotImplementedError) as error:
-        _fail(error, verbose)
     except Exception as error:
+        # The program has set an invalid option, so that its line matters, as with errors of Python.
+        if isinstance(error, FiresteelError | NotImplementedError) and not isinstance(error, InvalidOptionError):
+            _fail(error, verbose)
         click.echo(printable(user_error(error, program)), err=True)
         if verbose:
             traceback.print_exc()

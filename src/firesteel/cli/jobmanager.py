@@ -13,8 +13,11 @@ from firesteel.cli.arguments import cluster_configuration, config_option, option
 from firesteel.cli.cluster import cluster_client, output_option, show
 from firesteel.cli.servers import Servers, is_in_background, shown, with_messages
 from firesteel.client.rest_client import ClusterClientError
+from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import note_without_counterpart
+from firesteel.common.options.rest_options import REST_BIND_ADDRESS, REST_PORT
 from firesteel.errors import FiresteelError
-from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s
 
 _STOP_LIMIT_S = 120
 """Time to stop, in addition to the time that user code may take to end."""
@@ -39,7 +42,7 @@ def start(
     config: Path | None, options: dict[str, str], host: str | None, port: int | None, daemon: bool, output: str
 ) -> None:
     """Start a JobManager in the foreground; stop it with Ctrl-C."""
-    flags = {"rest.bind-address": host, "rest.port": None if port is None else str(port)}
+    flags = {REST_BIND_ADDRESS.key: host, REST_PORT.key: None if port is None else str(port)}
     settings = cluster_configuration(config, options) | {key: value for key, value in flags.items() if value}
     if daemon:
         SERVERS.start(settings, output)
@@ -52,6 +55,8 @@ async def _serve(settings: dict[str, str]) -> None:
     from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
     logs = SERVERS.configure_logs(settings)
+    if (note := note_without_counterpart(settings)) is not None:
+        logging.getLogger(__name__).warning(note)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     cluster = ClusterEntrypoint(settings)
     loop = asyncio.get_running_loop()
@@ -70,7 +75,7 @@ async def _serve(settings: dict[str, str]) -> None:
         cluster.ended.add_done_callback(lambda _: stopping.set())
         await stopping.wait()
     finally:
-        await SERVERS.end(state, cluster.stop(), duration_s(settings, "task.cancellation.timeout", 180) + _STOP_LIMIT_S)
+        await SERVERS.end(state, cluster.stop(), TASK_CANCELLATION_TIMEOUT.of(settings) + _STOP_LIMIT_S)
     if cluster.ended.done() and (error := cluster.ended.result()) is not None:
         raise FiresteelError(f"the JobManager failed: {error}")
 

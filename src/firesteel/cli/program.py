@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 from firesteel.common.configuration import set_default_options
+from firesteel.common.options.execution_options import EXECUTION_TARGET
 from firesteel.compat import run_as_main
 from firesteel.entrypoint.spark_session import shared_gateway
-
-_TARGET = "execution.target"
 
 
 def run_program(
@@ -30,7 +29,7 @@ def run_program(
     Raises:
         JavaNotFoundError: Java is not installed.
     """
-    if options.get(_TARGET) != "remote":
+    if EXECUTION_TARGET.of(options) != "remote":
         java = shared_gateway(options).java
         if output == "text":
             print(f"Using {java}.", file=sys.stderr)

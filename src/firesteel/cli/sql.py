@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import cluster_configuration, option_flags, reported_errors, target_options
+from firesteel.common.options.execution_options import RUNTIME_MODE
+from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -43,9 +45,9 @@ def sql(
         raise click.UsageError("use either --file (-f) or --execute (-e), not both")
     settings = cluster_configuration(None, options) | target_options(None, address, False)
     if mode is not None:
-        settings["execution.runtime-mode"] = mode.upper()
+        settings[RUNTIME_MODE.key] = mode.upper()
     if result_mode is not None:
-        settings["sql-client.execution.result-mode"] = result_mode.lower()
+        settings[SQL_CLIENT_RESULT_MODE.key] = result_mode.lower()
     from firesteel.cli.sql_prompt import run_prompt  # late import: other commands start without tables
     from firesteel.cli.sql_script import run_script
     from firesteel.cli.sql_session import SqlSession

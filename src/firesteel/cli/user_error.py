@@ -6,6 +6,7 @@ import traceback
 from pathlib import Path
 
 from firesteel.common.our_code import OUR_CODE
+from firesteel.errors import FiresteelError
 
 
 def user_error(error: Exception, program: Path) -> str:
@@ -19,5 +20,7 @@ def user_error(error: Exception, program: Path) -> str:
     own = own[next((i for i, frame in enumerate(own) if frame.filename == str(program)), len(own)) :]
     if own and frames[-1].filename.startswith(OUR_CODE):
         return f"Error: {error}\n  at {own[-1].filename}:{own[-1].lineno} in {own[-1].name}: {own[-1].line}"
+    if not own and isinstance(error, FiresteelError):
+        return f"Error: {error}"
     lines = traceback.format_list(own) + traceback.format_exception_only(error)
     return f"{program} failed:\n{''.join(lines).rstrip()}"

@@ -1,11 +1,10 @@
 """Submission of jobs: to a cluster inside this process, or to the cluster of a JobManager."""
 
-from firesteel.client.execution import TARGET, check, collect, execute, execute_async
+from firesteel.client.execution import check, collect, execute, execute_async
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import ProgressReporter, set_progress_reporter
 
 __all__ = [
-    "TARGET",
     "EmbeddedJobClient",
     "ProgressReporter",
     "check",

@@ -13,7 +13,8 @@ from types import ModuleType
 import firesteel
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import RemotePath
-from firesteel.common.options.python_dependencies import DEPENDENCIES, REQUIREMENTS, dependency_entries
+from firesteel.common.options.python_dependencies import DEPENDENCIES, dependency_entries
+from firesteel.common.options.python_options import PYTHON_REQUIREMENTS
 from firesteel.common.trust import pickling
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
@@ -39,7 +40,7 @@ def pack_artifacts(job_graph: JobGraph) -> dict[str, bytes]:
         if option in job_graph.configuration:
             packed = []
             for path, belonging in dependency_entries(job_graph.configuration[option]):
-                if belonging and option == REQUIREMENTS:
+                if belonging and option == PYTHON_REQUIREMENTS.key:
                     belonging = _pack(option, belonging, artifacts, files)
                 packed.append(_pack(option, path, artifacts, files) + (f"#{belonging}" if belonging else ""))
             job_graph.configuration[option] = ",".join(packed)

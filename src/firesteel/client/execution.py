@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import logging
 import os
 import weakref
 from typing import Any
@@ -15,18 +16,17 @@ from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClie
 from firesteel.client.staged_data import StagedData
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET
+from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.option_check import note_without_counterpart
+from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.runtime.logs import leave_log_to_the_program
 
-TARGET = "execution.target"
-ATTACHED = "execution.attached"
-ADDRESS = "rest.address"
-_TARGETS = ("local", "remote", "application")
-
+_logger = logging.getLogger(__name__)
 _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
 
 
@@ -53,20 +53,29 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
         >>> result = client.wait()
     """
     options = configuration.to_dict()
-    target = options.get(TARGET, "local")
-    if target not in _TARGETS:
-        raise InvalidOptionError(f"option {TARGET!r} is {target!r}; allowed: {', '.join(_TARGETS)}")
+    target = EXECUTION_TARGET.of(options)
     job_graph = submittable(stream_graph, options)
+    tell_of_options(job_graph)
     staged = StagedData(job_graph)
     staged.write()
     try:
         if target == "remote":
-            cluster = RestClusterClient(options.get(ADDRESS, DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
+            cluster = RestClusterClient(
+                REST_ADDRESS.text_in(options) or DEFAULT_ADDRESS, os.environ.get(TOKEN), options
+            )
             return RemoteJobClient(cluster, job_graph, staged)
         return _embedded(job_graph, staged, serves_rest=target == "application")
     except BaseException:
         staged.remove()
         raise
+
+
+def tell_of_options(job_graph: JobGraph) -> None:
+    """Log which of the job's options nobody knows, and which have no counterpart here."""
+    notes = [doubt for key in job_graph.configuration if (doubt := doubt_about(key)) is not None]
+    for note in (*notes, note_without_counterpart(job_graph.configuration)):
+        if note is not None:
+            _logger.warning("job %r: %s", job_graph.name, note)
 
 
 def check(stream_graph: StreamGraph, configuration: Configuration) -> None:
@@ -114,7 +123,7 @@ def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecu
         True
     """
     client = execute_async(stream_graph, configuration)
-    if configuration.to_dict().get(ATTACHED) == "false":
+    if not configuration.get(ATTACHED):
         progress_reporter().detached(str(client.get_job_id()))
         return JobExecutionResult(client.get_job_id(), 0, {})
     return client.wait()

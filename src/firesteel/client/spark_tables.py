@@ -13,8 +13,8 @@ from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
-from firesteel.client.execution import TARGET
 from firesteel.common.files.file_systems import scheme_of
+from firesteel.common.options.execution_options import EXECUTION_TARGET
 from firesteel.entrypoint.spark_options import MASTER, spark_master
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.errors import FiresteelError
@@ -226,7 +226,7 @@ def _session_of_process(options: Mapping[str, str], configuration: Mapping[str, 
     """Return the program's session, else a session of the Spark that runs the jobs of this process."""
     if SparkContext._active_spark_context is not None:
         return SparkSession.getActiveSession() or SparkSession(SparkContext._active_spark_context)
-    if configuration.get(TARGET) == "remote":
+    if configuration.get(EXECUTION_TARGET.key) == "remote":
         own = {key: value for key, value in configuration.items() if key.startswith("spark.")}
         return SparkSession.builder.config(map={**own, **options}).getOrCreate()
     context = shared_gateway({**configuration, **options}).context()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.options.deprecated_keys import with_current_keys
+from firesteel.common.options.option import Option
 from firesteel.common.time import Duration
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+T = TypeVar("T")
 _process_defaults: dict[str, str] = {}
 
 
@@ -46,6 +48,22 @@ class Configuration(WithoutJava):
         for key, value in map.items():
             configuration.set_string(key, value)
         return configuration
+
+    def get(self, option: Option[T]) -> T:
+        """Return the value of an option of firesteel's, or its default if it is not set.
+
+        Args:
+            option: An option that `firesteel.common.options` declares.
+
+        Raises:
+            ValueError: the text is not a value of this option.
+
+        Example:
+            >>> from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
+            >>> Configuration().set_string(AUTO_WATERMARK_INTERVAL.key, "1 s").get(AUTO_WATERMARK_INTERVAL)
+            1.0
+        """
+        return option.of(_Texts(self._values))
 
     def get_string(self, key: str, default_value: str) -> str:
         """Return the value of `key`, or the default if it is not set.
@@ -266,6 +284,16 @@ class Configuration(WithoutJava):
         return f"{{{', '.join(f'{key}={value}' for key, value in self.to_dict().items())}}}"
 
     def _text(self, key: str) -> str | None:
+        return _as_text(self._values[key]) if key in self._values else None
+
+
+class _Texts:
+    """The texts of values that keep their types."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def get(self, key: str) -> str | None:
         return _as_text(self._values[key]) if key in self._values else None
 
 

@@ -5,6 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from datetime import timedelta
 
+from firesteel.common.options.restart_options import (
+    RESTART_FAILURE_RATE_DELAY,
+    RESTART_FAILURE_RATE_INTERVAL,
+    RESTART_FAILURE_RATE_MAX_FAILURES_PER_INTERVAL,
+    RESTART_FIXED_DELAY_ATTEMPTS,
+    RESTART_FIXED_DELAY_DELAY,
+    RESTART_TYPE,
+)
+
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
 
@@ -58,7 +67,7 @@ class RestartStrategies:
 
         def to_options(self) -> dict[str, str]:
             """Return the strategy as options of a `Configuration`."""
-            return {"restart-strategy.type": "disable"}
+            return {RESTART_TYPE.key: "disable"}
 
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
         """The strategy of the cluster."""
@@ -106,9 +115,9 @@ class RestartStrategies:
         def to_options(self) -> dict[str, str]:
             """Return the strategy as options of a `Configuration`."""
             return {
-                "restart-strategy.type": "fixed-delay",
-                "restart-strategy.fixed-delay.attempts": str(self._restart_attempts),
-                "restart-strategy.fixed-delay.delay": _milliseconds(self._delay),
+                RESTART_TYPE.key: "fixed-delay",
+                RESTART_FIXED_DELAY_ATTEMPTS.key: str(self._restart_attempts),
+                RESTART_FIXED_DELAY_DELAY.key: _milliseconds(self._delay),
             }
 
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
@@ -159,10 +168,10 @@ class RestartStrategies:
         def to_options(self) -> dict[str, str]:
             """Return the strategy as options of a `Configuration`."""
             return {
-                "restart-strategy.type": "failure-rate",
-                "restart-strategy.failure-rate.max-failures-per-interval": str(self._max_failure_rate),
-                "restart-strategy.failure-rate.failure-rate-interval": _milliseconds(self._failure_interval),
-                "restart-strategy.failure-rate.delay": _milliseconds(self._delay),
+                RESTART_TYPE.key: "failure-rate",
+                RESTART_FAILURE_RATE_MAX_FAILURES_PER_INTERVAL.key: str(self._max_failure_rate),
+                RESTART_FAILURE_RATE_INTERVAL.key: _milliseconds(self._failure_interval),
+                RESTART_FAILURE_RATE_DELAY.key: _milliseconds(self._delay),
             }
 
     @staticmethod

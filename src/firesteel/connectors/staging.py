@@ -16,10 +16,9 @@ from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory,
 from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.files.local_path import local_path
 from firesteel.common.files.run_directory import run_directory
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.common.trust.frame_seal import RecordSeal, SealBrokenError, sealed_records
 from firesteel.functions.connector_base import WriterInitContext
-
-CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 
 _Row = tuple[Any, ...]
 
@@ -134,7 +133,7 @@ def _staging_directory(context: WriterInitContext) -> Path:
     Raises:
         UnsafeDirectoryError: the run directory cannot be trusted.
     """
-    configured = context.configuration.get(CHECKPOINT_DIRECTORY)
+    configured = CHECKPOINTING_DIR.of(context.configuration)
     if configured is None or scheme_of(configured) is not None:
         return run_directory() / f"staging-{context.job_id}"
     return local_path(configured) / context.job_id / "staging"

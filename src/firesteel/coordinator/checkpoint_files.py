@@ -12,10 +12,9 @@ from typing import Any
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_PATH
 from firesteel.coordinator.checkpoint_messages import Sizes
 from firesteel.coordinator.stored_checkpoints import (
-    CLAIM_MODE,
-    RECOVERY_PATH,
     check_not_ended,
     mark_as_running,
     readable,
@@ -71,9 +70,10 @@ class CheckpointFiles:
     def claimed(self) -> AnyPath | None:
         """Return the checkpoint or savepoint that the job was started with, if the job has claimed it, else None."""
         options = self._job.configuration
-        if options.get(CLAIM_MODE, "").upper() != "CLAIM" or RECOVERY_PATH not in options:
+        path = RECOVERY_PATH.of(options)
+        if path is None or RECOVERY_CLAIM_MODE.of(options) != "CLAIM":
             return None
-        claimed = named_directory(options[RECOVERY_PATH], self._named)
+        claimed = named_directory(path, self._named)
         return claimed if claimed.parent != self.store else None
 
     def newest_id(self) -> int:
@@ -107,7 +107,7 @@ class CheckpointFiles:
         Raises:
             StateFileError: the metadata is damaged.
         """
-        named = self._job.configuration.get(RECOVERY_PATH)
+        named = RECOVERY_PATH.of(self._job.configuration)
         if named is None:
             return None
         source = checkpoint_directory(named, self._named)

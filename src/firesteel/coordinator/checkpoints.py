@@ -14,11 +14,11 @@ from contextlib import contextmanager
 
 from firesteel.common.files.durability import make_directory
 from firesteel.common.files.remote_path import RemotePath
+from firesteel.common.options.state_options import RECOVERY_IGNORE_UNCLAIMED
 from firesteel.coordinator.checkpoint_messages import CommitPart, Part, Request
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.region_checkpoints import RegionCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
-from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles
 from firesteel.errors import FiresteelError
 from firesteel.operators.exchange.buffers import pickled
@@ -147,7 +147,7 @@ class Checkpoints:
 
     def _decided(self, state: RegionState) -> list[Committable]:
         decided: list[Committable] = load_committables(state.committables, self._committers.have_own_types)
-        ignores = self._job.plan.job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
+        ignores = RECOVERY_IGNORE_UNCLAIMED.of(self._job.plan.job_graph.configuration)
         return self._committers.without_unknown(decided) if ignores else decided
 
     def next_batch(self) -> BatchTry:

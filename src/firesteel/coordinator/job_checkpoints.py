@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from typing import ParamSpec
 
 from firesteel.common.files.remote_path import AnyPath, remove_tree
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_NUM_RETAINED
 from firesteel.coordinator.checkpoint_coordinator import CheckpointCoordinator
 from firesteel.coordinator.checkpoint_files import CheckpointFiles
 from firesteel.coordinator.checkpoint_messages import (
@@ -37,7 +38,7 @@ from firesteel.coordinator.checkpoint_messages import (
     WriteCheckpoint,
     WriteSavepoint,
 )
-from firesteel.coordinator.stored_checkpoints import NUM_RETAINED, remove_checkpoint
+from firesteel.coordinator.stored_checkpoints import remove_checkpoint
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, CheckpointMetadata
 from firesteel.task.stage_plan import StagePlan
@@ -95,7 +96,7 @@ class JobCheckpoints:
         self.directory = directory
         self.files = CheckpointFiles(plan, options, directory if store is None else store, seal)
         self._claimed = self.files.claimed()
-        retained = int(plan.job_graph.configuration.get(NUM_RETAINED, "1"))
+        retained = CHECKPOINTING_NUM_RETAINED.of(plan.job_graph.configuration)
         job_id, regions = plan.job_graph.job_id, len(plan.stages)
         self._coordinator = CheckpointCoordinator(job_id, regions, retained, self._claimed is not None, ended)
         self._members: dict[RunId, Member] = {}

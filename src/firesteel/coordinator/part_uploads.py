@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from firesteel.common.time import Duration
+from firesteel.common.options.checkpointing_options import (
+    CHECKPOINTING_MAX_CONCURRENT,
+    CHECKPOINTING_MIN_PAUSE,
+    CHECKPOINTING_TIMEOUT,
+    CHECKPOINTING_TOLERABLE_FAILURES,
+)
 from firesteel.coordinator.checkpoint_messages import Part
 from firesteel.errors import FiresteelError
 from firesteel.task.state_transfer import Stored
 
 __all__ = ["CheckpointFailedError", "PartUploads", "WaitingPart"]
-
-MAX_CONCURRENT = "execution.checkpointing.max-concurrent-checkpoints"
-TIMEOUT = "execution.checkpointing.timeout"
-MIN_PAUSE = "execution.checkpointing.min-pause"
-TOLERABLE_FAILURES = "execution.checkpointing.tolerable-failed-checkpoints"
 
 
 class CheckpointFailedError(FiresteelError):
@@ -23,7 +23,8 @@ class CheckpointFailedError(FiresteelError):
 
     def __str__(self) -> str:
         reason, failed, tolerable = self.args
-        return f"{failed} checkpoints failed in a row, {TOLERABLE_FAILURES} is {tolerable}; the last one: {reason}"
+        limit = f"{CHECKPOINTING_TOLERABLE_FAILURES} is {tolerable}"
+        return f"{failed} checkpoints failed in a row, {limit}; the last one: {reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,10 @@ class _Limits:
     def of(configuration: Mapping[str, str]) -> _Limits:
         """Return the limits from the options of a job."""
         return _Limits(
-            int(configuration.get(MAX_CONCURRENT, "1")),
-            Duration.parse(configuration.get(TIMEOUT, "10 min")).to_millis() / 1000,
-            Duration.parse(configuration.get(MIN_PAUSE, "0 ms")).to_millis() / 1000,
-            int(configuration.get(TOLERABLE_FAILURES, "0")),
+            CHECKPOINTING_MAX_CONCURRENT.of(configuration),
+            CHECKPOINTING_TIMEOUT.of(configuration),
+            CHECKPOINTING_MIN_PAUSE.of(configuration),
+            CHECKPOINTING_TOLERABLE_FAILURES.of(configuration),
         )
 
 

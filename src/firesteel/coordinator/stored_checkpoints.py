@@ -12,6 +12,8 @@ from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
 from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_RETENTION
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.task.checkpoint_metadata import (
@@ -27,15 +29,9 @@ from firesteel.task.state_file import StateFileError, UnverifiedStateError, veri
 from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import missing_file
 
-NUM_RETAINED = "execution.checkpointing.num-retained"
-RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
-RECOVERY_PATH = "execution.state-recovery.path"
-IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
-CLAIM_MODE = "execution.state-recovery.claim-mode"
 _JOB = "_job"
 """Name of the object that stands for a job in an object store, where a directory can't be removed for good."""
 
-_CLAIM_MODES = ("NO_CLAIM", "CLAIM", "LEGACY")
 
 _KEPT_AFTER: dict[str, frozenset[JobStatus]] = {
     "RETAIN_ON_CANCELLATION": frozenset({JobStatus.CANCELED, JobStatus.FAILED}),
@@ -51,10 +47,7 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
     Raises:
         ValueError: the configured retention mode does not exist.
     """
-    name = job_graph.configuration.get(RETENTION, "NO_EXTERNALIZED_CHECKPOINTS").upper()
-    if name not in _KEPT_AFTER:
-        raise ValueError(f"{RETENTION} is {name!r}, allowed are {', '.join(_KEPT_AFTER)}")
-    return status in _KEPT_AFTER[name]
+    return status in _KEPT_AFTER[CHECKPOINTING_RETENTION.of(job_graph.configuration)]
 
 
 def restore_job(
@@ -84,12 +77,10 @@ def restore_job(
         ValueError: the configured claim mode does not exist.
     """
     make_directory(directory, mode=PRIVATE_DIRECTORY)
-    named = job_graph.configuration.get(RECOVERY_PATH)
+    named = RECOVERY_PATH.of(job_graph.configuration)
     if named is None:
         return
-    mode = job_graph.configuration.get(CLAIM_MODE, "NO_CLAIM")
-    if mode.upper() not in _CLAIM_MODES:
-        raise ValueError(f"{CLAIM_MODE} is {mode!r}, allowed are {', '.join(_CLAIM_MODES)}")
+    RECOVERY_CLAIM_MODE.of(job_graph.configuration)  # so that an unknown mode is reported before any file is read
     place = JobPlace(directory, directory if store is None else store)
     own = checkpoints_in(place.store)
     if own:
@@ -98,7 +89,7 @@ def restore_job(
     source = checkpoint_directory(named, Files(options))
     found = seal.allowing(job_graph.configuration)
     metadata = _intact(source, found)
-    allow = job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
+    allow = RECOVERY_IGNORE_UNCLAIMED.of(job_graph.configuration)
     plan = plan_restore(metadata, source, job_graph, allow, found, temporary_directory(options))
     write_restore_plan(place, plan, seal)
 

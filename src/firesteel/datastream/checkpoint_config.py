@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.java_objects import WithoutJava
+from firesteel.common.options.checkpointing_options import (
+    CHECKPOINTING_INTERVAL,
+    CHECKPOINTING_MAX_CONCURRENT,
+    CHECKPOINTING_MIN_PAUSE,
+    CHECKPOINTING_RETENTION,
+    CHECKPOINTING_TIMEOUT,
+    CHECKPOINTING_TOLERABLE_FAILURES,
+)
+from firesteel.common.options.option import Option
+from firesteel.common.options.stored_options import (
+    ALIGNED_TIMEOUT,
+    CHECKPOINTING_MODE,
+    UNALIGNED_ENABLED,
+    UNALIGNED_FORCED,
+)
 from firesteel.common.time import Duration
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 
 __all__ = ["CheckpointConfig"]
 
-_PREFIX = "execution.checkpointing."
 _NOT_KEPT = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
 
@@ -29,29 +43,26 @@ class CheckpointConfig(WithoutJava):
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration() if configuration is None else configuration
 
-    def _millis(self, key: str, default: int) -> int:
-        return self._configuration.get_duration(_PREFIX + key, Duration.of_millis(default)).to_millis()
+    def _millis(self, option: Option[float]) -> int:
+        return round(self._configuration.get(option) * 1000)
 
-    def _set_millis(self, key: str, value: int, least: int = 0) -> CheckpointConfig:
+    def _set_millis(self, option: Option[float], value: int, least: int = 0) -> CheckpointConfig:
         if value < least:
-            raise ValueError(f"{_PREFIX}{key} must be at least {least} ms, found {value}")
-        self._configuration.set_string(_PREFIX + key, f"{value} ms")
+            raise ValueError(f"{option.key} must be at least {least} ms, found {value}")
+        self._configuration.set_string(option.key, f"{value} ms")
         return self
 
-    def _flag(self, key: str) -> bool:
-        return self._configuration.get_boolean(_PREFIX + key, False)
-
-    def _set_flag(self, key: str, value: bool) -> CheckpointConfig:
-        self._configuration.set_boolean(_PREFIX + key, value)
+    def _set_flag(self, option: Option[bool], value: bool) -> CheckpointConfig:
+        self._configuration.set_boolean(option.key, value)
         return self
 
     def is_checkpointing_enabled(self) -> bool:
         """Return whether a checkpoint interval is set."""
-        return self._millis("interval", 0) > 0
+        return self._millis(CHECKPOINTING_INTERVAL) > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
         """Return the checkpointing mode (default EXACTLY_ONCE)."""
-        return CheckpointingMode[self._configuration.get_string(_PREFIX + "mode", "EXACTLY_ONCE")]
+        return CheckpointingMode[self._configuration.get(CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         """Set the checkpointing mode.
@@ -59,12 +70,12 @@ class CheckpointConfig(WithoutJava):
         Args:
             checkpointing_mode: EXACTLY_ONCE or AT_LEAST_ONCE.
         """
-        self._configuration.set_string(_PREFIX + "mode", checkpointing_mode.name)
+        self._configuration.set_string(CHECKPOINTING_MODE.key, checkpointing_mode.name)
         return self
 
     def get_checkpoint_interval(self) -> int:
         """Return the checkpoint interval in milliseconds, or -1 if checkpointing is disabled."""
-        return self._millis("interval", 0) or -1
+        return self._millis(CHECKPOINTING_INTERVAL) or -1
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
         """Set the checkpoint interval in milliseconds, at least 10.
@@ -75,11 +86,11 @@ class CheckpointConfig(WithoutJava):
         Raises:
             ValueError: It is less than 10.
         """
-        return self._set_millis("interval", checkpoint_interval, least=10)
+        return self._set_millis(CHECKPOINTING_INTERVAL, checkpoint_interval, least=10)
 
     def get_checkpoint_timeout(self) -> int:
         """Return the time in milliseconds after which a checkpoint is aborted (default 600000)."""
-        return self._millis("timeout", 600_000)
+        return self._millis(CHECKPOINTING_TIMEOUT)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
         """Set the time in milliseconds after which a checkpoint is aborted, at least 10.
@@ -90,11 +101,11 @@ class CheckpointConfig(WithoutJava):
         Raises:
             ValueError: It is less than 10.
         """
-        return self._set_millis("timeout", checkpoint_timeout, least=10)
+        return self._set_millis(CHECKPOINTING_TIMEOUT, checkpoint_timeout, least=10)
 
     def get_min_pause_between_checkpoints(self) -> int:
         """Return the minimum pause in milliseconds between the end of a checkpoint and the next one (default 0)."""
-        return self._millis("min-pause", 0)
+        return self._millis(CHECKPOINTING_MIN_PAUSE)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
         """Set the minimum pause in milliseconds between the end of a checkpoint and the next one.
@@ -105,11 +116,11 @@ class CheckpointConfig(WithoutJava):
         Raises:
             ValueError: It is negative.
         """
-        return self._set_millis("min-pause", min_pause_between_checkpoints)
+        return self._set_millis(CHECKPOINTING_MIN_PAUSE, min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
         """Return the maximum number of concurrent checkpoints (default 1)."""
-        return self._configuration.get_integer(_PREFIX + "max-concurrent-checkpoints", 1)
+        return self._configuration.get(CHECKPOINTING_MAX_CONCURRENT)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         """Set the maximum number of checkpoints that are pending at once.
@@ -122,7 +133,7 @@ class CheckpointConfig(WithoutJava):
         """
         if max_concurrent_checkpoints < 1:
             raise ValueError(f"max_concurrent_checkpoints must be at least 1, found {max_concurrent_checkpoints}")
-        self._configuration.set_integer(_PREFIX + "max-concurrent-checkpoints", max_concurrent_checkpoints)
+        self._configuration.set_integer(CHECKPOINTING_MAX_CONCURRENT.key, max_concurrent_checkpoints)
         return self
 
     def is_fail_on_checkpointing_errors(self) -> bool:
@@ -139,7 +150,7 @@ class CheckpointConfig(WithoutJava):
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
         """Return the number of consecutive failed checkpoints that do not fail the job (default 0)."""
-        return self._configuration.get_integer(_PREFIX + "tolerable-failed-checkpoints", 0)
+        return self._configuration.get(CHECKPOINTING_TOLERABLE_FAILURES)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
         """Set how many failed checkpoints in a row the job tolerates.
@@ -153,7 +164,7 @@ class CheckpointConfig(WithoutJava):
         if tolerable_checkpoint_failure_number < 0:
             number = tolerable_checkpoint_failure_number
             raise ValueError(f"The tolerable number of failed checkpoints must be 0 or greater, found {number}")
-        self._configuration.set_integer(_PREFIX + "tolerable-failed-checkpoints", tolerable_checkpoint_failure_number)
+        self._configuration.set_integer(CHECKPOINTING_TOLERABLE_FAILURES.key, tolerable_checkpoint_failure_number)
         return self
 
     def set_externalized_checkpoint_retention(
@@ -164,7 +175,7 @@ class CheckpointConfig(WithoutJava):
         Args:
             retention_mode: RETAIN_ON_CANCELLATION, DELETE_ON_CANCELLATION or NO_EXTERNALIZED_CHECKPOINTS.
         """
-        self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", retention_mode.name)
+        self._configuration.set_string(CHECKPOINTING_RETENTION.key, retention_mode.name)
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
@@ -173,12 +184,14 @@ class CheckpointConfig(WithoutJava):
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
         """Return whether the last checkpoint is retained on cancellation (default NO_EXTERNALIZED_CHECKPOINTS)."""
-        name = self._configuration.get_string(_PREFIX + "externalized-checkpoint-retention", _NOT_KEPT.name)
-        return ExternalizedCheckpointRetention[name]
+        return ExternalizedCheckpointRetention[self._configuration.get(CHECKPOINTING_RETENTION)]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Return whether unaligned checkpoints are enabled; always False with AT_LEAST_ONCE."""
-        return self._flag("unaligned.enabled") and self.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
+        return (
+            self._configuration.get(UNALIGNED_ENABLED)
+            and self.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
+        )
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Store the setting, which has no effect.
@@ -188,7 +201,7 @@ class CheckpointConfig(WithoutJava):
         Args:
             enabled: Returned by `is_unaligned_checkpoints_enabled`.
         """
-        return self._set_flag("unaligned.enabled", enabled)
+        return self._set_flag(UNALIGNED_ENABLED, enabled)
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         """Store the setting, which has no effect; see `enable_unaligned_checkpoints`."""
@@ -218,15 +231,15 @@ class CheckpointConfig(WithoutJava):
         Raises:
             ValueError: the timeout is negative.
         """
-        return self._set_millis("aligned-checkpoint-timeout", alignment_timeout.to_millis())
+        return self._set_millis(ALIGNED_TIMEOUT, alignment_timeout.to_millis())
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
         """Return the alignment timeout; 0 means none."""
-        return Duration.of_millis(self._millis("aligned-checkpoint-timeout", 0))
+        return Duration.of_millis(self._millis(ALIGNED_TIMEOUT))
 
     def is_force_unaligned_checkpoints(self) -> bool:
         """Return whether unaligned checkpoints are forced (default False)."""
-        return self._flag("unaligned.forced")
+        return self._configuration.get(UNALIGNED_FORCED)
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
         """Store the setting, which has no effect; see `enable_unaligned_checkpoints`.
@@ -234,4 +247,4 @@ class CheckpointConfig(WithoutJava):
         Args:
             force_unaligned_checkpoints: Returned by `is_force_unaligned_checkpoints`.
         """
-        return self._set_flag("unaligned.forced", force_unaligned_checkpoints)
+        return self._set_flag(UNALIGNED_FORCED, force_unaligned_checkpoints)

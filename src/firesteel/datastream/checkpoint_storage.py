@@ -6,6 +6,13 @@ import re
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
+from firesteel.common.options.stored_options import (
+    CHECKPOINTING_INLINE_THRESHOLD,
+    CHECKPOINTING_STORAGE,
+    CHECKPOINTING_WRITE_BUFFER,
+)
+
 __all__ = ["CheckpointStorage", "CustomCheckpointStorage", "FileSystemCheckpointStorage", "JobManagerCheckpointStorage"]
 
 
@@ -54,7 +61,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
     def to_options(self) -> dict[str, str]:
         """Return the storage as options of a `Configuration`."""
-        return {"execution.checkpointing.storage": "jobmanager"}
+        return {CHECKPOINTING_STORAGE.key: "jobmanager"}
 
     def __str__(self) -> str:
         return f"JobManagerCheckpointStorage(checkpoints to JobManager, max_state_size={self._max_state_size})"
@@ -115,10 +122,10 @@ class FileSystemCheckpointStorage(CheckpointStorage):
     def to_options(self) -> dict[str, str]:
         """Return the storage as options of a `Configuration`."""
         return {
-            "execution.checkpointing.storage": "filesystem",
-            "execution.checkpointing.dir": self._checkpoint_path,
-            "execution.checkpointing.data-inline-threshold": f"{self._file_state_size_threshold} bytes",
-            "execution.checkpointing.write-buffer-size": str(self._write_buffer_size),
+            CHECKPOINTING_STORAGE.key: "filesystem",
+            CHECKPOINTING_DIR.key: self._checkpoint_path,
+            CHECKPOINTING_INLINE_THRESHOLD.key: f"{self._file_state_size_threshold} bytes",
+            CHECKPOINTING_WRITE_BUFFER.key: str(self._write_buffer_size),
         }
 
     def __str__(self) -> str:

@@ -6,6 +6,13 @@ import re
 from abc import ABC, abstractmethod
 from enum import Enum
 
+from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR, STATE_BACKEND
+from firesteel.common.options.stored_options import (
+    CHECKPOINTING_INCREMENTAL,
+    ROCKSDB_PREDEFINED,
+    ROCKSDB_TRANSFER_THREADS,
+)
+
 __all__ = [
     "CustomStateBackend",
     "EmbeddedRocksDBStateBackend",
@@ -38,7 +45,7 @@ class HashMapStateBackend(StateBackend):
 
     def to_options(self) -> dict[str, str]:
         """Return the state backend as options of a `Configuration`."""
-        return {"state.backend.type": "hashmap"}
+        return {STATE_BACKEND.key: "hashmap"}
 
     def __str__(self) -> str:
         return "HashMapStateBackend"
@@ -155,12 +162,12 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def to_options(self) -> dict[str, str]:
         """Return the state backend as options of a `Configuration`."""
         options = {
-            "state.backend.type": "rocksdb",
-            "execution.checkpointing.incremental": "true" if self._incremental else "false",
-            "state.backend.rocksdb.predefined-options": self._predefined.name,
-            "state.backend.rocksdb.checkpoint.transfer.thread.num": str(self._threads),
+            STATE_BACKEND.key: "rocksdb",
+            CHECKPOINTING_INCREMENTAL.key: "true" if self._incremental else "false",
+            ROCKSDB_PREDEFINED.key: self._predefined.name,
+            ROCKSDB_TRANSFER_THREADS.key: str(self._threads),
         }
-        return options | ({"state.backend.rocksdb.localdir": ",".join(self._paths)} if self._paths else {})
+        return options | ({ROCKSDB_LOCAL_DIR.key: ",".join(self._paths)} if self._paths else {})
 
     def __str__(self) -> str:
         return f"EmbeddedRocksDBStateBackend(incremental={self._incremental})"

@@ -15,8 +15,19 @@ from firesteel.common.jars import jar_advice
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
-from firesteel.common.options import python_dependencies
-from firesteel.common.time import Duration
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
+from firesteel.common.options.execution_options import BUFFER_TIMEOUT_ENABLED, BUFFER_TIMEOUT_INTERVAL, RUNTIME_MODE
+from firesteel.common.options.option import Option
+from firesteel.common.options.option_check import check_options
+from firesteel.common.options.pipeline_options import CHAIN_DIFFERENT_MAX_PARALLELISM, OPERATOR_CHAINING
+from firesteel.common.options.python_options import (
+    PYTHON_ARCHIVES,
+    PYTHON_EXECUTABLE,
+    PYTHON_FILES,
+    PYTHON_OPERATOR_CHAINING,
+    PYTHON_REQUIREMENTS,
+)
+from firesteel.common.options.stored_options import PIPELINE_JARS, STATE_CHANGELOG
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
 from firesteel.common.values.collection_input import collection_coercer
@@ -89,9 +100,13 @@ class StreamExecutionEnvironment(WithoutJava):
 
         Args:
             configuration: Options of the program. They take precedence over the options of the command line.
+
+        Raises:
+            ValueError: An option is misspelt, refused, or does not have this value.
         """
         merged = Configuration.from_dict(default_options()).with_current_keys()
         if configuration is not None:
+            check_options(configuration.to_dict())
             merged.add_all(configuration.with_current_keys())
         return StreamExecutionEnvironment(merged)
 
@@ -113,11 +128,15 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             configuration: The options by key, as in `config.yaml`.
 
+        Raises:
+            ValueError: An option is misspelt, refused, or does not have this value.
+
         Example:
             >>> env.configure(Configuration.from_dict({"parallelism.default": "4", "pipeline.name": "orders"}))
             >>> env.get_parallelism()
             4
         """
+        check_options(configuration.to_dict())
         self._configuration.add_all(configuration.with_current_keys())
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
@@ -181,7 +200,7 @@ class StreamExecutionEnvironment(WithoutJava):
             [4, 6]
         """
         require(execution_mode, RuntimeExecutionMode, "set_runtime_mode()")
-        self._configuration.set_string("execution.runtime-mode", execution_mode.name)
+        self._configuration.set_string(RUNTIME_MODE.key, execution_mode.name)
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
@@ -195,32 +214,29 @@ class StreamExecutionEnvironment(WithoutJava):
         """
         if timeout_millis < -1:
             raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
-        self._configuration.set_boolean("execution.buffer-timeout.enabled", timeout_millis >= 0)
+        self._configuration.set_boolean(BUFFER_TIMEOUT_ENABLED.key, timeout_millis >= 0)
         if timeout_millis >= 0:
-            self._configuration.set_string("execution.buffer-timeout.interval", f"{timeout_millis} ms")
+            self._configuration.set_string(BUFFER_TIMEOUT_INTERVAL.key, f"{timeout_millis} ms")
         return self
 
     def get_buffer_timeout(self) -> int:
         """Return the buffer timeout in milliseconds (100 by default); -1 sends full buffers only."""
-        if not self._configuration.get_boolean("execution.buffer-timeout.enabled", True):
+        if not self._configuration.get(BUFFER_TIMEOUT_ENABLED):
             return -1
-        return self._configuration.get_duration(
-            "execution.buffer-timeout.interval", Duration.of_millis(100)
-        ).to_millis()
+        return round(self._configuration.get(BUFFER_TIMEOUT_INTERVAL) * 1000)
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Run every operator in a vertex of its own; adjacent Python operators are still merged."""
-        self._configuration.set_boolean("pipeline.operator-chaining.enabled", False)
+        self._configuration.set_boolean(OPERATOR_CHAINING.key, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
         """Return whether operators are chained (True by default)."""
-        return self._configuration.get_boolean("pipeline.operator-chaining.enabled", True)
+        return self._configuration.get(OPERATOR_CHAINING)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
         """Return whether operators of different maximum parallelism are chained (True by default)."""
-        key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
-        return self._configuration.get_boolean(key, True)
+        return self._configuration.get(CHAIN_DIFFERENT_MAX_PARALLELISM)
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
         """Register the resources of a slot sharing group.
@@ -281,14 +297,12 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             enabled: Stored, and returned by `is_changelog_state_backend_enabled`.
         """
-        self._configuration.set_boolean("state.changelog.enabled", enabled)
+        self._configuration.set_boolean(STATE_CHANGELOG.key, enabled)
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
         """Return whether the changelog state backend is enabled, or None if that is not set."""
-        if not self._configuration.contains_key("state.changelog.enabled"):
-            return None
-        return self._configuration.get_boolean("state.changelog.enabled", False)
+        return self._configuration.get(STATE_CHANGELOG)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
         """Set the directory of savepoints that are triggered without one.
@@ -296,12 +310,12 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             directory: A path or URI of any supported scheme.
         """
-        self._configuration.set_string("execution.checkpointing.savepoint-dir", directory)
+        self._configuration.set_string(CHECKPOINTING_SAVEPOINT_DIR.key, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
         """Return the directory of savepoints that are triggered without one, or None if it is not set."""
-        return self._configuration.get_string("execution.checkpointing.savepoint-dir", "") or None
+        return self._configuration.get(CHECKPOINTING_SAVEPOINT_DIR) or None
 
     # --- files that the program needs --------------------------------------------------------------------------------
 
@@ -311,7 +325,7 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             file_path: A `.py` file, a package's directory, or a zip archive.
         """
-        self._append(python_dependencies.FILES, file_path, ",")
+        self._append(PYTHON_FILES, file_path, ",")
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
         """Install the packages of a `requirements.txt` on the workers.
@@ -321,7 +335,7 @@ class StreamExecutionEnvironment(WithoutJava):
             requirements_cache_dir: Directory of downloaded packages, for workers without network access.
         """
         value = requirements_file_path + ("" if requirements_cache_dir is None else f"#{requirements_cache_dir}")
-        self._configuration.set_string(python_dependencies.REQUIREMENTS, value)
+        self._configuration.set_string(PYTHON_REQUIREMENTS.key, value)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """Unpack an archive into the working directory of the Python functions.
@@ -330,7 +344,7 @@ class StreamExecutionEnvironment(WithoutJava):
             archive_path: Path of the archive.
             target_dir: Name of the directory that it is unpacked into; None uses the archive's name.
         """
-        self._append(python_dependencies.ARCHIVES, archive_path + ("" if target_dir is None else f"#{target_dir}"), ",")
+        self._append(PYTHON_ARCHIVES, archive_path + ("" if target_dir is None else f"#{target_dir}"), ",")
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the Python interpreter that runs the functions.
@@ -338,7 +352,7 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             python_exec: The path of an interpreter.
         """
-        self._configuration.set_string("python.executable", python_exec)
+        self._configuration.set_string(PYTHON_EXECUTABLE.key, python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
         """Store the jars in the option `pipeline.jars` and log what replaces them: Java code is not run.
@@ -348,7 +362,7 @@ class StreamExecutionEnvironment(WithoutJava):
         """
         for path in jars_path:
             _logger.warning("add_jars: %s: %s", path, jar_advice(path))
-            self._append("pipeline.jars", path, ";")
+            self._append(PIPELINE_JARS, path, ";")
 
     def add_classpaths(self, *classpaths: str) -> NoReturn:
         """Raise an error: Java code is not run.
@@ -376,9 +390,9 @@ class StreamExecutionEnvironment(WithoutJava):
             f"register_cached_file({file_path!r}): use add_python_archive(), or read the file in open()"
         )
 
-    def _append(self, key: str, value: str, separator: str) -> None:
-        present = self._configuration.get_string(key, "")
-        self._configuration.set_string(key, f"{present}{separator}{value}" if present else value)
+    def _append(self, option: Option[str | None], value: str, separator: str) -> None:
+        present = self._configuration.get(option)
+        self._configuration.set_string(option.key, f"{present}{separator}{value}" if present else value)
 
     # --- sources -----------------------------------------------------------------------------------------------------
 
@@ -630,7 +644,7 @@ class StreamExecutionEnvironment(WithoutJava):
         self, transformations: list[Transformation], ids: IdGenerator, keep: Transformation | None = None
     ) -> tuple[list[Transformation], Transformation | None]:
         align_hidden_operators(transformations, ids)
-        if not self._configuration.get_boolean("python.operator-chaining.enabled", True):
+        if not self._configuration.get(PYTHON_OPERATOR_CHAINING):
             return transformations, keep
         return merge_python_operators(transformations, ids, _combine, self._needs_of_group, keep)
 

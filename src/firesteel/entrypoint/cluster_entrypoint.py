@@ -11,6 +11,8 @@ from typing import Any
 
 from firesteel.common.files.run_directory import write_token
 from firesteel.common.garbage_collection import collect_garbage_rarely
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
+from firesteel.common.options.option_check import check_options
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
@@ -25,7 +27,6 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceM
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import TcpRpcService, state_key
 from firesteel.spark.data_plane import SparkDataPlane
-from firesteel.task.job_place import CHECKPOINT_DIRECTORY
 from firesteel.task.state_seal import StateSeal
 
 logger = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ class ClusterEntrypoint:
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
+        check_options(configuration)
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
@@ -154,4 +156,4 @@ def _with_checkpoint_directory(configuration: Mapping[str, str]) -> dict[str, st
     """Return the options; with high availability, add a checkpoint directory that all JobManagers can reach."""
     if not has_high_availability(configuration):
         return dict(configuration)
-    return {CHECKPOINT_DIRECTORY: str(storage_directory(configuration) / "checkpoints"), **configuration}
+    return {CHECKPOINTING_DIR.key: str(storage_directory(configuration) / "checkpoints"), **configuration}

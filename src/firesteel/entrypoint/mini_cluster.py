@@ -9,13 +9,14 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from firesteel.common.options.ha_options import HA_TYPE
+from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
+from firesteel.common.options.slot_options import TASK_SLOTS
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
-from firesteel.entrypoint.spark_options import SLOTS, has_executors
+from firesteel.entrypoint.spark_options import has_executors
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.cluster_settings import number
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
-from firesteel.runtime.highavailability.ha_services import TYPE
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.task.stage_plan import StagePlan
 
@@ -50,11 +51,11 @@ class MiniCluster:
             FiresteelError: the job was rejected.
         """
         configuration = self.job_graph.configuration
-        default = int(number(configuration, "parallelism.default", os.cpu_count() or 1))
+        default = DEFAULT_PARALLELISM.of(configuration) or os.cpu_count() or 1
         resolve_parallelism(self.job_graph, default)
-        cluster = {**configuration, TYPE: "NONE"}  # no other process could take over this job
+        cluster = {**configuration, HA_TYPE.key: "NONE"}  # no other process could take over this job
         if not has_executors(configuration):
-            cluster[SLOTS] = str(StagePlan(self.job_graph).slots)
+            cluster[TASK_SLOTS.key] = str(StagePlan(self.job_graph).slots)
         self._thread.start()
         return self._run(self._start(cluster)).result()
 

@@ -12,22 +12,27 @@ import re
 import secrets
 from collections.abc import Mapping
 
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.rpc_options import (
+    HEARTBEAT_INTERVAL,
+    HEARTBEAT_TIMEOUT,
+    JOBMANAGER_BIND_HOST,
+    JOBMANAGER_RPC_ADDRESS,
+)
+from firesteel.common.options.slot_options import JOBMANAGER_HEAP, TASK_SLOTS, TASKMANAGER_PROCESS_MEMORY
+from firesteel.common.options.spark_counterparts import ENVIRONMENT, LISTS, MAPS, SAME_VALUE
 from firesteel.common.trust.loopback import is_loopback
-from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, memory_bytes
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment
 
-__all__ = ["MASTER", "SLOTS", "has_executors", "spark_master", "spark_settings"]
+__all__ = ["MASTER", "has_executors", "spark_master", "spark_settings"]
 
 MASTER = "spark.master"
-SLOTS = "taskmanager.numberOfTaskSlots"
-_DRIVER_MEMORY = "jobmanager.memory.heap.size"
-_PROCESS_MEMORY = "taskmanager.memory.process.size"
 _AUTHENTICATE = "spark.authenticate"
 _SECRET = "spark.authenticate.secret"
 _LOOPBACK = "127.0.0.1"
-_DRIVER_ADDRESSES = ("jobmanager.rpc.address", "jobmanager.bind-host", "spark.driver.host", BIND_ADDRESS)
+_DRIVER_ADDRESSES = (JOBMANAGER_RPC_ADDRESS.key, JOBMANAGER_BIND_HOST.key, "spark.driver.host", BIND_ADDRESS)
 _LOCAL = re.compile(r"local(\[\s*(?P<cores>\*|[1-9][0-9]*)\s*(,\s*(?P<failures>[0-9]+)\s*)?\])?")
 _THREADS_PER_CORE = 16
 _LEAST_HEAP = 512 << 20
@@ -35,46 +40,6 @@ _HEAP_SHARE = 4
 _MEBIBYTE = 1 << 20
 _LONGEST_INTERVAL_S = 60
 """Less than Spark's `spark.network.timeout`, as Spark demands."""
-
-_SAME_VALUE = {
-    "python.executable": "spark.pyspark.python",
-    "security.kerberos.login.keytab": "spark.kerberos.keytab",
-    "security.kerberos.login.principal": "spark.kerberos.principal",
-    "yarn.application.name": "spark.app.name",
-    "yarn.application.node-label": "spark.yarn.am.nodeLabelExpression",
-    "yarn.application.priority": "spark.yarn.priority",
-    "yarn.application.queue": "spark.yarn.queue",
-    "yarn.staging-directory": "spark.yarn.stagingDir",
-    "yarn.tags": "spark.yarn.tags",
-    "yarn.taskmanager.node-label": "spark.yarn.executor.nodeLabelExpression",
-    "kubernetes.cluster-id": "spark.app.name",
-    "kubernetes.container.image.pull-policy": "spark.kubernetes.container.image.pullPolicy",
-    "kubernetes.container.image.ref": "spark.kubernetes.container.image",
-    "kubernetes.context": "spark.kubernetes.context",
-    "kubernetes.namespace": "spark.kubernetes.namespace",
-    "kubernetes.pod-template-file.default": "spark.kubernetes.executor.podTemplateFile",
-    "kubernetes.pod-template-file.taskmanager": "spark.kubernetes.executor.podTemplateFile",
-    "kubernetes.service-account": "spark.kubernetes.authenticate.executor.serviceAccountName",
-    "kubernetes.taskmanager.cpu.amount": "spark.kubernetes.executor.request.cores",
-    "kubernetes.taskmanager.service-account": "spark.kubernetes.authenticate.executor.serviceAccountName",
-}
-"""More specific options come later, so that they take precedence."""
-
-_LISTS = {
-    "kubernetes.container.image.pull-secrets": "spark.kubernetes.container.image.pullSecrets",
-    "yarn.ship-archives": "spark.yarn.dist.archives",
-    "yarn.ship-files": "spark.yarn.dist.files",
-}
-"""Lists, which Flink separates with `;` and Spark with `,`."""
-
-_MAPS = {
-    "kubernetes.taskmanager.annotations": "spark.kubernetes.executor.annotation.",
-    "kubernetes.taskmanager.labels": "spark.kubernetes.executor.label.",
-    "kubernetes.taskmanager.node-selector": "spark.kubernetes.executor.node.selector.",
-}
-"""Maps: `key:value,...` in Flink, a setting per key in Spark."""
-
-_ENVIRONMENT = "containerized.taskmanager.env."
 
 
 def spark_master(configuration: Mapping[str, str]) -> str:
@@ -137,13 +102,13 @@ def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
     if (local := _local(configuration)) is not None:
         own = {"spark.driver.host": _LOOPBACK, BIND_ADDRESS: _LOOPBACK, _AUTHENTICATE: "true"}
         return {CORES: str(_cores(local)), **own, **given}
-    address = configuration.get("jobmanager.rpc.address", _LOOPBACK)
+    address = JOBMANAGER_RPC_ADDRESS.of(configuration)
     return {
         **ON_DEMAND,
         **_heartbeats(configuration),
         "spark.driver.host": address,
-        BIND_ADDRESS: configuration.get("jobmanager.bind-host", address),
-        CORES: configuration.get(SLOTS, "1"),
+        BIND_ADDRESS: JOBMANAGER_BIND_HOST.text_in(configuration) or address,
+        CORES: str(TASK_SLOTS.of(configuration)),
         "spark.executorEnv.PYTHONPATH": python_environment()["PYTHONPATH"],
         **_translated(configuration),
         **_authentication(configuration),
@@ -157,8 +122,8 @@ def _heartbeats(configuration: Mapping[str, str]) -> dict[str, str]:
     The TaskExecutor next to it is a process of its own, whose heartbeats say nothing about the executor's JVM. Spark
     looks for silent executors every `timeoutInterval`, which is therefore part of the time.
     """
-    timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
-    interval_s = min(duration_s(configuration, "heartbeat.interval", 10), timeout_s / 4, _LONGEST_INTERVAL_S)
+    timeout_s = HEARTBEAT_TIMEOUT.of(configuration)
+    interval_s = min(HEARTBEAT_INTERVAL.of(configuration), timeout_s / 4, _LONGEST_INTERVAL_S)
     look_s = timeout_s / 10
     return {
         "spark.executor.heartbeatInterval": f"{round(interval_s * 1000)}ms",
@@ -197,15 +162,15 @@ def _authentication(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def _translated(configuration: Mapping[str, str]) -> dict[str, str]:
-    settings = {spark: configuration[flink] for flink, spark in _SAME_VALUE.items() if flink in configuration}
-    for flink, spark in _LISTS.items():
+    settings = {spark: configuration[flink] for flink, spark in SAME_VALUE.items() if flink in configuration}
+    for flink, spark in LISTS.items():
         if flink in configuration:
             settings[spark] = ",".join(part.strip() for part in re.split("[;,]", configuration[flink]) if part.strip())
-    for flink, prefix in _MAPS.items():
+    for flink, prefix in MAPS.items():
         settings |= {f"{prefix}{key}": value for key, value in _entries(configuration, flink)}
     for option, value in configuration.items():
-        if option.startswith(_ENVIRONMENT):
-            settings[f"spark.executorEnv.{option.removeprefix(_ENVIRONMENT)}"] = value
+        if option.startswith(ENVIRONMENT):
+            settings[f"spark.executorEnv.{option.removeprefix(ENVIRONMENT)}"] = value
     if "kubernetes.cluster-id" in configuration:
         settings["spark.kubernetes.executor.podNamePrefix"] = configuration["kubernetes.cluster-id"]
     return settings | _executor_memory(configuration)
@@ -220,18 +185,17 @@ def _entries(configuration: Mapping[str, str], option: str) -> list[tuple[str, s
 
 
 def _driver_memory(configuration: Mapping[str, str]) -> dict[str, str]:
-    if _DRIVER_MEMORY not in configuration:
-        return {}
-    return {"spark.driver.memory": _mebibytes(memory_bytes(configuration, _DRIVER_MEMORY, 0))}
+    heap = JOBMANAGER_HEAP.of(configuration)
+    return {} if heap is None else {"spark.driver.memory": _mebibytes(heap)}
 
 
 def _executor_memory(configuration: Mapping[str, str]) -> dict[str, str]:
-    if _PROCESS_MEMORY not in configuration:
+    memory = TASKMANAGER_PROCESS_MEMORY.of(configuration)
+    if memory is None:
         return {}
-    memory = memory_bytes(configuration, _PROCESS_MEMORY, 0)
     if memory < 2 * _LEAST_HEAP:
-        given = configuration[_PROCESS_MEMORY]
-        raise InvalidOptionError(f"option {_PROCESS_MEMORY!r} is {given!r}; the minimum is '1 gb'")
+        given = TASKMANAGER_PROCESS_MEMORY.text_in(configuration)
+        raise InvalidOptionError(f"option {TASKMANAGER_PROCESS_MEMORY.key!r} is {given!r}; the minimum is '1 gb'")
     heap = max(_LEAST_HEAP, memory // _HEAP_SHARE)
     return {"spark.executor.memory": _mebibytes(heap), "spark.executor.memoryOverhead": _mebibytes(memory - heap)}
 

@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from firesteel.common.options.rpc_options import JOBMANAGER_RPC_ADDRESS, JOBMANAGER_RPC_PORT
+from firesteel.common.options.slot_options import TASK_SLOTS
 from firesteel.entrypoint.local_workers import LocalWorkers
-from firesteel.entrypoint.spark_options import SLOTS, has_executors
+from firesteel.entrypoint.spark_options import has_executors
 from firesteel.runtime.clock import SystemClock
-from firesteel.runtime.cluster_settings import number
 from firesteel.runtime.highavailability.ha_services import has_high_availability
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.internal_tls import TLS_PREFIX, InternalTls
@@ -46,7 +47,7 @@ class Workers:
         self._seal = seal
         self._are_executors = has_executors(configuration)
         slots = 1 if self._are_executors else os.cpu_count() or 1
-        self.configuration = {SLOTS: str(slots), **configuration}
+        self.configuration = {TASK_SLOTS.key: str(slots), **configuration}
         has_ha = has_high_availability(configuration)
         self.rpc_service: RpcService
         if has_ha or self._are_executors:
@@ -68,7 +69,7 @@ class Workers:
             return SparkResourceManagerDriver(
                 context, self._options_of_executors(self.rpc_service), self._secret, self._seal
             )
-        slots = int(number(self.configuration, SLOTS, 1))
+        slots = TASK_SLOTS.of(self.configuration)
         return LocalWorkers(self.rpc_service, ha, slots, partial(SlotProcesses, seal=self._seal), self.configuration)
 
     def _options_of_executors(self, rpc_service: TcpRpcService) -> dict[str, str]:
@@ -76,13 +77,13 @@ class Workers:
         return {
             **{k: v for k, v in self.configuration.items() if not k.startswith(_OF_THE_JOB_MANAGER)},
             **{k: v for k, v in self.configuration.items() if k.startswith(TLS_PREFIX) and ".rest." not in k},
-            "jobmanager.rpc.address": str(job_manager.hostname),
-            "jobmanager.rpc.port": str(job_manager.port),
+            JOBMANAGER_RPC_ADDRESS.key: str(job_manager.hostname),
+            JOBMANAGER_RPC_PORT.key: str(job_manager.port),
         }
 
 
 def _warn_of_clear_text(configuration: Mapping[str, str]) -> None:
-    host = configuration.get("jobmanager.rpc.address", "127.0.0.1")
+    host = JOBMANAGER_RPC_ADDRESS.of(configuration)
     if InternalTls.of(configuration) is None and not host.startswith(_LOOPBACK):
         text = (
             "calls, and records sent to slots on other hosts, cross the network of %s unencrypted: "

@@ -15,8 +15,10 @@ from typing import Any
 
 from aiohttp import web
 
+from firesteel.common.options.gateway_options import GATEWAY_BIND_ADDRESS
+from firesteel.common.options.security_options import REST_SUBMIT_WITHOUT_TOKEN, REST_TOKEN_SUBMIT
 from firesteel.common.trust.loopback import is_loopback
-from firesteel.rest.access import OPEN_SUBMISSION, Access
+from firesteel.rest.access import Access
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LOCAL, _REMOTE, _STATE, _USER = 1, 2, 3, 7
@@ -32,10 +34,10 @@ class GatewayAccess(Access):
         configuration: Options of its server.
     """
 
-    bind_option = "sql-gateway.endpoint.rest.bind-address"
+    bind_option = GATEWAY_BIND_ADDRESS.key
     token_required = (
         "SQL can run code: without a token only processes of the gateway's own user on the same machine may open "
-        f"sessions. Configure security.rest.token.submit and send it; {OPEN_SUBMISSION} lets everyone who can reach "
+        f"sessions. Configure {REST_TOKEN_SUBMIT} and send it; {REST_SUBMIT_WITHOUT_TOKEN} lets everyone who can reach "
         "this server run code as its user"
     )
 

@@ -8,14 +8,19 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from firesteel.common.options.execution_options import EXECUTION_TARGET
+from firesteel.common.options.gateway_options import (
+    GATEWAY_ADDRESS,
+    GATEWAY_BIND_ADDRESS,
+    GATEWAY_BIND_PORT,
+    GATEWAY_ENDPOINT_TYPE,
+    GATEWAY_PORT,
+)
+from firesteel.common.options.rest_options import REST_ADDRESS, REST_BIND_ADDRESS, REST_BIND_PORT, REST_PORT
 from firesteel.gateway.access import GatewayAccess
 from firesteel.gateway.handlers import DEFAULT_VERSION, ROUTES, VERSIONS, GatewayCall
 from firesteel.gateway.sessions import Sessions
 from firesteel.rest.endpoint import RestServerEndpoint
-from firesteel.runtime.cluster_settings import InvalidOptionError
-
-_PREFIX = "sql-gateway.endpoint.rest."
-DEFAULT_PORT = "8083"
 
 
 class SqlGateway:
@@ -30,9 +35,7 @@ class SqlGateway:
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
-        kind = configuration.get("sql-gateway.endpoint.type", "rest")
-        if kind != "rest":
-            raise InvalidOptionError(f"option 'sql-gateway.endpoint.type' is {kind!r}; allowed: rest")
+        GATEWAY_ENDPOINT_TYPE.of(configuration)
         self._sessions = Sessions(configuration, session_defaults(configuration))
         options = rest_options(configuration)
         prefixes = ("", *(f"/{version.lower()}" for version in VERSIONS))
@@ -67,24 +70,22 @@ def session_defaults(configuration: Mapping[str, str]) -> dict[str, str]:
     """Return the initial options of sessions: those of the gateway without its own."""
     own = ("sql-gateway.", "security.rest.token.")
     options = {key: value for key, value in configuration.items() if not key.startswith(own)}
-    host = options.get("rest.address", "127.0.0.1")
+    host = REST_ADDRESS.of(options)
     # Flink's options have the port apart.
     has_port = urlsplit(host if "://" in host else f"//{host}").port is not None
-    address = host if has_port else f"{host}:{options.get('rest.port', '8081')}"
-    return {"execution.target": "remote", **options, "rest.address": address}
+    address = host if has_port else f"{host}:{REST_PORT.of(options)}"
+    return {EXECUTION_TARGET.key: "remote", **options, REST_ADDRESS.key: address}
 
 
 def rest_options(configuration: Mapping[str, str]) -> dict[str, str]:
     """Return the options of the gateway's server by the names that a JobManager's server has for them."""
     others = {key: value for key, value in configuration.items() if not key.startswith("rest.")}
     limits = {key: value for key, value in configuration.items() if key.startswith("rest.server.")}
-    own = {key.removeprefix(_PREFIX): value for key, value in configuration.items() if key.startswith(_PREFIX)}
-    port = own.get("bind-port", own.get("port", DEFAULT_PORT))
-    bind_address = own.get("bind-address", "127.0.0.1")
+    bind_address = GATEWAY_BIND_ADDRESS.of(configuration)
     return {
         **others,
         **limits,
-        "rest.bind-address": bind_address,
-        "rest.address": own.get("address", bind_address),
-        "rest.port": port,
+        REST_BIND_ADDRESS.key: bind_address,
+        REST_ADDRESS.key: GATEWAY_ADDRESS.of(configuration) or bind_address,
+        REST_BIND_PORT.key: GATEWAY_BIND_PORT.text_in(configuration) or str(GATEWAY_PORT.of(configuration)),
     }

@@ -6,6 +6,7 @@ Sessions of the SQL client (`firesteel sql`) and of the gateway share it.
 from __future__ import annotations
 
 import datetime
+import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,13 @@ from typing import Any, NamedTuple
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
+from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.option_check import check_option
+from firesteel.common.options.pipeline_options import PIPELINE_NAME
+from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.common.options.sensitive_values import masked
+from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE, TABLE_DML_SYNC
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
@@ -24,15 +31,16 @@ from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 
-MODE = "execution.runtime-mode"
-RESULT_MODE = "sql-client.execution.result-mode"
-SYNC = "table.dml-sync"
-_CHOICES = {MODE: ("streaming", "batch"), RESULT_MODE: ("tableau", "table", "changelog"), SYNC: ("true", "false")}
+MODE, RESULT_MODE, SYNC = RUNTIME_MODE.key, SQL_CLIENT_RESULT_MODE.key, TABLE_DML_SYNC.key
+_MODES = ("streaming", "batch")
 _OWN = (RESULT_MODE, SYNC)
 """Options of the session itself, which are not passed to the table environment."""
 
 
 _JOB_COLUMNS = ["job id", "job name", "status", "start time"]
+
+
+_logger = logging.getLogger(__name__)
 
 
 class SessionJob(NamedTuple):
@@ -161,7 +169,7 @@ class SessionContext:
         result = executor.execute(statement)
         client = result.get_job_client()
         if client is not None:
-            name = self.get("pipeline.name", "") or "insert-into_" + ",".join(result._row_type.names)
+            name = self.get(PIPELINE_NAME.key, "") or "insert-into_" + ",".join(result._row_type.names)
             self.jobs.append(SessionJob(client, name, int(time.time() * 1000)))
         return result
 
@@ -174,6 +182,8 @@ class SessionContext:
             return _texts(["key", "value"], [Row(key, options[key]) for key in shown])
         else:
             self.set_option(statement.key, statement.value)
+            if (doubt := doubt_about(statement.key)) is not None:
+                _logger.warning("SET: %s", doubt)
         return ok()
 
     def _job_row(self, job_id: str) -> Row:
@@ -202,7 +212,7 @@ class SessionContext:
 
     @property
     def _is_remote(self) -> bool:
-        return self.get("execution.target", "local") == "remote"
+        return EXECUTION_TARGET.of(self.options()) == "remote"
 
     def _job_rows(self) -> list[Row]:
         if self._is_remote:
@@ -220,13 +230,13 @@ class SessionContext:
     def cluster(self) -> RestClusterClient:
         """Return a client of the cluster that runs the jobs of the session."""
         options = self._configuration.to_dict()
-        return RestClusterClient(options.get("rest.address", DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
+        return RestClusterClient(REST_ADDRESS.text_in(options) or DEFAULT_ADDRESS, os.environ.get(TOKEN), options)
 
 
 def _check(key: str, value: str) -> None:
-    choices = _CHOICES.get(key)
-    if choices is not None and value.lower() not in choices:
-        raise ValueError(f"option '{key}' is '{value}'; allowed: {', '.join(choices)}")
+    if key == MODE and value.lower() not in _MODES:
+        raise ValueError(f"option '{key}' is '{value}'; allowed: {', '.join(_MODES)}")
+    check_option(key, value)
 
 
 def _time(milliseconds: int) -> str:

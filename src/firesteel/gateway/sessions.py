@@ -9,24 +9,25 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from firesteel.common.options.gateway_options import (
+    GATEWAY_SESSION_CHECK_INTERVAL,
+    GATEWAY_SESSION_IDLE_TIMEOUT,
+    GATEWAY_SESSION_MAX_NUM,
+    GATEWAY_WORKER_THREADS_MAX,
+)
 from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.gateway.operation import Operation
 from firesteel.gateway.session import Session
-from firesteel.runtime.cluster_settings import duration_s, number
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-IDLE_TIMEOUT = "sql-gateway.session.idle-timeout"
-CHECK_INTERVAL = "sql-gateway.session.check-interval"
-MAX_SESSIONS = "sql-gateway.session.max-num"
-MAX_THREADS = "sql-gateway.worker.threads.max"
 _CALLERS = 32
 _PROCESS_PREFIXES = (
     "blob.",
     "env.",
-    "high-availability",
+    "high-availability.",
     "historyserver.",
     "jobmanager.",
     "metrics.",
@@ -57,10 +58,10 @@ class Sessions:
 
     def __init__(self, configuration: Mapping[str, str], defaults: Mapping[str, str]) -> None:
         self._defaults = dict(defaults)
-        self._idle_timeout_s = duration_s(configuration, IDLE_TIMEOUT, 600)
-        self._check_interval_s = duration_s(configuration, CHECK_INTERVAL, 60)
-        self._maximum = int(number(configuration, MAX_SESSIONS, 1_000_000))
-        self._workers = ThreadPoolExecutor(int(number(configuration, MAX_THREADS, 500)), "sql-gateway-worker")
+        self._idle_timeout_s = GATEWAY_SESSION_IDLE_TIMEOUT.of(configuration)
+        self._check_interval_s = GATEWAY_SESSION_CHECK_INTERVAL.of(configuration)
+        self._maximum = GATEWAY_SESSION_MAX_NUM.of(configuration)
+        self._workers = ThreadPoolExecutor(GATEWAY_WORKER_THREADS_MAX.of(configuration), "sql-gateway-worker")
         # Separate threads, so that operations can be cancelled while all workers are busy.
         self._callers = ThreadPoolExecutor(_CALLERS, "sql-gateway-call")
         self._tasks: set[asyncio.Task[None]] = set()

@@ -7,7 +7,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from firesteel.common.configuration import Configuration
-from firesteel.common.time import Duration
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_INTERVAL
+from firesteel.common.options.execution_options import (
+    BATCH_SHUFFLE_MODE,
+    BUFFER_TIMEOUT_ENABLED,
+    BUFFER_TIMEOUT_INTERVAL,
+    RUNTIME_MODE,
+)
+from firesteel.common.options.pipeline_options import (
+    AUTO_GENERATE_UIDS,
+    CHAIN_DIFFERENT_MAX_PARALLELISM,
+    MAX_PARALLELISM,
+    OPERATOR_CHAINING,
+    PIPELINE_NAME,
+    VERTEX_DESCRIPTION_MODE,
+    VERTEX_NAME_INDEX_PREFIX,
+)
+from firesteel.common.options.restart_options import SCHEDULER
 from firesteel.errors import InvalidProgramError
 from firesteel.graph.partitioner import FORWARD, Partitioner
 from firesteel.graph.stream_graph import StreamGraph
@@ -75,14 +91,12 @@ def generate_stream_graph(
 
 
 def _is_batch(transformations: Sequence[Transformation], configuration: Configuration) -> bool:
-    mode = configuration.get_string("execution.runtime-mode", "STREAMING").upper()
-    if mode not in ("STREAMING", "BATCH", "AUTOMATIC"):
-        raise ValueError(f"execution.runtime-mode: {mode!r} is unknown; use STREAMING, BATCH or AUTOMATIC")
+    mode = configuration.get(RUNTIME_MODE)
     unbounded = [source for source in _sources(transformations) if not source.bounded]
     if mode == "BATCH" and unbounded:
         names = ", ".join(f"{source.name!r} ({source.user_location})" for source in unbounded)
         raise InvalidProgramError(
-            f"Detected an UNBOUNDED source with the 'execution.runtime-mode' set to 'BATCH': {names}. "
+            f"Detected an UNBOUNDED source with the '{RUNTIME_MODE}' set to 'BATCH': {names}. "
             "Set it to 'AUTOMATIC' or 'STREAMING', or bound the source"
         )
     return mode == "BATCH" or (mode == "AUTOMATIC" and not unbounded)
@@ -109,10 +123,9 @@ class _Generator:
         self.ids = ids
         self.batch = batch
         self.graph = self._empty_graph()
-        default_timeout = configuration.get_duration("execution.buffer-timeout.interval", Duration.of_millis(100))
-        waits = not configuration.get_boolean("execution.buffer-timeout.enabled", True)
-        self.buffer_timeout = -1 if batch or waits else default_timeout.to_millis()
-        self.max_parallelism = configuration.get_integer("pipeline.max-parallelism", -1)
+        waits = not configuration.get(BUFFER_TIMEOUT_ENABLED)
+        self.buffer_timeout = -1 if batch or waits else round(configuration.get(BUFFER_TIMEOUT_INTERVAL) * 1000)
+        self.max_parallelism = configuration.get(MAX_PARALLELISM)
         self._outputs: dict[int, list[_Output]] = {}
         # Keeps the parts of sinks alive, so that their id() is not reused by another transformation.
         self._translated: list[Transformation] = []
@@ -125,30 +138,19 @@ class _Generator:
         }
 
     def _empty_graph(self) -> StreamGraph:
-        get = self.configuration.get_boolean
-        scheduler = self.configuration.get_string("jobmanager.scheduler", "AdaptiveBatch" if self.batch else "Default")
-        exchange = self.configuration.get_string("execution.batch-shuffle-mode", "ALL_EXCHANGES_BLOCKING")
-        if exchange not in _BATCH_EXCHANGES:
-            raise ValueError(
-                f"execution.batch-shuffle-mode: {exchange!r} is unknown; use {', '.join(_BATCH_EXCHANGES)}"
-            )
+        get = self.configuration.get
         return StreamGraph(
-            job_name=self.configuration.get_string(
-                "pipeline.name", "Flink Batch Job" if self.batch else "Flink Streaming Job"
-            ),
+            job_name=get(PIPELINE_NAME) or ("Flink Batch Job" if self.batch else "Flink Streaming Job"),
             job_type="BATCH" if self.batch else "STREAMING",
-            dynamic=self.batch and scheduler.lower() == "adaptivebatch",
-            chaining_enabled=get("pipeline.operator-chaining.enabled", True),
-            chain_different_max_parallelism=get(
-                "pipeline.operator-chaining.chain-operators-with-different-max-parallelism", True
-            ),
-            auto_generate_uids=get("pipeline.auto-generate-uids", True),
-            global_exchange_mode=_BATCH_EXCHANGES[exchange] if self.batch else "ALL_EDGES_PIPELINED",
-            checkpointing_enabled=not self.batch
-            and self.configuration.get_duration("execution.checkpointing.interval", Duration(0)).to_millis() > 0,
+            dynamic=self.batch and get(SCHEDULER) in (None, "AdaptiveBatch"),
+            chaining_enabled=get(OPERATOR_CHAINING),
+            chain_different_max_parallelism=get(CHAIN_DIFFERENT_MAX_PARALLELISM),
+            auto_generate_uids=get(AUTO_GENERATE_UIDS),
+            global_exchange_mode=_BATCH_EXCHANGES[get(BATCH_SHUFFLE_MODE)] if self.batch else "ALL_EDGES_PIPELINED",
+            checkpointing_enabled=not self.batch and bool(get(CHECKPOINTING_INTERVAL)),
             one_default_group=not self.batch,
-            vertex_description_mode=self.configuration.get_string("pipeline.vertex-description-mode", "TREE").upper(),
-            vertex_name_include_index_prefix=get("pipeline.vertex-name-include-index-prefix", False),
+            vertex_description_mode=get(VERTEX_DESCRIPTION_MODE),
+            vertex_name_include_index_prefix=get(VERTEX_NAME_INDEX_PREFIX),
             configuration=self.configuration.with_current_keys().to_dict(),
         )
 

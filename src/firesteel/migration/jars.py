@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from firesteel.common.jars import jar_advice
+from firesteel.common.options.stored_options import PIPELINE_CLASSPATHS, PIPELINE_JARS
 
-_OPTIONS = ("pipeline.jars", "pipeline.classpaths")
+_OPTIONS = (PIPELINE_JARS.key, PIPELINE_CLASSPATHS.key)
 _METHODS = ("add_jars", "add_classpaths")
 _JAR = re.compile(r"[^/\\;,\s]+\.jar\b")
 

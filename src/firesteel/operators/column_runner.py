@@ -7,14 +7,12 @@ from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
-from firesteel.common.time import Duration
+from firesteel.common.options.table_options import TABLE_STATE_TTL
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.keyed import store_of
 from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
-
-_STATE_TTL = "table.exec.state.ttl"
 
 
 class ColumnRunner(Operator):
@@ -46,7 +44,7 @@ class ColumnRunner(Operator):
                 task.configuration,
                 task.subtask_index,
                 task.parallelism,
-                Duration.parse(task.configuration.get(_STATE_TTL, "0 ms")).to_millis(),
+                round(TABLE_STATE_TTL.of(task.configuration) * 1000),
                 self.backend.is_on_disk,
                 self._watermark_ms,
                 TaskRuntimeContext(self.name, task),

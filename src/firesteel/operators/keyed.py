@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from firesteel.common.options.state_options import STATE_BACKEND
 from firesteel.common.values.coercion import coercer
 from firesteel.common.values.ownership import IMMUTABLE, own
 from firesteel.functions.time_domain import TimeDomain
@@ -40,20 +41,14 @@ class _NoKey:
 NO_KEY = _NoKey()
 
 
-_STATE_BACKEND = "state.backend.type"
-_IN_MEMORY, _ON_DISK = "hashmap", "rocksdb"
-
-
 def store_of(task: TaskInfo) -> DiskStore | None:
     """Return the disk store for a task's keyed state, or None for state in memory, which BATCH mode always uses.
 
     Raises:
         ValueError: the configured state backend does not exist.
     """
-    kind = task.configuration.get(_STATE_BACKEND, _IN_MEMORY)
-    if kind not in (_IN_MEMORY, _ON_DISK):
-        raise ValueError(f"{_STATE_BACKEND} is {kind!r}, allowed are {_IN_MEMORY!r} and {_ON_DISK!r}")
-    return DiskStore(task.configuration) if kind == _ON_DISK and not task.is_batch else None
+    is_on_disk = STATE_BACKEND.of(task.configuration) == "rocksdb"
+    return DiskStore(task.configuration) if is_on_disk and not task.is_batch else None
 
 
 class KeyedOperator(Operator):

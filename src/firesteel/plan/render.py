@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
 from firesteel.plan.diagram import Diagram
 from firesteel.plan.dot import dot, svg
 from firesteel.plan.operators import operators_diagram
@@ -35,8 +36,8 @@ class _Views:
     def execution_graph(self) -> ExecutionGraph:
         """The execution graph at the start of the job, with every parallelism decided."""
         job_graph = self.source.job_graph.copy()
-        configured = (self.source.configuration or {}).get("parallelism.default")
-        resolve_parallelism(job_graph, int(configured or os.cpu_count() or 1))
+        configured = DEFAULT_PARALLELISM.of(self.source.configuration or {})
+        resolve_parallelism(job_graph, configured or os.cpu_count() or 1)
         return ExecutionGraph(job_graph, lambda: 0)
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.datastream.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
 from firesteel.datastream.state_backend import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -73,7 +74,7 @@ class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
 
 
 def _savepoint_options(directory: str | None) -> dict[str, str]:
-    return {} if directory is None else {"execution.checkpointing.savepoint-dir": directory}
+    return {} if directory is None else {CHECKPOINTING_SAVEPOINT_DIR.key: directory}
 
 
 def set_state_backend(self: StreamExecutionEnvironment, state_backend: StateBackend) -> StreamExecutionEnvironment:

@@ -14,20 +14,32 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from firesteel.common.options.option import InvalidOptionError, Option
+from firesteel.common.options.rest_options import (
+    REST_ADDRESS,
+    REST_BIND_ADDRESS,
+    WEB_ALLOWED_ORIGINS,
+    WEB_CANCEL_ENABLE,
+    WEB_SUBMIT_ENABLE,
+)
+from firesteel.common.options.security_options import (
+    REST_ALLOWED_HOSTS,
+    REST_SUBMIT_WITHOUT_TOKEN,
+    REST_TOKEN_ADMIN,
+    REST_TOKEN_SUBMIT,
+    REST_TOKEN_VIEW,
+    SSL_REST_AUTHENTICATION_ENABLED,
+)
 from firesteel.common.trust.loopback import is_address, is_loopback
 from firesteel.rest.proofs import Proofs, proven_token
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Route
-from firesteel.runtime.cluster_settings import InvalidOptionError, boolean
 from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.runtime.rpc.secret import MIN_BYTES
 from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls
 
-ORIGINS = "web.access-control-allow-origin"
-HOSTS = "security.rest.allowed-hosts"
-OPEN_SUBMISSION = "security.rest.submit-without-token"
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
-_TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
+_TOKENS = {"view": REST_TOKEN_VIEW, "submit": REST_TOKEN_SUBMIT, "admin": REST_TOKEN_ADMIN}
 _FORM_METHODS = frozenset({"GET", "HEAD", "POST"})
 """Methods that browsers send to another site without its consent (CORS); this server never consents to others."""
 
@@ -46,41 +58,41 @@ class Access:
         InvalidOptionError: the server would be reachable by others without authentication, or a token is too short.
     """
 
-    bind_option = "rest.bind-address"
+    bind_option = REST_BIND_ADDRESS.key
     """The option with the address of the server, for messages."""
 
     token_required = (
         "submitting a job runs code: it requires the token of this JobManager, which firesteel's commands read from "
-        f"the run directory of its user, or security.rest.token.submit. {OPEN_SUBMISSION} lets everyone who can reach "
-        "this server run code as its user"
+        f"the run directory of its user, or {REST_TOKEN_SUBMIT}. {REST_SUBMIT_WITHOUT_TOKEN} lets everyone who can "
+        "reach this server run code as its user"
     )
     """The message to a sender that must not run code."""
 
     path_token_required = (
         "a request that names a path requires the token of this JobManager, which firesteel's commands read from the "
-        f"run directory of its user, or security.rest.token.submit; {OPEN_SUBMISSION} lets everyone name paths"
+        f"run directory of its user, or {REST_TOKEN_SUBMIT}; {REST_SUBMIT_WITHOUT_TOKEN} lets everyone name paths"
     )
     """The message to a sender that must not name a path."""
 
     def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
-        self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
+        self._tokens = {role: _token(configuration, one) for role, one in _TOKENS.items() if one.key in configuration}
         self._local_token = local_token
         self._proofs = Proofs()
         has_certificates = has_rest_authentication(configuration)
-        self._is_open = has_certificates or boolean(configuration, OPEN_SUBMISSION, False)
-        self._allows_submission = boolean(configuration, "web.submit.enable", True)
-        self._allows_cancellation = boolean(configuration, "web.cancel.enable", True)
-        self._origins = frozenset(_list(configuration, ORIGINS))
-        host = configuration.get("rest.bind-address", "127.0.0.1")
+        self._is_open = has_certificates or REST_SUBMIT_WITHOUT_TOKEN.of(configuration)
+        self._allows_submission = WEB_SUBMIT_ENABLE.of(configuration)
+        self._allows_cancellation = WEB_CANCEL_ENABLE.of(configuration)
+        self._origins = frozenset(_list(configuration, WEB_ALLOWED_ORIGINS))
+        host = REST_BIND_ADDRESS.of(configuration)
         if not is_loopback(host) and not self._tokens and not has_certificates:
             raise InvalidOptionError(
                 f"{self.bind_option} is {host!r}, which others can reach, and anyone who can submit a job can run "
-                f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
+                f"code: set {REST_TOKEN_ADMIN} or {SSL_REST_AUTHENTICATION_ENABLED}, or bind to 127.0.0.1"
             )
         # Not needed with tokens, which browsers do not send, or with TLS, where browsers check the certificate's name.
         self._checks_hosts = not self._tokens and not has_rest_tls(configuration)
-        own = {"localhost", socket.gethostname().lower(), host, configuration.get("rest.address", host)}
-        self._hosts = own.union(_list(configuration, HOSTS))
+        own = {"localhost", socket.gethostname().lower(), host, REST_ADDRESS.text_in(configuration) or host}
+        self._hosts = own.union(_list(configuration, REST_ALLOWED_HOSTS))
 
     def check(self, request: web.Request, route: Route) -> None:
         """Check that the sender is allowed to send a request.
@@ -91,7 +103,9 @@ class Access:
         self._check_host(request)
         origin = request.headers.get("Origin")
         if origin is not None and not self._is_allowed(origin, request):
-            raise RestError(403, f"pages of {origin!r} must not access this server; {ORIGINS} allows more origins")
+            raise RestError(
+                403, f"pages of {origin!r} must not access this server; {WEB_ALLOWED_ORIGINS} allows more origins"
+            )
         self._check_token(request, route)
         if route.role != "view" and not _is_deliberate(request):
             raise RestError(
@@ -108,7 +122,7 @@ class Access:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
         # An IP address cannot be rebound to another server, unlike a DNS name.
         if name not in self._hosts and not is_address(name):
-            raise RestError(403, f"{host!r} is not a name of this server; {HOSTS} adds names")
+            raise RestError(403, f"{host!r} is not a name of this server; {REST_ALLOWED_HOSTS} adds names")
 
     def _is_allowed(self, origin: str, request: web.Request) -> bool:
         return urlsplit(origin).netloc == request.headers.get("Host") or not self._origins.isdisjoint({origin, "*"})
@@ -147,10 +161,10 @@ class Access:
 
     def _check_features(self, request: web.Request, route: Route) -> None:
         if route.runs_code and not self._allows_submission:
-            raise RestError(403, "web.submit.enable is false: jobs cannot be submitted")
+            raise RestError(403, f"{WEB_SUBMIT_ENABLE} is false: jobs cannot be submitted")
         is_of_page = request.method == "GET" or "Origin" in request.headers
         if route.cancels and is_of_page and not self._allows_cancellation:
-            raise RestError(403, "web.cancel.enable is false: jobs cannot be cancelled from the dashboard")
+            raise RestError(403, f"{WEB_CANCEL_ENABLE} is false: jobs cannot be cancelled from the dashboard")
 
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add the CORS header that lets pages of configured origins read the response."""
@@ -160,16 +174,16 @@ class Access:
             response.headers["Vary"] = "Origin"
 
 
-def _token(configuration: Mapping[str, str], option: str) -> str:
-    token = configuration[option]
+def _token(configuration: Mapping[str, str], option: Option[str | None]) -> str:
+    token = configuration[option.key]
     if len(token.encode()) < MIN_BYTES:
-        raise InvalidOptionError(f"option {option!r} has {len(token.encode())} bytes; the minimum is {MIN_BYTES}")
-    check_not_placeholder(token.encode(), f"option {option!r}")
+        raise InvalidOptionError(f"option {option.key!r} has {len(token.encode())} bytes; the minimum is {MIN_BYTES}")
+    check_not_placeholder(token.encode(), f"option {option.key!r}")
     return token
 
 
-def _list(configuration: Mapping[str, str], option: str) -> list[str]:
-    return [part.strip() for part in configuration.get(option, "").split(",") if part.strip()]
+def _list(configuration: Mapping[str, str], option: Option[str | None]) -> list[str]:
+    return [part.strip() for part in (option.of(configuration) or "").split(",") if part.strip()]
 
 
 def _bearer_token(request: web.Request) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.common.options.state_options import STATE_BACKEND
 from firesteel.common.time import Duration
 from firesteel.rest.rest_errors import RestError
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointsSummary, CheckpointStats, SizesOfSubtasks
@@ -202,7 +203,7 @@ def checkpoint_config(job: ArchivedExecutionGraph) -> Body:
             "delete_on_cancellation": retention != "RETAIN_ON_CANCELLATION",
         },
         "state_backend": {"rocksdb": "EmbeddedRocksDBStateBackend"}.get(
-            options.get("state.backend.type", ""), "HashMapStateBackend"
+            STATE_BACKEND.of(options), "HashMapStateBackend"
         ),
         "checkpoint_storage": "FileSystemCheckpointStorage",
         "unaligned_checkpoints": False,

@@ -10,12 +10,12 @@ import time
 import traceback
 from typing import Any
 
+from firesteel.common.options.rest_options import REST_ADDRESS, WEB_CANCEL_ENABLE
 from firesteel.common.options.sensitive_values import masked, masked_argument
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Call, Handler, Route
-from firesteel.runtime.cluster_settings import boolean
 from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
@@ -47,7 +47,7 @@ async def _shut_down(call: Call) -> Any:
 
 
 async def _config(call: Call) -> Any:
-    cancels = boolean(call.cluster.configuration, "web.cancel.enable", True)
+    cancels = WEB_CANCEL_ENABLE.of(call.cluster.configuration)
     return {
         "refresh-interval": _REFRESH_MS,
         "timezone-name": time.strftime("%Z"),
@@ -133,7 +133,7 @@ async def _profiler(call: Call) -> Any:
 
 async def _jars(call: Call) -> Any:
     """Return no jars, because Java programs are not run."""
-    return {"address": call.cluster.configuration.get("rest.address", "127.0.0.1"), "files": []}
+    return {"address": REST_ADDRESS.of(call.cluster.configuration), "files": []}
 
 
 async def _data_sets(call: Call) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,20 +45,23 @@ class Connections:
         self._listeners: list[socket.socket] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Start listening and return the port.
+    async def listen(self, host: str, ports: Sequence[int], tls: ssl.SSLContext | None) -> int:
+        """Start listening on the first free port and return it.
 
         Raises:
-            OSError: the port is in use.
+            OSError: all ports are in use.
         """
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, address in dict.fromkeys((entry[0], entry[4]) for entry in found):
-            # All addresses of a name have the same port, also if it was chosen freely.
-            port = self._listeners[0].getsockname()[1] if self._listeners else port
-            listener = socket.create_server((address[0], port), family=family, backlog=_BACKLOG)
-            listener.setblocking(False)
-            self._listeners.append(listener)
+        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = list(dict.fromkeys((entry[0], str(entry[4][0])) for entry in found))
+        for port in ports:
+            try:
+                self._listeners = _listeners(addresses, port)
+                break
+            except OSError:
+                if port == ports[-1]:
+                    raise
+        for listener in self._listeners:
             self._spawn(self._accept_all(listener, tls))
         return int(self._listeners[0].getsockname()[1])
 
@@ -169,3 +172,19 @@ class _Watched(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._handler.connection_lost(exc)
         self._left(self._handler)
+
+
+def _listeners(addresses: Sequence[tuple[int, str]], port: int) -> list[socket.socket]:
+    """Return a listening socket per address; all have the same port, also if it is chosen freely."""
+    listeners: list[socket.socket] = []
+    try:
+        for family, address in addresses:
+            listener = socket.create_server((address, port), family=family, backlog=_BACKLOG)
+            listeners.append(listener)
+            listener.setblocking(False)
+            port = listener.getsockname()[1]
+    except OSError:
+        for listener in listeners:
+            listener.close()
+        raise
+    return listeners

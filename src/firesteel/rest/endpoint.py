@@ -9,13 +9,13 @@ from typing import Any
 
 from aiohttp import web
 
+from firesteel.common.options.rest_options import REST_BIND_ADDRESS, REST_BIND_PORT, REST_PORT
 from firesteel.rest.access import Access
 from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
 from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
-from firesteel.runtime.cluster_settings import number
 from firesteel.runtime.front_door import FrontDoor, connection_limit
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
@@ -64,8 +64,9 @@ class RestServerEndpoint:
     ) -> None:
         self._make_call = make_call
         self._access = access
-        self._host = configuration.get("rest.bind-address", "127.0.0.1")
-        self._port = int(number(configuration, "rest.port", 8081))
+        self._host = REST_BIND_ADDRESS.of(configuration)
+        self._ports = REST_BIND_PORT.of(configuration) or (REST_PORT.of(configuration),)
+        self._port = self._ports[0]
         self._tls = rest_server_context(configuration)
         self._content = RequestContent(configuration)
         application = web.Application(middlewares=[self._noted, _proven, _errors])
@@ -91,13 +92,13 @@ class RestServerEndpoint:
         """Start listening.
 
         Raises:
-            OSError: the port is in use.
+            OSError: the port is in use, or all of them are.
         """
         await self._runner.setup()
         assert self._runner.server is not None
         door = FrontDoor(connection_limit(MAX_CONNECTIONS))
         self._connections = Connections(self._runner.server, door, FIRST_REQUEST_S)
-        self._port = await self._connections.listen(self._host, self._port, self._tls)
+        self._port = await self._connections.listen(self._host, self._ports, self._tls)
 
     async def stop(self) -> None:
         """Stop listening."""

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM, MAX_PARALLELISM, OBJECT_REUSE
+from firesteel.common.options.restart_options import RESTART_TYPE
 from firesteel.common.options.sensitive_values import masked
 from firesteel.rest.rest_errors import RestError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
@@ -62,7 +64,7 @@ def job_details(job: ArchivedExecutionGraph, now_ms: int) -> Body:
         "start-time": details.start_ms,
         "end-time": -1 if details.end_ms is None else details.end_ms,
         "duration": details.duration_ms if details.end_ms is not None else now_ms - details.start_ms,
-        "maxParallelism": int(job.configuration.get("pipeline.max-parallelism", -1)),
+        "maxParallelism": MAX_PARALLELISM.of(job.configuration),
         "now": now_ms,
         "timestamps": {status.name: details.timestamps.get(status, 0) for status in JobStatus},
         "vertices": vertices,
@@ -319,9 +321,9 @@ def job_config(job: ArchivedExecutionGraph) -> Body:
         "jid": job.details.job_id,
         "name": job.details.name,
         "execution-config": {
-            "restart-strategy": options.get("restart-strategy.type", "none"),
-            "job-parallelism": int(options.get("parallelism.default", 1)),
-            "object-reuse-mode": options.get("pipeline.object-reuse", "false") == "true",
+            "restart-strategy": RESTART_TYPE.of(options) or "none",
+            "job-parallelism": DEFAULT_PARALLELISM.of(options) or 1,
+            "object-reuse-mode": OBJECT_REUSE.of(options),
             "user-config": masked(options),
         },
     }

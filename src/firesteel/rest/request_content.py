@@ -11,12 +11,11 @@ from typing import Any
 from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from firesteel.common.options.rest_options import REST_SERVER_MAX_CONCURRENT_UPLOADS, REST_SERVER_MAX_CONTENT_LENGTH
 from firesteel.common.trust.message_proof import content_digest, form_digest
 from firesteel.rest.proofs import check_content
 from firesteel.rest.rest_errors import RestError
-from firesteel.runtime.cluster_settings import InvalidOptionError, memory_bytes, number
 
-_MAX_CONTENT, _MAX_UPLOADS = "rest.server.max-content-length", "rest.server.max-concurrent-uploads"
 _MAX_UPLOAD_BYTES = 512 << 20
 _MAX_JSON_BYTES = 1 << 20
 _UPLOADS_AT_ONCE = 4
@@ -38,10 +37,8 @@ class RequestContent:
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
-        self._max_bytes = memory_bytes(configuration, _MAX_CONTENT, _MAX_UPLOAD_BYTES)
-        self._at_once = int(number(configuration, _MAX_UPLOADS, _UPLOADS_AT_ONCE))
-        if self._at_once < 1:
-            raise InvalidOptionError(f"option {_MAX_UPLOADS!r} is {self._at_once}; the minimum is 1")
+        self._max_bytes = REST_SERVER_MAX_CONTENT_LENGTH.of(configuration)
+        self._at_once = REST_SERVER_MAX_CONCURRENT_UPLOADS.of(configuration)
         self._uploads = 0
 
     async def read(self, request: web.Request, takes_files: bool) -> Content:
@@ -66,7 +63,8 @@ class RequestContent:
             raise RestError(415, f"{request.path} does not accept files: send application/json")
         self._check_size(request.content_length or 0)
         if self._uploads >= self._at_once:
-            message = f"{self._uploads} uploads are running, more are not allowed ({_MAX_UPLOADS}); try again"
+            limit = REST_SERVER_MAX_CONCURRENT_UPLOADS
+            message = f"{self._uploads} uploads are running, more are not allowed ({limit}); try again"
             raise RestError(429, message, retry_after_s=_RETRY_AFTER_S)
         self._uploads += 1
         try:
@@ -121,7 +119,9 @@ class RequestContent:
 
     def _check_size(self, size: int) -> None:
         if size > self._max_bytes:
-            raise RestError(413, f"the request is longer than {self._max_bytes} bytes ({_MAX_CONTENT})")
+            raise RestError(
+                413, f"the request is longer than {self._max_bytes} bytes ({REST_SERVER_MAX_CONTENT_LENGTH})"
+            )
 
 
 def _too_slow() -> RestError:

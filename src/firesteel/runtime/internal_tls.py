@@ -11,16 +11,18 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from firesteel.runtime.cluster_settings import InvalidOptionError, boolean
-from firesteel.runtime.ssl_contexts import load_key, load_trusted, ssl_option
+from firesteel.common.options.security_options import (
+    SSL_INTERNAL_ENABLED,
+    SSL_INTERNAL_KEY_PASSWORD,
+    SSL_INTERNAL_KEYSTORE,
+    SSL_INTERNAL_TRUSTSTORE,
+)
+from firesteel.runtime.ssl_contexts import load_key, load_trusted
 from firesteel.runtime.tls_versions import restrict
 
 __all__ = ["TLS_PREFIX", "InternalTls", "tls_problem"]
 
 TLS_PREFIX = "security.ssl."
-_ENABLED = "security.ssl.internal.enabled"
-_ALL_ENABLED = "security.ssl.enabled"
-_FINGERPRINT = "security.ssl.internal.cert.fingerprint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,10 @@ class InternalTls:
         """Return the TLS options of a cluster's processes, or None if TLS is disabled.
 
         Raises:
-            InvalidOptionError: an option is missing, or can't be used here.
+            InvalidOptionError: a file is missing, or can't be used.
         """
-        if not boolean(configuration, _ENABLED, boolean(configuration, _ALL_ENABLED, False)):
+        if not SSL_INTERNAL_ENABLED.of(configuration):
             return None
-        if _FINGERPRINT in configuration:
-            text = f"option {_FINGERPRINT!r} has no effect here; put only that certificate into the truststore"
-            raise InvalidOptionError(text)
         found = cls(tuple((key, configuration[key]) for key in sorted(configuration) if key.startswith(TLS_PREFIX)))
         found.server_context()  # Report problems with the files at the start.
         return found
@@ -66,8 +65,8 @@ class InternalTls:
     def _context(self, context: ssl.SSLContext) -> ssl.SSLContext:
         restrict(context, dict(self.options))
         context.verify_mode = ssl.CERT_REQUIRED
-        load_key(context, dict(self.options), "internal")
-        load_trusted(context, dict(self.options), "internal")
+        load_key(context, dict(self.options), SSL_INTERNAL_KEYSTORE, SSL_INTERNAL_KEY_PASSWORD)
+        load_trusted(context, dict(self.options), SSL_INTERNAL_TRUSTSTORE)
         return context
 
 
@@ -79,15 +78,16 @@ def tls_problem(error: OSError) -> str:
         'it does not speak TLS; set security.ssl.internal.enabled for all processes of the cluster or for none'
     """
     text = str(error)
-    truststore = ssl_option({}, "internal", "truststore")[0]
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted here: {error.verify_message}; {truststore} decides that"
+        return f"its certificate is not trusted here: {error.verify_message}; {SSL_INTERNAL_TRUSTSTORE} decides that"
     if "ALERT" in text:
-        return f"it refused the certificate of this process ({_reason(error)}): its {truststore} decides that"
+        return (
+            f"it refused the certificate of this process ({_reason(error)}): its {SSL_INTERNAL_TRUSTSTORE} decides that"
+        )
     if "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
         return "it presented no certificate"
     if "WRONG_VERSION_NUMBER" in text or "HTTP_REQUEST" in text:
-        return f"it does not speak TLS; set {_ENABLED} for all processes of the cluster or for none"
+        return f"it does not speak TLS; set {SSL_INTERNAL_ENABLED} for all processes of the cluster or for none"
     return f"TLS failed: {_reason(error)}"
 
 

@@ -13,14 +13,13 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.log_options import ENV_LOG_FORMAT, ENV_LOG_MAX
+from firesteel.common.options.option import InvalidOptionError
 
 __all__ = ["about", "configure_logging", "leave_log_to_the_program", "most_log_files"]
 
-_FORMAT = "env.log.format"
 _TEXT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
 _LARGEST_FILE = 100 * 1024 * 1024
-_MOST_FILES_OPTION, _MOST_FILES = "env.log.max", "10"
 _MOST_FILES_VARIABLE = "MAX_LOG_FILE_NUMBER"
 _BAR = "  | "
 _NEXT_LINE = f"\n{_BAR}"
@@ -56,9 +55,7 @@ def configure_logging(
         InvalidOptionError: the format or the number of files is invalid.
         OSError: the file can't be written.
     """
-    kind = configuration.get(_FORMAT, "text")
-    if kind not in ("text", "json"):
-        raise InvalidOptionError(f"option {_FORMAT!r}: unknown format {kind!r}; allowed: text, json")
+    kind = ENV_LOG_FORMAT.of(configuration)
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if has_terminal else []
     if log_file is not None:
         most_files = most_log_files(configuration)
@@ -74,11 +71,11 @@ def most_log_files(configuration: Mapping[str, str]) -> int:
     Raises:
         InvalidOptionError: it is not a number, or less than 1.
     """
-    text = os.environ.get(_MOST_FILES_VARIABLE) or configuration.get(_MOST_FILES_OPTION, _MOST_FILES)
+    text = os.environ.get(_MOST_FILES_VARIABLE)
+    if not text:
+        return ENV_LOG_MAX.of(configuration)
     if not text.isdecimal() or int(text) < 1:
-        raise InvalidOptionError(
-            f"{_MOST_FILES_VARIABLE}, or option {_MOST_FILES_OPTION!r}, is {text!r}, expected an integer of at least 1"
-        )
+        raise InvalidOptionError(f"{_MOST_FILES_VARIABLE} is {text!r}, expected an integer of at least 1")
     return int(text)
 
 

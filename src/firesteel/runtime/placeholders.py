@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 
 _PLACEHOLDER = re.compile(rb"change[-_ ]?(me|this|it)|replace[-_ ]?(me|this)|<[a-z -]+>|\.\.\.", re.IGNORECASE)
 

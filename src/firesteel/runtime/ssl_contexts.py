@@ -5,8 +5,17 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
-from firesteel.runtime.cluster_settings import InvalidOptionError, boolean, required
+from firesteel.common.options.option import InvalidOptionError, Option
+from firesteel.common.options.security_options import (
+    SSL_REST_AUTHENTICATION_ENABLED,
+    SSL_REST_ENABLED,
+    SSL_REST_KEY_PASSWORD,
+    SSL_REST_KEYSTORE,
+    SSL_REST_TRUSTSTORE,
+    SSL_REST_VERIFY_HOSTNAME,
+)
 from firesteel.runtime.tls_versions import restrict
 
 __all__ = [
@@ -16,25 +25,19 @@ __all__ = [
     "load_trusted",
     "rest_client_context",
     "rest_server_context",
-    "ssl_option",
 ]
 
-_KIND = "rest"
-_ENABLED = "security.ssl.rest.enabled"
-_ALL_ENABLED = "security.ssl.enabled"
-_AUTHENTICATION = "security.ssl.rest.authentication-enabled"
-_VERIFY_HOSTNAME = "security.ssl.rest.verify-hostname"
-_FINGERPRINT = "security.ssl.rest.cert.fingerprint"
+_Text: TypeAlias = Option[str | None]
 
 
 def has_rest_tls(configuration: Mapping[str, str]) -> bool:
     """Return whether the REST API uses TLS."""
-    return boolean(configuration, _ENABLED, boolean(configuration, _ALL_ENABLED, False))
+    return SSL_REST_ENABLED.of(configuration)
 
 
 def has_rest_authentication(configuration: Mapping[str, str]) -> bool:
     """Return whether clients of the REST API must present a certificate."""
-    return has_rest_tls(configuration) and boolean(configuration, _AUTHENTICATION, False)
+    return has_rest_tls(configuration) and SSL_REST_AUTHENTICATION_ENABLED.of(configuration)
 
 
 def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | None:
@@ -47,9 +50,9 @@ def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | No
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     restrict(context, configuration)
-    load_key(context, configuration, _KIND)
+    load_key(context, configuration, SSL_REST_KEYSTORE, SSL_REST_KEY_PASSWORD)
     if has_rest_authentication(configuration):
-        load_trusted(context, configuration, _KIND)
+        load_trusted(context, configuration, SSL_REST_TRUSTSTORE)
         context.verify_mode = ssl.CERT_REQUIRED
     return context
 
@@ -60,57 +63,41 @@ def rest_client_context(configuration: Mapping[str, str]) -> ssl.SSLContext:
     Raises:
         InvalidOptionError: a file is missing or can't be used.
     """
-    truststore, trusted = ssl_option(configuration, _KIND, "truststore")
-    if _FINGERPRINT in configuration:
-        raise InvalidOptionError(f"option {_FINGERPRINT!r} has no effect here; trust the certificate by {truststore}")
     context = ssl.create_default_context()
-    if trusted is not None:
+    if SSL_REST_TRUSTSTORE.of(configuration) is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        load_trusted(context, configuration, _KIND)
+        load_trusted(context, configuration, SSL_REST_TRUSTSTORE)
     restrict(context, configuration)
-    context.check_hostname = boolean(configuration, _VERIFY_HOSTNAME, True)
+    context.check_hostname = SSL_REST_VERIFY_HOSTNAME.of(configuration)
     if has_rest_authentication(configuration):
-        load_key(context, configuration, _KIND)
+        load_key(context, configuration, SSL_REST_KEYSTORE, SSL_REST_KEY_PASSWORD)
     return context
 
 
-def ssl_option(configuration: Mapping[str, str], kind: str, name: str) -> tuple[str, str | None]:
-    """Return key and value of a TLS option: the one of this kind, else the common one.
-
-    Example:
-        >>> ssl_option({"security.ssl.truststore": "all.pem"}, "rest", "truststore")
-        ('security.ssl.truststore', 'all.pem')
-    """
-    own, common = f"security.ssl.{kind}.{name}", f"security.ssl.{name}"
-    key = common if own not in configuration and common in configuration else own
-    return key, configuration.get(key)
-
-
-def load_key(context: ssl.SSLContext, configuration: Mapping[str, str], kind: str) -> None:
+def load_key(context: ssl.SSLContext, configuration: Mapping[str, str], keystore: _Text, key_password: _Text) -> None:
     """Load a certificate chain and its key.
 
     Raises:
         InvalidOptionError: the option or its file is missing, or the file can't be used.
     """
-    option, path = _pem_file(configuration, kind, "keystore")
-    password, text = ssl_option(configuration, kind, "key-password")
+    option, path = _pem_file(configuration, keystore)
     try:
         # An empty password instead of None, which would prompt for one on the terminal.
-        context.load_cert_chain(path, password=text or "")
+        context.load_cert_chain(path, password=key_password.of(configuration) or "")
     except (ssl.SSLError, OSError) as error:
         raise InvalidOptionError(
             f"option {option!r}: {path} can't be used: {error}; expected a certificate and its key in PEM, "
-            f"with {password} if the key is encrypted"
+            f"with {key_password.key_in(configuration)} if the key is encrypted"
         ) from None
 
 
-def load_trusted(context: ssl.SSLContext, configuration: Mapping[str, str], kind: str) -> None:
+def load_trusted(context: ssl.SSLContext, configuration: Mapping[str, str], truststore: _Text) -> None:
     """Load the trusted certificates.
 
     Raises:
         InvalidOptionError: the option or its file is missing, or the file can't be used.
     """
-    option, path = _pem_file(configuration, kind, "truststore")
+    option, path = _pem_file(configuration, truststore)
     try:
         context.load_verify_locations(path)
     except ssl.SSLError as error:
@@ -119,9 +106,8 @@ def load_trusted(context: ssl.SSLContext, configuration: Mapping[str, str], kind
         ) from None
 
 
-def _pem_file(configuration: Mapping[str, str], kind: str, name: str) -> tuple[str, Path]:
-    option, _ = ssl_option(configuration, kind, name)
-    path = Path(required(configuration, option))
+def _pem_file(configuration: Mapping[str, str], store: _Text) -> tuple[str, Path]:
+    option, path = store.key_in(configuration), Path(store.required(configuration))
     try:
         content = path.read_bytes()
     except OSError as error:

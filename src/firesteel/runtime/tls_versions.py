@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Collection, Mapping
+from typing import Any
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError, Option
+from firesteel.common.options.security_options import SSL_ALGORITHMS, SSL_PROTOCOL
 
 __all__ = ["restrict"]
 
-_PROTOCOL, _ALGORITHMS = "security.ssl.protocol", "security.ssl.algorithms"
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _SUITES_1_2 = {
     f"TLS_{exchange}_WITH_{cipher}": f"{exchange.replace('_', '-')}-{name}"
@@ -32,18 +33,18 @@ def restrict(context: ssl.SSLContext, configuration: Mapping[str, str]) -> None:
     Raises:
         InvalidOptionError: a version or suite is unknown or insecure, or the options exclude each other.
     """
-    allowed = [_VERSIONS[name] for name in _listed(configuration, _PROTOCOL, _VERSIONS)] or list(_VERSIONS.values())
-    suites = _listed(configuration, _ALGORITHMS, [*_SUITES_1_2, *sorted(_SUITES_1_3)])
+    allowed = [_VERSIONS[name] for name in _listed(configuration, SSL_PROTOCOL, _VERSIONS)] or list(_VERSIONS.values())
+    suites = _listed(configuration, SSL_ALGORITHMS, [*_SUITES_1_2, *sorted(_SUITES_1_3)])
     if suites:
         allowed = _with_suites(context, allowed, suites)
     context.minimum_version, context.maximum_version = min(allowed), max(allowed)
 
 
-def _listed(configuration: Mapping[str, str], option: str, known: Collection[str]) -> list[str]:
-    found = [name.strip() for name in configuration.get(option, "").split(",") if name.strip()]
+def _listed(configuration: Mapping[str, str], option: Option[Any], known: Collection[str]) -> list[str]:
+    found = [name.strip() for name in (option.of(configuration) or "").split(",") if name.strip()]
     for name in found:
         if name not in known:
-            raise InvalidOptionError(f"option {option!r}: {name!r} is not supported; allowed: {', '.join(known)}")
+            raise InvalidOptionError(f"option {option.key!r}: {name!r} is not supported; allowed: {', '.join(known)}")
     return found
 
 
@@ -52,12 +53,14 @@ def _with_suites(context: ssl.SSLContext, allowed: list[ssl.TLSVersion], suites:
     newer = _SUITES_1_3.intersection(suites)
     if newer and newer != _SUITES_1_3:
         missing = ", ".join(sorted(_SUITES_1_3 - newer))
-        raise InvalidOptionError(f"option {_ALGORITHMS!r}: Python offers all suites of TLS 1.3 or none; add {missing}")
+        raise InvalidOptionError(
+            f"option {SSL_ALGORITHMS.key!r}: Python offers all suites of TLS 1.3 or none; add {missing}"
+        )
     older = [_SUITES_1_2[name] for name in suites if name in _SUITES_1_2]
     if older:
         context.set_ciphers(":".join(older))
     has_suites = {ssl.TLSVersion.TLSv1_2: bool(older), ssl.TLSVersion.TLSv1_3: bool(newer)}
     left = [version for version in allowed if has_suites[version]]
     if not left:
-        raise InvalidOptionError(f"option {_ALGORITHMS!r} has no suite for the versions in {_PROTOCOL!r}")
+        raise InvalidOptionError(f"option {SSL_ALGORITHMS.key!r} has no suite for the versions in {SSL_PROTOCOL.key!r}")
     return left

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from firesteel.common.time import Duration
+from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
 
-__all__ = ["CANCELLATION_TIMEOUT", "cancellation_timeout_s"]
-
-CANCELLATION_TIMEOUT = "task.cancellation.timeout"
-_DEFAULT = "180 s"
-"""Flink's default. Cancelled code is interrupted at once; the timeout matters only if it ignores the interrupt."""
+__all__ = ["cancellation_timeout_s"]
 
 
 def cancellation_timeout_s(configuration: Mapping[str, str]) -> float | None:
     """Return the timeout of cancelled code in seconds, or None for no limit (Flink: 0)."""
-    text = configuration.get(CANCELLATION_TIMEOUT, _DEFAULT)
-    return Duration.parse(text).to_millis() / 1000 or None
+    # Cancelled code is interrupted at once; the timeout matters only if it ignores the interrupt.
+    return TASK_CANCELLATION_TIMEOUT.of(configuration) or None

@@ -6,9 +6,11 @@ import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from firesteel.common.files.file_systems import DEFAULT_SCHEME, scheme_of
+from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.common.options.cluster_options import options_of_job
+from firesteel.common.options.file_options import FS_DEFAULT_SCHEME
 from firesteel.common.trust import pickling
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
@@ -27,7 +29,7 @@ from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
-from firesteel.task.job_place import CHECKPOINT_DIRECTORY, HeldDirectories, JobPlace, job_place
+from firesteel.task.job_place import HeldDirectories, JobPlace, job_place
 from firesteel.task.python_environment import leave_artifacts, python_directory, store_artifacts
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_seal import UNSEALED, StateSeal
@@ -72,8 +74,8 @@ class SparkDataPlane:
         which its sinks use, too.
         """
         temporary = self._temporary.path
-        default = temporary.as_uri() if DEFAULT_SCHEME in self._options_of(job_graph) else str(temporary)
-        job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, default)
+        default = temporary.as_uri() if FS_DEFAULT_SCHEME.of(self._options_of(job_graph)) else str(temporary)
+        job_graph.configuration.setdefault(CHECKPOINTING_DIR.key, default)
         return await JOBS.run(self._restore, job_graph)
 
     def _restore(self, job_graph: JobGraph) -> bytes:
@@ -87,7 +89,7 @@ class SparkDataPlane:
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a new thread and return immediately."""
-        is_local = scheme_of(query.job_graph.configuration[CHECKPOINT_DIRECTORY]) is None
+        is_local = scheme_of(query.job_graph.configuration[CHECKPOINTING_DIR.key]) is None
         # Run in a thread, as the first use of a remote file system imports its library.
         place = self._place_of(query.job_graph) if is_local else await JOBS.run(self._made, query.job_graph)
         directory = place.work
@@ -130,7 +132,7 @@ class SparkDataPlane:
             OSError: the directory could not be removed.
         """
         self._checkpoints.pop(job_graph.job_id, None)
-        if CHECKPOINT_DIRECTORY in job_graph.configuration:  # Otherwise an earlier process has removed it.
+        if CHECKPOINTING_DIR.key in job_graph.configuration:  # Otherwise an earlier process has removed it.
             await JOBS.run(self._forget, job_graph, status)
 
     def _forget(self, job_graph: JobGraph, status: JobStatus) -> None:

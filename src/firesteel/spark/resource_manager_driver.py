@@ -11,6 +11,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
+from firesteel.common.options.rpc_options import TASKMANAGER_HOST, TASKMANAGER_RESOURCE_ID
 from firesteel.errors import FiresteelError
 from firesteel.runtime.resourcemanager.driver import WorkerListener
 from firesteel.runtime.resourcemanager.workers import (
@@ -108,7 +109,7 @@ class SparkResourceManagerDriver:
         if executors is None or host is None:
             raise OSError(f"executor {container_id} is gone already")
         executor_id = _executor_id(container_id)
-        options = {**self._options, "taskmanager.resource-id": container_id, "taskmanager.host": host}
+        options = {**self._options, TASKMANAGER_RESOURCE_ID.key: container_id, TASKMANAGER_HOST.key: host}
         executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secret, self._seal))
 
     def _release_all(self) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_INTERVAL
+from firesteel.common.options.execution_options import BUFFER_TIMEOUT_INTERVAL
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_messages import Answer, Request
 from firesteel.coordinator.checkpoints import Checkpoints
@@ -33,10 +35,6 @@ from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 
-CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
-BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
-_DEFAULT_BUFFER_TIMEOUT = "100 ms"
-
 
 class StreamingRun(Run):
     """A run that processes batches until all input is read, and takes checkpoints.
@@ -52,8 +50,8 @@ class StreamingRun(Run):
         self._tls = tls
         configuration = self._options
         self._named = Files(configuration)
-        interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
-        self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
+        interval_s = CHECKPOINTING_INTERVAL.of(configuration)
+        self._spacing_s = BUFFER_TIMEOUT_INTERVAL.of(configuration)
         self._wake = threading.Event()
         self._region = self._query.region
         self._enumerator = SplitEnumerator(

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+from firesteel.common.options.rpc_options import TASKMANAGER_HOST, TASKMANAGER_LOG_PATH
 from firesteel.runtime.capped_file import CappedFile
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.logs import configure_logging
-from firesteel.runtime.taskexecutor.log_files import LOG_PATH
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
 from firesteel.task.state_seal import StateSeal
@@ -34,8 +34,8 @@ _LEAVE_S = 5.0
 
 
 async def _run(options: Mapping[str, str], secret: bytes, seal: StateSeal, executor_process: int) -> int:
-    options = {**options, LOG_PATH: LOG_FILE}  # the log file that the launcher set up
-    slots = partial(SlotProcesses, host=options["taskmanager.host"], tls=InternalTls.of(options), seal=seal)
+    options = {**options, TASKMANAGER_LOG_PATH.key: LOG_FILE}  # the log file that the launcher set up
+    slots = partial(SlotProcesses, host=TASKMANAGER_HOST.of(options), tls=InternalTls.of(options), seal=seal)
     runner = TaskManagerRunner(options, slots, secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)

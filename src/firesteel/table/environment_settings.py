@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.execution_options import RUNTIME_MODE
+from firesteel.common.options.option_check import check_options
 
 __all__ = ["EnvironmentSettings"]
 
 _CATALOG, _DATABASE = "default_catalog", "default_database"
-_MODE = "execution.runtime-mode"
 
 
 class EnvironmentSettings:
@@ -39,18 +40,22 @@ class EnvironmentSettings:
 
             Args:
                 config: Its options replace those of the same keys.
+
+            Raises:
+                ValueError: An option is misspelt, refused, or does not have this value.
             """
+            check_options(config.to_dict())
             self._configuration.add_all(config)
             return self
 
         def in_batch_mode(self) -> EnvironmentSettings.Builder:
             """Execute queries over bounded data, with final results only."""
-            self._configuration.set_string(_MODE, "BATCH")
+            self._configuration.set_string(RUNTIME_MODE.key, "BATCH")
             return self
 
         def in_streaming_mode(self) -> EnvironmentSettings.Builder:
             """Execute queries continuously, with results that are updated (default)."""
-            self._configuration.set_string(_MODE, "STREAMING")
+            self._configuration.set_string(RUNTIME_MODE.key, "STREAMING")
             return self
 
         def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
@@ -92,7 +97,7 @@ class EnvironmentSettings:
 
     def is_streaming_mode(self) -> bool:
         """Return whether queries run in streaming mode."""
-        return self._configuration.get_string(_MODE, "STREAMING").upper() != "BATCH"
+        return self._configuration.get(RUNTIME_MODE) != "BATCH"
 
     def get_configuration(self) -> Configuration:
         """Return the options."""

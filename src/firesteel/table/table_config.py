@@ -8,17 +8,15 @@ import time
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.option_check import check_option, check_options
+from firesteel.common.options.python_options import PYTHON_EXECUTABLE
+from firesteel.common.options.stored_options import TABLE_CODE_LENGTH
+from firesteel.common.options.table_options import TABLE_LOCAL_TIME_ZONE, TABLE_SQL_DIALECT, TABLE_STATE_TTL
 from firesteel.common.table_errors import ValidationException
-from firesteel.common.time import Duration
 from firesteel.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
 
-_TIME_ZONE = "table.local-time-zone"
-_RETENTION = "table.exec.state.ttl"
-_CODE_LENGTH = "table.generated-code.max-length"
-_DIALECT = "table.sql-dialect"
-_PYTHON = "python.executable"
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
 
@@ -58,7 +56,11 @@ class TableConfig:
         Args:
             key: The key of an option, such as `table.exec.state.ttl`.
             value: The value as text.
+
+        Raises:
+            ValueError: The option is misspelt, refused, or does not have this value.
         """
+        check_option(key, str(value))
         self._configuration.set_string(key, value)
         return self
 
@@ -71,12 +73,16 @@ class TableConfig:
 
         Args:
             configuration: Its options replace those of the same keys.
+
+        Raises:
+            ValueError: An option is misspelt, refused, or does not have this value.
         """
+        check_options(configuration.to_dict())
         self._configuration.add_all(configuration)
 
     def get_local_timezone(self) -> str:
         """Return the time zone of the session."""
-        return self._configuration.get_string(_TIME_ZONE, "default")
+        return self._configuration.get(TABLE_LOCAL_TIME_ZONE)
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the time zone of the session.
@@ -88,7 +94,7 @@ class TableConfig:
             ValidationException: The time zone does not exist.
         """
         _zone(timezone_id)
-        self._configuration.set_string(_TIME_ZONE, timezone_id)
+        self._configuration.set_string(TABLE_LOCAL_TIME_ZONE.key, timezone_id)
 
     @property
     def time_zone(self) -> datetime.tzinfo:
@@ -101,33 +107,11 @@ class TableConfig:
         Args:
             duration: The time, with ms precision; 0 means that state does not expire.
         """
-        self._configuration.set_string(_RETENTION, f"{int(duration.total_seconds() * 1000)} ms")
+        self._configuration.set_string(TABLE_STATE_TTL.key, f"{int(duration.total_seconds() * 1000)} ms")
 
     def get_idle_state_retention(self) -> datetime.timedelta:
         """Return the time to live of query state; 0 means that state does not expire."""
-        return self.get_duration(_RETENTION, datetime.timedelta(0))
-
-    def get_duration(self, key: str, default: datetime.timedelta) -> datetime.timedelta:
-        """Return an option that is a duration.
-
-        Args:
-            key: The key of an option whose value is such as `5 s` or `100 ms`; a number alone is in ms. Nanoseconds
-                are rounded down to microseconds.
-            default: Returned if the option is not set or empty.
-
-        Raises:
-            ValidationException: The value is not a duration.
-        """
-        text = self._configuration.get_string(key, "")
-        if not text:
-            return default
-        try:
-            nanos = Duration.parse(text).to_nanos()
-        except ValueError:
-            raise ValidationException(
-                f"Could not parse value '{text}' for key '{key}': a duration such as '10 s'"
-            ) from None
-        return datetime.timedelta(microseconds=nanos // 1000)
+        return datetime.timedelta(seconds=self._configuration.get(TABLE_STATE_TTL))
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
         """Store the option. It has no effect, because no code is generated.
@@ -135,15 +119,15 @@ class TableConfig:
         Args:
             max_generated_code_length: Any integer.
         """
-        self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
+        self._configuration.set_integer(TABLE_CODE_LENGTH.key, max_generated_code_length)
 
     def get_max_generated_code_length(self) -> int:
         """Return the option. It has no effect, because no code is generated."""
-        return self._configuration.get_integer(_CODE_LENGTH, 4000)
+        return self._configuration.get(TABLE_CODE_LENGTH)
 
     def get_sql_dialect(self) -> int:
         """Return the dialect of statements, one of `SqlDialect`."""
-        return SqlDialect._of(self._configuration.get_string(_DIALECT, "default"))
+        return SqlDialect._of(self._configuration.get(TABLE_SQL_DIALECT))
 
     def set_sql_dialect(self, sql_dialect: int) -> None:
         """Set the dialect of statements.
@@ -156,7 +140,7 @@ class TableConfig:
         """
         if sql_dialect != SqlDialect.DEFAULT:
             raise NotImplementedError("The Hive dialect is not supported; use SqlDialect.DEFAULT")
-        self._configuration.set_string(_DIALECT, "default")
+        self._configuration.set_string(TABLE_SQL_DIALECT.key, "default")
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the Python interpreter that runs user-defined functions.
@@ -164,11 +148,11 @@ class TableConfig:
         Args:
             python_exec: The path of an interpreter.
         """
-        self._configuration.set_string(_PYTHON, python_exec)
+        self._configuration.set_string(PYTHON_EXECUTABLE.key, python_exec)
 
     def get_python_executable(self) -> str:
         """Return the Python interpreter that runs user-defined functions."""
-        return self._configuration.get_string(_PYTHON, "python")
+        return self._configuration.get(PYTHON_EXECUTABLE)
 
     def to_map(self) -> dict[str, str]:
         """Return all options that are set."""

@@ -13,10 +13,9 @@ from firesteel.common.files.file_systems import Files
 from firesteel.common.files.locked_directories import remove_if_unlocked
 from firesteel.common.files.remote_path import AnyPath, RemotePath
 from firesteel.common.files.temporary_directories import private_directory
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 
-__all__ = ["CHECKPOINT_DIRECTORY", "HeldDirectories", "JobPlace", "job_place", "remote_store"]
-
-CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
+__all__ = ["HeldDirectories", "JobPlace", "job_place", "remote_store"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class JobPlace:
 def job_place(configuration: Mapping[str, str], job_id: str) -> JobPlace:
     """Return the directories of a job; only the common parent directory of all jobs is created."""
     files = Files(configuration)
-    store = files.path(files.resolve(configuration[CHECKPOINT_DIRECTORY])) / job_id
+    store = files.path(files.resolve(CHECKPOINTING_DIR.required(configuration))) / job_id
     if isinstance(store, RemotePath):
         return JobPlace(private_directory("jobs", configuration) / job_id, store)
     return JobPlace(store, store)
@@ -49,7 +48,7 @@ def job_place(configuration: Mapping[str, str], job_id: str) -> JobPlace:
 
 def remote_store(configuration: Mapping[str, str], work: Path) -> RemotePath | None:
     """Return the remote checkpoint directory, given the job's directory on this host; None if it is local."""
-    configured = configuration.get(CHECKPOINT_DIRECTORY)
+    configured = CHECKPOINTING_DIR.of(configuration)
     if configured is None:
         return None
     files = Files(configuration)

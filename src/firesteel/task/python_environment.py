@@ -22,7 +22,8 @@ from pathlib import Path
 
 from firesteel.common.files.file_systems import Files, scheme_of
 from firesteel.common.files.remote_path import RemotePath
-from firesteel.common.options.python_dependencies import ARCHIVES, DEPENDENCIES, FILES, REQUIREMENTS, dependency_entries
+from firesteel.common.options.python_dependencies import DEPENDENCIES, dependency_entries
+from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 
@@ -166,7 +167,7 @@ def _fetch(configuration: Mapping[str, str], directory: Path) -> None:
 
 def _import_path(configuration: Mapping[str, str], directory: Path) -> list[str]:
     """Return the import path; each file module has its own directory, so that neighbouring files stay hidden."""
-    files = _entries(configuration, FILES, directory)
+    files = _entries(configuration, PYTHON_FILES.key, directory)
     found = [directory / "files" / str(i) if path.suffix == ".py" else path for i, (path, _) in enumerate(files)]
     return [str(path) for path in [*found, directory / "requirements"]]
 
@@ -178,18 +179,18 @@ def _prepare(configuration: Mapping[str, str], directory: Path) -> None:
         if (directory / "ready").exists():
             return
         _fetch(configuration, directory)
-        for i, (path, _) in enumerate(_entries(configuration, FILES, directory)):
-            _check(path, FILES)
+        for i, (path, _) in enumerate(_entries(configuration, PYTHON_FILES.key, directory)):
+            _check(path, PYTHON_FILES.key)
             if path.suffix == ".py":
                 target = directory / "files" / str(i)
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
-        for path, cache in _entries(configuration, REQUIREMENTS, directory):
-            _check(path, REQUIREMENTS)
+        for path, cache in _entries(configuration, PYTHON_REQUIREMENTS.key, directory):
+            _check(path, PYTHON_REQUIREMENTS.key)
             _install(path, cache, directory / "requirements")
         (directory / "archives").mkdir(exist_ok=True)
-        for path, target_name in _entries(configuration, ARCHIVES, directory):
-            _check(path, ARCHIVES)
+        for path, target_name in _entries(configuration, PYTHON_ARCHIVES.key, directory):
+            _check(path, PYTHON_ARCHIVES.key)
             _unpack(path, directory / "archives" / (target_name or path.name))
         (directory / "ready").touch()
 
@@ -221,7 +222,9 @@ def _install(requirements: Path, cache: str, target: Path) -> None:
     )
     if done.returncode:
         said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-_LINES_OF_PIP:])
-        raise PythonEnvironmentError(f"option {REQUIREMENTS!r}: pip could not install {requirements}: {said}")
+        raise PythonEnvironmentError(
+            f"option {PYTHON_REQUIREMENTS.key!r}: pip could not install {requirements}: {said}"
+        )
 
 
 def _unpack(archive: Path, target: Path) -> None:
@@ -238,4 +241,4 @@ def _unpack(archive: Path, target: Path) -> None:
             with tarfile.open(archive) as packed_tar:
                 packed_tar.extractall(target, filter="data")
     except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise PythonEnvironmentError(f"option {ARCHIVES!r}: {archive} can't be unpacked: {error}") from error
+        raise PythonEnvironmentError(f"option {PYTHON_ARCHIVES.key!r}: {archive} can't be unpacked: {error}") from error

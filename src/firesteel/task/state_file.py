@@ -20,11 +20,11 @@ from typing import IO
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
 from firesteel.common.files.regular_file import open_regular
 from firesteel.common.files.remote_path import AnyPath, RemotePath
+from firesteel.common.options.state_options import RECOVERY_ALLOW_UNVERIFIED
 from firesteel.common.trust.frame_seal import TAG_BYTES, FrameSeal, read_unproven
 from firesteel.errors import FiresteelError
 from firesteel.task.moved_modules import import_moved_modules
 from firesteel.task.state_seal import (
-    ALLOW_UNVERIFIED,
     KEY_ID_BYTES,
     NONCE_BYTES,
     UNSEALED,
@@ -76,7 +76,7 @@ class UnverifiedStateError(StateFileError):
         return (
             f"{super().__str__()}: a state file can run code where it is read, so it must be signed with the secret of "
             f"this cluster (FIRESTEEL_RPC_SECRET, security.rpc.secret-file); if you trust everyone who could have "
-            f"written it, set {ALLOW_UNVERIFIED}: true"
+            f"written it, set {RECOVERY_ALLOW_UNVERIFIED}: true"
         )
 
 

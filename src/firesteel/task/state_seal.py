@@ -15,11 +15,11 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from firesteel.common.options.state_options import RECOVERY_ALLOW_UNVERIFIED
 from firesteel.common.trust.frame_seal import FrameSeal
 
-__all__ = ["ALLOW_UNVERIFIED", "KEY_ID_BYTES", "NONCE_BYTES", "UNSEALED", "StateSeal"]
+__all__ = ["KEY_ID_BYTES", "NONCE_BYTES", "UNSEALED", "StateSeal"]
 
-ALLOW_UNVERIFIED = "execution.state-recovery.allow-unverified-state"
 """The option that lets a job start from state that was not written with this cluster's secret."""
 
 NONCE_BYTES = 16
@@ -46,7 +46,7 @@ class StateSeal:
 
     def allowing(self, configuration: Mapping[str, str]) -> StateSeal:
         """Return the seal with which the state that a configuration names is read; it may allow unverified files."""
-        allows = configuration.get(ALLOW_UNVERIFIED, "").strip().lower() == "true"
+        allows = RECOVERY_ALLOW_UNVERIFIED.of(configuration)
         return replace(self, allows_unverified=self.allows_unverified or allows)
 
     def new_file(self) -> FrameSeal:

@@ -138,11 +138,11 @@ async def test_a_failing_cleanup_does_not_hide_why_the_submission_failed(
 
 
 async def test_a_job_whose_job_master_cannot_be_made_is_failed_and_archived(cluster: Cluster) -> None:  # A11
-    job_id = await cluster.submit(one_vertex(**{"heartbeat.timeout": "sometimes"}))
+    job_id = await cluster.submit(one_vertex(**{"cluster.registration.initial-timeout": "0 ms"}))
     assert await cluster.gateway.request_job_status(job_id) is JobStatus.FAILED
     result = await cluster.gateway.request_job_result(job_id)
     assert result.failure is not None
-    assert "InvalidOptionError: option 'heartbeat.timeout'" in result.failure.message
+    assert "timeouts must be greater than 0" in result.failure.message
 
 
 async def test_unknown_jobs_are_not_found(cluster: Cluster) -> None:  # A16 A25

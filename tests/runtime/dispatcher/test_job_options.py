@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import check_options
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
-from firesteel.runtime.dispatcher.job_options import check_job_options
 from tests.runtime.helpers import job_graph
 from tests.runtime.simulated import Cluster
 
@@ -36,16 +36,16 @@ from tests.runtime.simulated import Cluster
 )
 def test_a_value_that_cannot_be_read_is_refused_by_name(option: str, value: str) -> None:
     with pytest.raises(InvalidOptionError, match=option):
-        check_job_options({option: value})
+        check_options({option: value})
 
 
 def test_the_options_of_the_chosen_restart_strategy_are_read() -> None:
     with pytest.raises(InvalidOptionError, match=r"restart-strategy\.fixed-delay\.attempts"):
-        check_job_options({"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.attempts": "some"})
+        check_options({"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.attempts": "some"})
 
 
 def test_values_as_flink_writes_them_are_accepted() -> None:
-    check_job_options(
+    check_options(
         {
             "execution.checkpointing.externalized-checkpoint-retention": "retain_on_cancellation",
             "execution.checkpointing.interval": "10s",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
@@ -130,5 +130,5 @@ async def test_small_data_creates_no_files(clock: ManualClock, tmp_path: Path, m
 
 
 def test_another_type_of_store_is_refused(clock: ManualClock) -> None:
-    with pytest.raises(InvalidOptionError, match="unknown type 'Redis'; allowed: File, Memory"):
+    with pytest.raises(InvalidOptionError, match="'Redis' is unknown; allowed: File, Memory"):
         ExecutionGraphStore(clock, {"jobstore.type": "Redis"})

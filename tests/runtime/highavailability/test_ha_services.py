@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from firesteel.common.files.run_directory import UnsafeDirectoryError
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.ha_services import ha_services
@@ -75,7 +75,7 @@ def test_storage_in_a_directory_of_temporary_files_is_accepted(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"type": "paxos"}, "unknown type 'paxos'; allowed: NONE, embedded, filesystem, zookeeper"),
+        ({"type": "paxos"}, "'paxos' is unknown; allowed: NONE, embedded, filesystem, zookeeper"),
         ({"type": "filesystem"}, "option 'high-availability.storageDir' is not set"),
         (
             {"type": "filesystem", "storageDir": "s3://x"},

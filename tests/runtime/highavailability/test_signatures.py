@@ -13,8 +13,8 @@ import cloudpickle
 import pytest
 from kazoo.exceptions import NoAuthError
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.clock import SystemClock
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices

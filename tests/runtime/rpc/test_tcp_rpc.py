@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 import pytest
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.rpc import (
     EndpointStoppedError,
     FencedRpcEndpoint,

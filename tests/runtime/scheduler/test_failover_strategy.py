@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism

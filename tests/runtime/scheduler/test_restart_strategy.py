@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.scheduler.restart_strategy import (
     ExponentialDelayRestartStrategy,
     NoRestartStrategy,
@@ -75,7 +75,7 @@ def test_failures_within_the_present_delay_count_as_one() -> None:  # Q06
 
 
 def test_an_unknown_strategy_is_reported_with_the_known_ones() -> None:
-    with pytest.raises(InvalidOptionError, match=r"no strategy 'sometimes'; there are none, .*fixed-delay"):
+    with pytest.raises(InvalidOptionError, match=r"'sometimes' is unknown; allowed: none, .*fixed-delay"):
         restart_strategy({"restart-strategy.type": "sometimes"})
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
 from firesteel.runtime.scheduler.lazy_inputs import InputDependencyConstraint

@@ -23,9 +23,13 @@ from typing import Any
 from unittest import mock
 
 from firesteel.common.files.remote_path import AnyPath
+from firesteel.common.options.checkpointing_options import (
+    CHECKPOINTING_MAX_CONCURRENT,
+    CHECKPOINTING_NUM_RETAINED,
+    CHECKPOINTING_TIMEOUT,
+    CHECKPOINTING_TOLERABLE_FAILURES,
+)
 from firesteel.connectors.files.committer import FinishedPart
-from firesteel.coordinator.part_uploads import MAX_CONCURRENT, TIMEOUT, TOLERABLE_FAILURES
-from firesteel.coordinator.stored_checkpoints import NUM_RETAINED
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.task import checkpoint_metadata, version_chains, version_store
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
@@ -138,10 +142,10 @@ class _Run:
         cluster.faults = replace(cluster.faults, lose_host=chance.choice([0.0, 0.001]))
         self._retained = chance.choice([1, 3])
         options = {
-            MAX_CONCURRENT: str(concurrent),
-            NUM_RETAINED: str(self._retained),
-            TOLERABLE_FAILURES: str(chance.choice([0, 5])),
-            TIMEOUT: f"{chance.choice([100, 5000])} s",
+            CHECKPOINTING_MAX_CONCURRENT.key: str(concurrent),
+            CHECKPOINTING_NUM_RETAINED.key: str(self._retained),
+            CHECKPOINTING_TOLERABLE_FAILURES.key: str(chance.choice([0, 5])),
+            CHECKPOINTING_TIMEOUT.key: f"{chance.choice([100, 5000])} s",
         }
         cluster.job = with_options(cluster.job, options)
 

@@ -13,7 +13,7 @@ from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filt
 from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
 from firesteel.columns.rex import Call, InputRef, Rex, input_columns
 from firesteel.common.idle_timer import IdleTimer
-from firesteel.common.time import Duration
+from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,6 @@ class WatermarkFactory:
         return WatermarkAssigner(self)
 
 
-AUTO_INTERVAL = "pipeline.auto-watermark-interval"
-"""A watermark is emitted when it exceeds the last one by more than this: with 0, after each record that raises it."""
-AUTO_INTERVAL_MS = 200
-
-
 class WatermarkAssigner(Kernel):
     """Emits watermarks between rows. Flink: `WatermarkAssignerOperator`.
 
@@ -137,8 +132,9 @@ class WatermarkAssigner(Kernel):
         """Compile the expression."""
         super().open(context)
         self._expression = compile_rex(self._plan.expression, self._plan.settings.context(context))
-        interval = context.configuration.get(AUTO_INTERVAL)
-        self._interval_ms = AUTO_INTERVAL_MS if interval is None else Duration.parse(interval).to_millis()
+        # A watermark is emitted when it exceeds the last one by more than this: with 0, after each record that
+        # raises it.
+        self._interval_ms = round(AUTO_WATERMARK_INTERVAL.of(context.configuration) * 1000)
         timeout_ms = self._plan.idle_timeout_ms
         self._idle = IdleTimer(context.input_ms, timeout_ms) if timeout_ms and context.is_streaming else None
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from firesteel.common.options.file_options import AZURE_KEY, S3_NAMES, S3_PREFIXES
+
 __all__ = ["fsspec_options"]
 
-_S3_PREFIXES = ("s3.", "s3a.", "fs.s3.", "fs.s3a.", "presto.s3.")
 _TIMEOUT_S = 20
 _ATTEMPTS = 8
 
@@ -35,15 +36,15 @@ def fsspec_options(protocol: str, path: str, configuration: Mapping[str, str]) -
 def _s3_options(configuration: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments for Flink's `s3.` options, also under the prefixes of its S3 file systems (`fs.s3a.`)."""
 
-    def value(*names: str) -> str | None:
-        keys = [prefix + name for prefix in _S3_PREFIXES for name in names]
+    def value(what: str) -> str | None:
+        keys = [prefix + name for prefix in S3_PREFIXES for name in S3_NAMES[what]]
         return next((configuration[key] for key in keys if key in configuration), None)
 
-    endpoint, region = value("endpoint"), value("endpoint.region", "region")
-    is_plain = (value("connection.ssl.enabled", "ssl.enabled") or "true").lower() == "false"
+    endpoint, region = value("endpoint"), value("region")
+    is_plain = (value("tls") or "true").lower() == "false"
     if endpoint is not None and "://" not in endpoint:
         endpoint = f"{'http' if is_plain else 'https'}://{endpoint}"
-    by_path = (value("path.style.access", "path-style-access") or "false").lower() == "true"
+    by_path = (value("by_path") or "false").lower() == "true"
     client: dict[str, Any] = {
         "connect_timeout": _TIMEOUT_S,
         "read_timeout": _TIMEOUT_S,
@@ -52,9 +53,9 @@ def _s3_options(configuration: Mapping[str, str]) -> dict[str, Any]:
     if by_path:
         client["s3"] = {"addressing_style": "path"}
     options = {
-        "key": value("access-key", "access.key"),
-        "secret": value("secret-key", "secret.key"),
-        "token": value("session-token", "session.token"),
+        "key": value("key"),
+        "secret": value("secret"),
+        "token": value("token"),
         "endpoint_url": endpoint,
         "client_kwargs": {"region_name": region} if region is not None else None,
         "config_kwargs": client,
@@ -70,6 +71,6 @@ def _azure_options(path: str, configuration: Mapping[str, str]) -> dict[str, Any
     account = re.match(r"\w+://[^/@]+@([^/.]+)\.", path)
     if account is None:
         return {}
-    prefix = f"fs.azure.account.key.{account[1]}."
+    prefix = f"{AZURE_KEY}{account[1]}."
     keys = [value for key, value in configuration.items() if key.startswith(prefix)]
     return {"account_name": account[1], **({"account_key": keys[0]} if keys else {})}

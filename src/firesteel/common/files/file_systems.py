@@ -15,11 +15,11 @@ from firesteel.common.files.file_system_options import fsspec_options
 from firesteel.common.files.local_path import local_path
 from firesteel.common.files.remote_files import RemoteFileSystem
 from firesteel.common.files.remote_path import AnyPath, RemotePath
+from firesteel.common.options.file_options import FS_DEFAULT_SCHEME
 from firesteel.errors import InvalidProgramError
 
-__all__ = ["DEFAULT_SCHEME", "LOCAL_FILES", "Files", "join", "scheme_of"]
+__all__ = ["LOCAL_FILES", "Files", "join", "scheme_of"]
 
-DEFAULT_SCHEME = "fs.default-scheme"
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(?:[^/]+|(?=/))")
 _EXTRAS = {
@@ -60,7 +60,7 @@ class Files:
 
     def resolve(self, path: str) -> str:
         """Return a path with its scheme: `fs.default-scheme` is prepended to absolute paths without one."""
-        default = self._configuration.get(DEFAULT_SCHEME)
+        default = FS_DEFAULT_SCHEME.of(self._configuration)
         if default is None or not path.startswith("/"):
             return path
         return f"{default.rstrip('/')}{path}"

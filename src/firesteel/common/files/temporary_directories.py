@@ -10,10 +10,9 @@ from pathlib import Path
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.run_directory import UnsafeDirectoryError, run_directory
 from firesteel.common.files.trusted_directory import reason_for_distrust
+from firesteel.common.options.execution_options import TMP_DIRS
 
 __all__ = ["made_directory", "private_directory", "temporary_directory"]
-
-_DIRECTORIES = "io.tmp.dirs"
 
 
 def temporary_directory(configuration: Mapping[str, str]) -> str | None:
@@ -23,7 +22,7 @@ def temporary_directory(configuration: Mapping[str, str]) -> str | None:
         >>> temporary_directory({"io.tmp.dirs": "/disk1,/disk2"})
         '/disk1'
     """
-    return configuration.get(_DIRECTORIES, "").replace(os.pathsep, ",").split(",")[0] or None
+    return (TMP_DIRS.of(configuration) or "").replace(os.pathsep, ",").split(",")[0] or None
 
 
 def made_directory(configured: str | None) -> str:
@@ -56,5 +55,5 @@ def private_directory(kind: str, configuration: Mapping[str, str]) -> Path:
     make_directory(directory, mode=PRIVATE_DIRECTORY)
     reason = reason_for_distrust(directory)
     if reason is not None:
-        raise UnsafeDirectoryError(directory, reason, f"the option {_DIRECTORIES}")
+        raise UnsafeDirectoryError(directory, reason, f"the option {TMP_DIRS}")
     return directory

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["deprecated_keys", "with_current_keys"]
+__all__ = ["deprecated_keys", "deprecated_keys_of", "with_current_keys"]
 
 Value = TypeVar("Value")
 
@@ -21,6 +21,24 @@ def deprecated_keys() -> dict[str, str]:
     """Return the current key of each deprecated key."""
     text = Path(__file__).with_name("flink_deprecated_keys.txt").read_text()
     return dict(line.split() for line in text.splitlines())
+
+
+def deprecated_keys_of(key: str) -> tuple[str, ...]:
+    """Return the deprecated keys of an option.
+
+    Example:
+        >>> deprecated_keys_of("state.backend.type")
+        ('state.backend',)
+    """
+    return _by_current_key().get(key, ())
+
+
+@cache
+def _by_current_key() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for old, current in deprecated_keys().items():
+        found[current] = (*found.get(current, ()), old)
+    return found
 
 
 def with_current_keys(options: Mapping[str, Value]) -> dict[str, Value]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-JOB_PARAMETERS = "pipeline.global-job-parameters"
+from firesteel.common.options.pipeline_options import GLOBAL_JOB_PARAMETERS
 
 _PART = r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^'",:])*"""
 _PAIR = re.compile(rf"({_PART}):((?:{_PART}:?)*)(?:,|$)")
@@ -23,7 +23,7 @@ def global_job_parameters(options: Mapping[str, Any]) -> dict[str, str]:
     Raises:
         ValueError: The value is neither.
     """
-    text = str(options.get(JOB_PARAMETERS) or "").strip()
+    text = str(options.get(GLOBAL_JOB_PARAMETERS.key) or "").strip()
     if text.startswith("{"):
         return {str(key): _as_text(value) for key, value in _flow_map(text).items()}
     pairs: dict[str, str] = {}
@@ -31,7 +31,7 @@ def global_job_parameters(options: Mapping[str, Any]) -> dict[str, str]:
     while position < len(text):
         match = _PAIR.match(text, position)
         if match is None or match.end() == position:
-            raise ValueError(f"{JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}")
+            raise ValueError(f"{GLOBAL_JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}")
         pairs[_unquoted(match[1])] = _unquoted(match[2])
         position = match.end()
     return pairs
@@ -46,7 +46,7 @@ def _flow_map(text: str) -> dict[Any, Any]:
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            raise ValueError(f"{JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}") from error
+            raise ValueError(f"{GLOBAL_JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}") from error
     return value  # type: ignore[no-any-return]
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.files.local_path import local_path
+from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 
-FILES = "python.files"
-REQUIREMENTS = "python.requirements"
-ARCHIVES = "python.archives"
-DEPENDENCIES = (FILES, REQUIREMENTS, ARCHIVES)
+DEPENDENCIES = (PYTHON_FILES.key, PYTHON_REQUIREMENTS.key, PYTHON_ARCHIVES.key)
 
 
 def dependency_entries(value: str) -> list[tuple[str, str]]:

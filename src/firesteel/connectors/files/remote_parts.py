@@ -24,17 +24,12 @@ from firesteel.common.files.durability import make_directory
 from firesteel.common.files.file_systems import Files, join
 from firesteel.common.files.multipart import MIN_PART_BYTES, MultipartUploads, UploadPart
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
-from firesteel.common.options.memory_size import parse_bytes
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_MAX_CONCURRENT, CHECKPOINTING_NUM_RETAINED
+from firesteel.common.options.file_options import S3_UPLOAD_MAX_CONCURRENT, S3_UPLOAD_MIN_PART_SIZE
 from firesteel.connectors.files.local_parts import copy_prefix
 from firesteel.connectors.files.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart
 from firesteel.connectors.files.remote_part import NUMBER_GAP, Progress, RemotePart
 from firesteel.connectors.files.writer_settings import PartFormat, WriterId
-
-MIN_PART_SIZE = "s3.upload.min.part.size"
-MAX_CONCURRENT = "s3.upload.max.concurrent.uploads"
-NUM_RETAINED = "execution.checkpointing.num-retained"
-MAX_CHECKPOINTS = "execution.checkpointing.max-concurrent-checkpoints"
-_CONCURRENT = 4
 
 
 class RemoteParts:
@@ -57,9 +52,8 @@ class RemoteParts:
         self.has_uploads = MultipartUploads.can_upload(self._remote)
         self.sends_in_progress = self.has_uploads and part_format.is_appendable
         self.finishes_at_checkpoints = not self.has_uploads
-        configured = configuration.get(MIN_PART_SIZE)
-        self.part_bytes = max(MIN_PART_BYTES, parse_bytes(configured) if configured else 0)
-        self._threads = ThreadPoolExecutor(int(configuration.get(MAX_CONCURRENT, _CONCURRENT)))
+        self.part_bytes = max(MIN_PART_BYTES, S3_UPLOAD_MIN_PART_SIZE.of(configuration))
+        self._threads = ThreadPoolExecutor(S3_UPLOAD_MAX_CONCURRENT.of(configuration))
         self._spool_directory = spool_directory
         self._local = temporary_directory(configuration)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -68,8 +62,8 @@ class RemoteParts:
         self._removable: list[str] = []
         self._forgotten: list[str] = []
         # Between two retained checkpoints there may be some that were pending at once and subsumed.
-        apart = int(configuration.get(MAX_CHECKPOINTS, "1"))
-        self._retained = (int(configuration.get(NUM_RETAINED, "1")) - 1) * apart + 1
+        apart = CHECKPOINTING_MAX_CONCURRENT.of(configuration)
+        self._retained = (CHECKPOINTING_NUM_RETAINED.of(configuration) - 1) * apart + 1
         # Uploads of earlier writers only: later uploads may belong to a writer that is still needed.
         began_before = self.uploads.below(writer.base) if self.has_uploads and writer.began > (1, 0, 1) else []
         self._earlier = tuple((path, upload) for path, upload in began_before if f"-{writer.uid}-" in path)

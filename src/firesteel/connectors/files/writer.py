@@ -15,6 +15,7 @@ from typing import Any
 
 from firesteel.common.files.file_systems import Files, join
 from firesteel.common.files.local_path import local_path
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE
 from firesteel.connectors.files.committer import FinishedPart
 from firesteel.connectors.files.compaction import Compactor
 from firesteel.connectors.files.local_parts import LocalParts
@@ -30,8 +31,6 @@ from firesteel.connectors.files.writer_settings import (
     rolling_of,
 )
 from firesteel.functions.connector_base import SinkWriter, WriterInitContext
-
-_CLAIM_MODE = "execution.state-recovery.claim-mode"
 
 
 class FileWriter(SinkWriter[Any]):
@@ -60,7 +59,7 @@ class FileWriter(SinkWriter[Any]):
         base = files.resolve(settings.base_path)
         is_remote = files.remote(base) is not None
         self._base = base.rstrip("/") if is_remote else str(local_path(base))
-        owns_state = context.configuration.get(_CLAIM_MODE, "").upper() == "CLAIM"
+        owns_state = RECOVERY_CLAIM_MODE.of(context.configuration) == "CLAIM"
         writer = WriterId(self._base, self._uid, context.began, self._writer, owns_state)
         self._store: Any = (
             _remote_parts(self._format, writer, context) if is_remote else LocalParts(self._format, writer)

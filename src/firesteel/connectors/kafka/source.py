@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
 
 from firesteel.common.checks import require
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_INTERVAL
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.kafka.properties import consumer_settings, warn_of_unknown
@@ -31,7 +32,6 @@ from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, S
 
 logger = logging.getLogger(__name__)
 
-_CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 
 T = TypeVar("T")
 T_out = TypeVar("T_out", covariant=True)
@@ -97,7 +97,7 @@ class KafkaSource(Source[T_out]):
         """Return the committer of the group's offsets, with each checkpoint or, without them, on auto-commit."""
         from firesteel.connectors.kafka.committer import KafkaOffsetsCommitter  # late: it needs Kafka's client
 
-        properties, takes_checkpoints = self.settings.properties, _CHECKPOINT_INTERVAL in configuration
+        properties, takes_checkpoints = self.settings.properties, CHECKPOINTING_INTERVAL.of(configuration) > 0
         commits = self.settings.commits_offsets if takes_checkpoints else properties[AUTO_COMMIT].lower() == "true"
         return KafkaOffsetsCommitter(properties) if commits and GROUP_ID in properties else None
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from firesteel.common.options.pipeline_options import OBJECT_REUSE
 from firesteel.common.values.bounded_results import OutputReserveError
 from firesteel.common.values.coercion import batch_coercer, coercer, fits
 from firesteel.common.values.ownership import are_immutable, own
@@ -138,9 +139,6 @@ def _same(value: object) -> Any:
     return value
 
 
-OBJECT_REUSE = "pipeline.object-reuse"
-
-
 @dataclass(slots=True)
 class TaskInfo:
     """The identity and settings of the subtask that an operator runs in.
@@ -176,7 +174,7 @@ class TaskInfo:
     @property
     def reuses_objects(self) -> bool:
         """Whether the configuration allows values to be passed on without copies."""
-        return self.configuration.get(OBJECT_REUSE, "false").lower() == "true"
+        return OBJECT_REUSE.of(self.configuration)
 
 
 class Operator:

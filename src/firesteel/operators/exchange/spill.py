@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from firesteel.common.files.temporary_directories import made_directory
-from firesteel.common.options.memory_size import parse_bytes
+from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 from firesteel.common.values.bounded_results import DiskReserveError
 from firesteel.common.values.size_estimate import SizeEstimate
 from firesteel.operators.chain.operator import TaskInfo, Timestamps
 from firesteel.operators.exchange.buffers import pickled
-
-MEMORY = "execution.sorted-inputs.memory"
 
 RESERVED_BYTES = 256 << 20
 """Free space of a disk that spilling leaves, so that the host can continue to work; at most 5 % of small disks."""
@@ -34,10 +32,7 @@ def memory_of(task: TaskInfo) -> int:
     Raises:
         ValueError: the option is not a memory size.
     """
-    try:
-        return parse_bytes(task.configuration.get(MEMORY, "128 mb"))
-    except ValueError as error:
-        raise ValueError(f"option {MEMORY!r}: {error}") from None
+    return SORTED_INPUTS_MEMORY.of(task.configuration)
 
 
 class SpillFile:

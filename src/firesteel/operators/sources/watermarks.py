@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from firesteel.common.idle_timer import IdleTimer
+from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
 from firesteel.common.time import Duration
 from firesteel.common.values.ownership import are_immutable, own
 from firesteel.common.values.whole_numbers import check_timestamps
@@ -13,9 +14,6 @@ from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOut
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.function_calls import method_of, pairs
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
-
-AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
-_DEFAULT_INTERVAL_MS = 200
 
 
 class _AscendingWatermarks(WatermarkGenerator):
@@ -64,8 +62,7 @@ class WatermarkEmitter(WatermarkOutput):
     def __init__(self, strategy: WatermarkStrategy, output: EmitterOutput, task: TaskInfo) -> None:
         self._generator = _generator(strategy)
         self._output = output
-        interval = task.configuration.get(AUTO_WATERMARK_INTERVAL)
-        self._interval_ms = _DEFAULT_INTERVAL_MS if interval is None else _milliseconds(interval)
+        self._interval_ms = round(AUTO_WATERMARK_INTERVAL.of(task.configuration) * 1000)
         self._active = self._generator is not None and not task.is_batch
         self.emitted = MIN_TIMESTAMP
         self.is_idle = False

@@ -18,13 +18,13 @@ from typing import Any
 
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.keys.canonical_keys import ObjectKey
+from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR
 from firesteel.operators.exchange.buffers import pickled
 
 CACHED_ENTRIES = 20_000
 """Maximum number of entries in each of the two generations of a table's cache."""
 
 _PAGE_CACHE_KIB = 4096
-_LOCAL_DIRECTORY = "state.backend.rocksdb.localdir"
 _BATCH = 1000
 _LENGTH = struct.Struct(">I")
 _PLAIN = frozenset({int, str, bytes, float, bool, type(None)})
@@ -41,7 +41,7 @@ def local_directory(directories: str) -> str:
     """
     usable = [path for path in re.split("[,:]", directories) if path and _is_usable(path)]
     if not usable:
-        raise OSError(f"No local storage directories available. {_LOCAL_DIRECTORY} is {directories!r}")
+        raise OSError(f"No local storage directories available. {ROCKSDB_LOCAL_DIR} is {directories!r}")
     return usable[os.getpid() % len(usable)]
 
 
@@ -57,7 +57,7 @@ class DiskStore:
     """The database of one operator; `table` creates a dictionary in it."""
 
     def __init__(self, configuration: dict[str, str]) -> None:
-        configured = configuration.get(_LOCAL_DIRECTORY)
+        configured = ROCKSDB_LOCAL_DIR.of(configuration)
         # SQLite reads this variable whenever it creates a temporary file.
         os.environ["SQLITE_TMPDIR"] = (
             local_directory(configured) if configured else made_directory(temporary_directory(configuration))

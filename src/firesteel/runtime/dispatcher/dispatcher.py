@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from firesteel.common.files.durability import is_disk_full
+from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
@@ -307,9 +308,9 @@ class Dispatcher(FencedRpcEndpoint):
         )
 
     async def _default_parallelism(self, job_graph: JobGraph) -> int:
-        configured = job_graph.configuration.get("parallelism.default", self._configuration.get("parallelism.default"))
+        configured = DEFAULT_PARALLELISM.of({**self._configuration, **job_graph.configuration})
         if configured is not None:
-            return int(configured)
+            return configured
         return max(1, (await self._resources.overview()).slots_total) if job_graph.dynamic else 1
 
     # End of a job

@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
+from firesteel.common.options.rest_options import (
+    JOB_STORE_CACHE_SIZE,
+    JOB_STORE_EXPIRATION_TIME,
+    JOB_STORE_MAX_CAPACITY,
+    JOB_STORE_TYPE,
+)
 from firesteel.runtime.clock import Clock
-from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, memory_bytes, number
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.thread_pools import ARCHIVE
 
@@ -22,11 +27,7 @@ __all__ = ["ExecutionGraphStore"]
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-MAX_CAPACITY = 2**31 - 1
-EXPIRATION_TIME_S = 3600.0
-CACHE_BYTES = 50 << 20
 _MANY_SUBTASKS, _MANY_BYTES = 1000, 1 << 20
-_TYPE, _CAPACITY, _OLD_CAPACITY = "jobstore.type", "jobstore.max-capacity", "web.history"
 
 
 @dataclass(slots=True)
@@ -54,13 +55,10 @@ class ExecutionGraphStore:
 
     def __init__(self, clock: Clock, configuration: Mapping[str, str]) -> None:
         self._clock = clock
-        self._capacity = int(number(configuration, _CAPACITY, number(configuration, _OLD_CAPACITY, MAX_CAPACITY)))
-        self._expiration_time_s = duration_s(configuration, "jobstore.expiration-time", EXPIRATION_TIME_S)
-        self._max_cached_bytes: float = memory_bytes(configuration, "jobstore.cache-size", CACHE_BYTES)
-        kind = configuration.get(_TYPE, "File")
-        if kind.lower() not in ("file", "memory"):
-            raise InvalidOptionError(f"option {_TYPE!r}: unknown type {kind!r}; allowed: File, Memory")
-        if kind.lower() == "memory":
+        self._capacity = JOB_STORE_MAX_CAPACITY.of(configuration)
+        self._expiration_time_s = JOB_STORE_EXPIRATION_TIME.of(configuration)
+        self._max_cached_bytes: float = JOB_STORE_CACHE_SIZE.of(configuration)
+        if JOB_STORE_TYPE.of(configuration) == "Memory":
             self._max_cached_bytes = float("inf")
         self._jobs: OrderedDict[str, _Entry] = OrderedDict()
         self._cached: OrderedDict[str, int] = OrderedDict()

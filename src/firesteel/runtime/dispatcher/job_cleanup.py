@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
+from firesteel.common.options.ha_options import CLEANUP_ATTEMPTS, CLEANUP_INITIAL_BACKOFF, CLEANUP_MAX_BACKOFF
 from firesteel.runtime.clock import Clock, sleep
-from firesteel.runtime.cluster_settings import duration_s, number
 from firesteel.runtime.highavailability.high_availability import HaStores
 from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.logs import about
@@ -14,8 +14,6 @@ from firesteel.runtime.logs import about
 __all__ = ["JobCleanup"]
 
 logger = logging.getLogger(__name__)
-
-_PREFIX = "cleanup-strategy.exponential-delay"
 
 
 class JobCleanup:
@@ -30,9 +28,9 @@ class JobCleanup:
     def __init__(self, stores: HaStores, clock: Clock, configuration: Mapping[str, str]) -> None:
         self._stores = stores
         self._clock = clock
-        self._initial_backoff_s = duration_s(configuration, f"{_PREFIX}.initial-backoff", 1)
-        self._max_backoff_s = duration_s(configuration, f"{_PREFIX}.max-backoff", 3600)
-        self._attempts = number(configuration, f"{_PREFIX}.attempts", float("inf"))
+        self._initial_backoff_s = CLEANUP_INITIAL_BACKOFF.of(configuration)
+        self._max_backoff_s = CLEANUP_MAX_BACKOFF.of(configuration)
+        self._attempts = CLEANUP_ATTEMPTS.of(configuration)
 
     async def globally(self, job_id: str) -> None:
         """Remove a job from the stores that leaders share.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import check_options
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
-from firesteel.runtime.cluster_settings import InvalidOptionError
-from firesteel.runtime.dispatcher.job_options import check_job_options
 
 __all__ = ["JobSubmissionError", "check_job_graph", "submittable"]
 
@@ -59,6 +59,6 @@ def check_job_graph(job_graph: JobGraph, configuration: Mapping[str, str]) -> No
             f"job {job_graph.name!r} ({job_graph.job_id}) has no vertices, so there is nothing to run"
         )
     try:
-        check_job_options({**configuration, **job_graph.configuration})
+        check_options({**configuration, **job_graph.configuration})
     except InvalidOptionError as error:
         raise JobSubmissionError(f"job {job_graph.name!r} can't be run as configured: {error}") from error

@@ -7,22 +7,25 @@ from pathlib import Path
 
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath
+from firesteel.common.options.ha_options import (
+    HA_CLUSTER_ID,
+    HA_STORAGE_DIR,
+    HA_TYPE,
+    JOB_RESULT_STORE_DELETE_ON_COMMIT,
+    ZOOKEEPER_QUORUM,
+)
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.errors import InvalidProgramError
-from firesteel.runtime.cluster_settings import InvalidOptionError, boolean, required
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
-from firesteel.runtime.highavailability.zookeeper_connection import QUORUM, ZooKeeperOptions
+from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.rpc import rpc_secret
 
 __all__ = ["ha_services", "has_high_availability", "storage_directory"]
 
-TYPE = "high-availability.type"
-STORAGE_DIR = "high-availability.storageDir"
-CLUSTER_ID = "high-availability.cluster-id"
-DELETE_ON_COMMIT = "job-result-store.delete-on-commit"
 
 _Factory = Callable[[Mapping[str, str], bytes | None], HighAvailabilityServices]
 
@@ -43,49 +46,43 @@ def ha_services(configuration: Mapping[str, str], secret: bytes | None = None) -
         >>> ha_services({"high-availability.type": "embedded"})  # doctest: +ELLIPSIS
         <...EmbeddedHaServices object at ...>
     """
-    kind = configuration.get(TYPE, "NONE")
-    make = _KINDS.get(kind.lower())
-    if make is None:
-        raise InvalidOptionError(
-            f"option {TYPE!r}: unknown type {kind!r}; allowed: NONE, embedded, filesystem, zookeeper"
-        )
-    return make(configuration, secret)
+    return _KINDS[HA_TYPE.of(configuration)](configuration, secret)
 
 
 def has_high_availability(configuration: Mapping[str, str]) -> bool:
     """Return whether other processes can take over."""
-    return configuration.get(TYPE, "NONE").lower() not in ("none", "embedded")
+    return HA_TYPE.of(configuration) not in ("NONE", "embedded")
 
 
 def _filesystem(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
     directory = storage_directory(configuration)
     if not isinstance(directory, Path):
         raise InvalidOptionError(
-            f"option {STORAGE_DIR!r}: {directory} is in an object store, where nothing can be renamed: "
-            f"set {TYPE!r} to zookeeper, or name a directory that all JobManagers see"
+            f"option {HA_STORAGE_DIR.key!r}: {directory} is in an object store, where nothing can be renamed: "
+            f"set {HA_TYPE.key!r} to zookeeper, or name a directory that all JobManagers see"
         )
     codec = EntryCodec(secret or rpc_secret(configuration), _cluster_id(configuration))
-    return FileSystemHaServices(directory, codec, boolean(configuration, DELETE_ON_COMMIT, True))
+    return FileSystemHaServices(directory, codec, JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration))
 
 
 def _zookeeper(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
     directory, cluster_id = storage_directory(configuration), _cluster_id(configuration)
-    required(configuration, QUORUM)
+    ZOOKEEPER_QUORUM.required(configuration)
     secret = secret or rpc_secret(configuration)
     return ZooKeeperHaServices(
         ZooKeeperOptions.of(configuration, cluster_id, secret),
         directory,
         EntryCodec(secret, cluster_id),
-        boolean(configuration, DELETE_ON_COMMIT, True),
+        JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration),
     )
 
 
 def _embedded(keeps_jobs: bool) -> _Factory:
-    return lambda configuration, _: EmbeddedHaServices(keeps_jobs, boolean(configuration, DELETE_ON_COMMIT, True))
+    return lambda configuration, _: EmbeddedHaServices(keeps_jobs, JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration))
 
 
 def _cluster_id(configuration: Mapping[str, str]) -> str:
-    return configuration.get(CLUSTER_ID, "/default").strip("/")
+    return HA_CLUSTER_ID.of(configuration).strip("/")
 
 
 def storage_directory(configuration: Mapping[str, str]) -> AnyPath:
@@ -94,17 +91,17 @@ def storage_directory(configuration: Mapping[str, str]) -> AnyPath:
     Raises:
         InvalidOptionError: `high-availability.storageDir` is missing or no directory.
     """
-    storage = required(configuration, STORAGE_DIR)
+    storage = HA_STORAGE_DIR.required(configuration)
     files = Files(configuration)
     try:
         path = files.path(files.resolve(storage))
     except (InvalidProgramError, ModuleNotFoundError) as error:
-        raise InvalidOptionError(f"option {STORAGE_DIR!r}: {error}") from None
+        raise InvalidOptionError(f"option {HA_STORAGE_DIR.key!r}: {error}") from None
     return path / _cluster_id(configuration)
 
 
 _KINDS: dict[str, _Factory] = {
-    "none": _embedded(keeps_jobs=False),
+    "NONE": _embedded(keeps_jobs=False),
     "embedded": _embedded(keeps_jobs=True),
     "filesystem": _filesystem,
     "zookeeper": _zookeeper,

@@ -17,19 +17,26 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.security import CREATOR_ALL_ACL, make_acl
 
-from firesteel.runtime.cluster_settings import InvalidOptionError, boolean, duration_s, number, required
+from firesteel.common.options.ha_options import (
+    ZOOKEEPER_ACL,
+    ZOOKEEPER_AUTHORIZATION,
+    ZOOKEEPER_CONNECTION_TIMEOUT,
+    ZOOKEEPER_MAX_RETRY_ATTEMPTS,
+    ZOOKEEPER_PATH_ROOT,
+    ZOOKEEPER_QUORUM,
+    ZOOKEEPER_RETRY_WAIT,
+    ZOOKEEPER_SESSION_TIMEOUT,
+    ZOOKEEPER_TOLERATE_SUSPENDED_CONNECTIONS,
+)
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.highavailability.high_availability_errors import HighAvailabilityError
 from firesteel.runtime.thread_pools import HIGH_AVAILABILITY
 
-__all__ = ["QUORUM", "Watch", "ZooKeeperConnection", "ZooKeeperOptions"]
+__all__ = ["Watch", "ZooKeeperConnection", "ZooKeeperOptions"]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_PREFIX = "high-availability.zookeeper"
-QUORUM = f"{_PREFIX}.quorum"
-_ACL = f"{_PREFIX}.client.acl"
-_AUTHORIZATION = f"{_PREFIX}.client.authorization"
 _SCHEME = re.compile(r"""\s*([\w-]+)\s*:\s*(?:'([^']+)'|"([^"]+)"|([^\s'"]+))\s*""")
 _OWN_DIGEST = b"firesteel: digest for ZooKeeper, version 1"
 
@@ -77,41 +84,34 @@ class ZooKeeperOptions:
         Raises:
             InvalidOptionError: the quorum is missing, or a value can't be read.
         """
-        acl = _acl(configuration)
+        acl = ZOOKEEPER_ACL.of(configuration)
         authorization = _authorization(configuration)
         if acl == "creator" and not authorization:
             authorization = (("digest", f"firesteel:{hmac.digest(secret, _OWN_DIGEST, 'sha256').hex()}"),)
-        client, root = f"{_PREFIX}.client", configuration.get(f"{_PREFIX}.path.root", "/flink")
+        root = ZOOKEEPER_PATH_ROOT.of(configuration)
         return cls(
-            required(configuration, QUORUM),
+            ZOOKEEPER_QUORUM.required(configuration),
             "/" + "/".join(part for part in f"{root}/{cluster_id}".split("/") if part),
-            duration_s(configuration, f"{client}.session-timeout", 60),
-            duration_s(configuration, f"{client}.connection-timeout", 15),
-            duration_s(configuration, f"{client}.retry-wait", 5),
-            int(number(configuration, f"{client}.max-retry-attempts", 3)),
-            boolean(configuration, f"{client}.tolerate-suspended-connections", False),
+            ZOOKEEPER_SESSION_TIMEOUT.of(configuration),
+            ZOOKEEPER_CONNECTION_TIMEOUT.of(configuration),
+            ZOOKEEPER_RETRY_WAIT.of(configuration),
+            ZOOKEEPER_MAX_RETRY_ATTEMPTS.of(configuration),
+            ZOOKEEPER_TOLERATE_SUSPENDED_CONNECTIONS.of(configuration),
             acl,
             authorization,
         )
 
 
-def _acl(configuration: Mapping[str, str]) -> str:
-    acl = configuration.get(_ACL, "open")
-    if acl not in ("open", "creator"):
-        raise InvalidOptionError(f"option {_ACL!r}: {acl!r} is unknown; allowed: open, creator")
-    return acl
-
-
 def _authorization(configuration: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return Flink's map, given as a single text (`digest:'user:password'`) or as one option per scheme."""
-    prefix = f"{_AUTHORIZATION}."
+    prefix = f"{ZOOKEEPER_AUTHORIZATION}."
     found = {key.removeprefix(prefix): text for key, text in configuration.items() if key.startswith(prefix)}
-    text = configuration.get(_AUTHORIZATION)
+    text = ZOOKEEPER_AUTHORIZATION.of(configuration)
     if text is not None:
         match = _SCHEME.fullmatch(text.strip().removeprefix("{").removesuffix("}"))
         if match is None:  # The text may contain a password, so it is not shown.
             raise InvalidOptionError(
-                f"option {_AUTHORIZATION!r}: its value is invalid; an example is digest:'user:password'"
+                f"option {ZOOKEEPER_AUTHORIZATION.key!r}: its value is invalid; an example is digest:'user:password'"
             )
         found[match[1]] = match[2] or match[3] or match[4]
     return tuple(sorted(found.items()))
@@ -238,7 +238,8 @@ class ZooKeeperConnection:
         except NoAuthError as error:
             raise HighAvailabilityError(
                 f"ZooKeeper at {self._options.quorum} denies access to {self._options.path}: its "
-                f"nodes belong to another user; check {_ACL} and {_AUTHORIZATION}, which all processes of the "
+                f"nodes belong to another user; check {ZOOKEEPER_ACL} and "
+                f"{ZOOKEEPER_AUTHORIZATION}, which all processes of the "
                 "cluster must share, like its secret, and high-availability.zookeeper.path.root"
             ) from error
         except KazooException as error:

@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.common.options.cluster_options import recorded_options
+from firesteel.common.options.rpc_options import HEARTBEAT_TIMEOUT
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
-from firesteel.runtime.cluster_settings import duration_s
 from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_history import HistoryEntry
@@ -76,8 +77,6 @@ from firesteel.runtime.slotpool.slot import SlotOffer
 __all__ = ["JobMaster", "restored", "with_cluster_defaults"]
 
 logger = logging.getLogger(__name__)
-
-SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 
 
 def with_cluster_defaults(job_graph: JobGraph, configuration: Mapping[str, str]) -> None:
@@ -161,7 +160,7 @@ class JobMaster(FencedRpcEndpoint):
         self._checkpoints = CheckpointStatsTracker()
         self._actions: deque[object] = deque()
         self._is_performing = False
-        self._savepoint_directory = configuration.get(SAVEPOINT_DIRECTORY)
+        self._savepoint_directory = CHECKPOINTING_SAVEPOINT_DIR.of(configuration)
         session = JobSession(self, self.job_id, session_id, self._perform)
         self._task_managers = TaskManagers(
             session,
@@ -174,7 +173,7 @@ class JobMaster(FencedRpcEndpoint):
         self._resource_manager = self._connection(ha, configuration)
         self._resource_manager_heartbeats = HeartbeatManager(
             self.clock,
-            duration_s(configuration, "heartbeat.timeout", 50),
+            HEARTBEAT_TIMEOUT.of(configuration),
             lambda _: self._resource_manager.reconnect("its heartbeat timed out"),
         )
         is_batch = job_graph.job_type == "BATCH"
@@ -332,7 +331,7 @@ class JobMaster(FencedRpcEndpoint):
         directory = target_directory or self._savepoint_directory
         try:
             if directory is None:
-                raise ValueError(f"no directory is given, and {SAVEPOINT_DIRECTORY} is not set")
+                raise ValueError(f"no directory is given, and {CHECKPOINTING_SAVEPOINT_DIR} is not set")
             path = await self._any_query("savepoints").trigger_savepoint(directory, after)
         except Exception as error:
             raise SavepointError(self.job_id, directory, str(error)) from error

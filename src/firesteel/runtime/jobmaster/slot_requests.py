@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from firesteel.runtime.cluster_settings import duration_s
+from firesteel.common.options.slot_options import SLOT_IDLE_TIMEOUT, SLOT_REQUEST_TIMEOUT
 from firesteel.runtime.jobmaster.job_parts import JobSession
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.slot_report import SlotRequest
@@ -51,8 +51,8 @@ class SlotRequests:
         self._slots = slots
         self._resource_manager = resource_manager
         self._perform = session.perform
-        self._timeout_s = duration_s(configuration, "slot.request.timeout", 300)
-        self._idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
+        self._timeout_s = SLOT_REQUEST_TIMEOUT.of(configuration)
+        self._idle_timeout_s = SLOT_IDLE_TIMEOUT.of(configuration)
 
     def start(self) -> None:
         """Start to return idle slots periodically."""

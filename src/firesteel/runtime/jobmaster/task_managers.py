@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from firesteel.runtime.cluster_settings import duration_s
+from firesteel.common.options.rpc_options import HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.jobmaster.job_parts import JobSession
 from firesteel.runtime.rpc import RpcConnectionError
@@ -43,9 +43,9 @@ class TaskManagers:
         self._gateways: dict[str, TaskExecutorGateway] = {}
         self._heartbeats = HeartbeatManager(
             endpoint.clock,
-            duration_s(configuration, "heartbeat.timeout", 50),
+            HEARTBEAT_TIMEOUT.of(configuration),
             on_lost,
-            duration_s(configuration, "heartbeat.interval", 10),
+            HEARTBEAT_INTERVAL.of(configuration),
             lambda task_manager_id: endpoint.spawn(self._ask(task_manager_id), "heartbeat"),
         )
 

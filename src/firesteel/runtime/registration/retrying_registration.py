@@ -7,8 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from firesteel.common.options.rpc_options import (
+    REGISTRATION_ERROR_DELAY,
+    REGISTRATION_INITIAL_TIMEOUT,
+    REGISTRATION_MAX_TIMEOUT,
+    REGISTRATION_REFUSED_REGISTRATION_DELAY,
+)
 from firesteel.runtime.clock import Clock, sleep, with_timeout
-from firesteel.runtime.cluster_settings import duration_s
 
 __all__ = ["Declined", "RegistrationOptions", "Rejected", "register_with_retry"]
 
@@ -53,12 +58,11 @@ class RegistrationOptions:
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> RegistrationOptions:
         """Return the options `cluster.registration.*` of a configuration."""
-        prefix = "cluster.registration"
         return cls(
-            duration_s(configuration, f"{prefix}.initial-timeout", 0.1),
-            duration_s(configuration, f"{prefix}.max-timeout", 30.0),
-            duration_s(configuration, f"{prefix}.error-delay", 10.0),
-            duration_s(configuration, f"{prefix}.refused-registration-delay", 30.0),
+            REGISTRATION_INITIAL_TIMEOUT.of(configuration),
+            REGISTRATION_MAX_TIMEOUT.of(configuration),
+            REGISTRATION_ERROR_DELAY.of(configuration),
+            REGISTRATION_REFUSED_REGISTRATION_DELAY.of(configuration),
         )
 
 

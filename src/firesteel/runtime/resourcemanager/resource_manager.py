@@ -7,7 +7,13 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from firesteel.runtime.cluster_settings import duration_s, number
+from firesteel.common.options.rpc_options import HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, RPC_ASK_TIMEOUT
+from firesteel.common.options.slot_options import (
+    RESOURCEMANAGER_JOB_TIMEOUT,
+    START_UP_TIME,
+    START_WORKER_MAX_FAILURE_RATE,
+    START_WORKER_RETRY_INTERVAL,
+)
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
@@ -105,12 +111,11 @@ class ResourceManager(FencedRpcEndpoint):
         self._slot_manager = SlotManager(self._options)
         self._containers = Workers(
             self._options.slots_per_worker,
-            number(configuration, "resourcemanager.start-worker.max-failure-rate", 10),
-            duration_s(configuration, "resourcemanager.start-worker.retry-interval", 3),
+            START_WORKER_MAX_FAILURE_RATE.of(configuration),
+            START_WORKER_RETRY_INTERVAL.of(configuration),
         )
-        self._start_up_s = duration_s(
-            configuration, "resourcemanager.standalone.start-up-time", self._options.request_timeout_s
-        )
+        start_up_s = START_UP_TIME.of(configuration)
+        self._start_up_s = self._options.request_timeout_s if start_up_s is None else start_up_s
         self._workers: dict[str, _Worker] = {}  # by resource id
         self._instances: dict[str, _Worker] = {}  # by instance id
         self._connecting: dict[str, str] = {}  # resource id -> instance id of the latest registration under way
@@ -118,13 +123,13 @@ class ResourceManager(FencedRpcEndpoint):
         self._leader_ids = JobLeaderIds(
             ha.leader_retrieval,
             self.clock,
-            duration_s(configuration, "pekko.ask.timeout", 10),
-            duration_s(configuration, "resourcemanager.job.timeout", 300),
+            RPC_ASK_TIMEOUT.of(configuration),
+            RESOURCEMANAGER_JOB_TIMEOUT.of(configuration),
             self._job_master_lost_leadership,
             lambda job_id: self._close_job(job_id, "its job has had no leader for too long"),
         )
-        interval_s = duration_s(configuration, "heartbeat.interval", 10)
-        timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
+        interval_s = HEARTBEAT_INTERVAL.of(configuration)
+        timeout_s = HEARTBEAT_TIMEOUT.of(configuration)
         self._worker_heartbeats = HeartbeatManager(
             self.clock,
             timeout_s,

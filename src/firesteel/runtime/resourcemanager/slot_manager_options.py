@@ -6,7 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from firesteel.runtime.cluster_settings import boolean, duration_s, number
+from firesteel.common.options.slot_options import (
+    EVENLY_SPREAD_OUT_SLOTS,
+    MAX_SLOTS,
+    REDUNDANT_TASKMANAGERS,
+    SLOT_REQUEST_TIMEOUT,
+    TASK_SLOTS,
+    TASKMANAGER_RELEASE_WAITS,
+    TASKMANAGER_TIMEOUT,
+)
 from firesteel.runtime.slotpool.resource_profile import ResourceProfile
 
 __all__ = ["SlotManagerOptions"]
@@ -45,11 +53,11 @@ class SlotManagerOptions:
         """
         return cls(
             worker_slot,
-            int(number(configuration, "taskmanager.numberOfTaskSlots", 1)),
-            number(configuration, "slotmanager.number-of-slots.max", math.inf),
-            int(number(configuration, "slotmanager.redundant-taskmanager-num", 0)),
-            duration_s(configuration, "slot.request.timeout", 300),
-            duration_s(configuration, "resourcemanager.taskmanager-timeout", 30),
-            boolean(configuration, "resourcemanager.taskmanager-release.wait.result.consumed", True),
-            boolean(configuration, "cluster.evenly-spread-out-slots", False),
+            TASK_SLOTS.of(configuration),
+            MAX_SLOTS.of(configuration),
+            REDUNDANT_TASKMANAGERS.of(configuration),
+            SLOT_REQUEST_TIMEOUT.of(configuration),
+            TASKMANAGER_TIMEOUT.of(configuration),
+            TASKMANAGER_RELEASE_WAITS.of(configuration),
+            EVENLY_SPREAD_OUT_SLOTS.of(configuration),
         )

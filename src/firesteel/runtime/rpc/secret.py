@@ -9,12 +9,12 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from firesteel.runtime.cluster_settings import InvalidOptionError
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.security_options import RPC_SECRET_FILE
 from firesteel.runtime.placeholders import check_not_placeholder
 
-__all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", "state_key"]
+__all__ = ["SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new", "state_key"]
 
-SECRET_FILE = "security.rpc.secret-file"
 SECRET_VARIABLE = "FIRESTEEL_RPC_SECRET"
 MIN_BYTES = 16
 _KEY_OF_FILES = b"firesteel: state files, version 1"
@@ -28,7 +28,7 @@ def rpc_secret(configuration: Mapping[str, str], environment: Mapping[str, str] 
     Raises:
         InvalidOptionError: the secret is missing or too short, or other users can read its file.
     """
-    name = configuration.get(SECRET_FILE)
+    name = RPC_SECRET_FILE.of(configuration)
     if name is None:
         return _checked(environment.get(SECRET_VARIABLE, "").encode(), f"the environment variable {SECRET_VARIABLE}")
     path = Path(name)
@@ -36,10 +36,11 @@ def rpc_secret(configuration: Mapping[str, str], environment: Mapping[str, str] 
         mode = stat.S_IMODE(path.stat().st_mode)
         text = path.read_bytes()
     except OSError as error:
-        raise InvalidOptionError(f"option {SECRET_FILE!r}: {name!r} can't be read: {error}") from error
+        raise InvalidOptionError(f"option {RPC_SECRET_FILE.key!r}: {name!r} can't be read: {error}") from error
     if mode & 0o077:
         raise InvalidOptionError(
-            f"option {SECRET_FILE!r}: others may read {name!r} (mode {mode:o}); allowed is 600, so: chmod 600 {name}"
+            f"option {RPC_SECRET_FILE.key!r}: others may read {name!r} (mode {mode:o}); allowed is 600, so: "
+            f"chmod 600 {name}"
         )
     return _checked(text.strip(), name)
 
@@ -50,7 +51,7 @@ def rpc_secret_or_new(configuration: Mapping[str, str], environment: Mapping[str
     Raises:
         InvalidOptionError: the configured secret is too short, or other users can read it.
     """
-    if SECRET_FILE in configuration or SECRET_VARIABLE in environment:
+    if RPC_SECRET_FILE.key in configuration or SECRET_VARIABLE in environment:
         return rpc_secret(configuration, environment)
     return secrets.token_bytes(32)
 
@@ -63,7 +64,7 @@ def state_key(configuration: Mapping[str, str], environment: Mapping[str, str] =
     Raises:
         InvalidOptionError: the configured secret is too short, or other users can read it.
     """
-    if SECRET_FILE in configuration or SECRET_VARIABLE in environment:
+    if RPC_SECRET_FILE.key in configuration or SECRET_VARIABLE in environment:
         return hmac.digest(rpc_secret(configuration, environment), _KEY_OF_FILES, "sha256")
     return b""
 
@@ -72,7 +73,7 @@ def _checked(secret: bytes, where: str) -> bytes:
     if len(secret) < MIN_BYTES:
         raise InvalidOptionError(
             f"processes need a common secret of at least {MIN_BYTES} bytes to talk to one another and to sign what "
-            f"they keep, {where} has {len(secret)}; set {SECRET_VARIABLE} or {SECRET_FILE}"
+            f"they keep, {where} has {len(secret)}; set {SECRET_VARIABLE} or {RPC_SECRET_FILE}"
         )
     check_not_placeholder(secret, where)
     return secret

@@ -8,9 +8,18 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from firesteel.common.options.rpc_options import (
+    JOBMANAGER_BIND_HOST,
+    JOBMANAGER_RPC_ADDRESS,
+    JOBMANAGER_RPC_PORT,
+    RPC_ASK_TIMEOUT,
+    RPC_FRAMESIZE,
+    TASKMANAGER_BIND_HOST,
+    TASKMANAGER_HOST,
+    TASKMANAGER_RPC_PORT,
+)
 from firesteel.common.trust import pickling
 from firesteel.runtime.clock import Clock, with_timeout
-from firesteel.runtime.cluster_settings import duration_s, memory_bytes, number
 from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, connection_limit
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.rpc.channel import accept_channel
@@ -87,9 +96,9 @@ class TcpRpcService(InMemoryRpcService):
         Raises:
             InvalidOptionError: there is no secret, or an option can't be read.
         """
-        host = configuration.get("jobmanager.rpc.address", "127.0.0.1")
-        port = int(number(configuration, "jobmanager.rpc.port", 6123))
-        return cls._of(configuration, secret, host, port, configuration.get("jobmanager.bind-host"))
+        host = JOBMANAGER_RPC_ADDRESS.of(configuration)
+        port = JOBMANAGER_RPC_PORT.of(configuration)
+        return cls._of(configuration, secret, host, port, JOBMANAGER_BIND_HOST.text_in(configuration))
 
     @classmethod
     def of_task_manager(cls, configuration: Mapping[str, str], secret: bytes | None = None) -> TcpRpcService:
@@ -98,9 +107,9 @@ class TcpRpcService(InMemoryRpcService):
         Raises:
             InvalidOptionError: there is no secret, or an option can't be read.
         """
-        host = configuration.get("taskmanager.host", "127.0.0.1")
-        port = int(number(configuration, "taskmanager.rpc.port", 0))
-        return cls._of(configuration, secret, host, port, configuration.get("taskmanager.bind-host"))
+        host = TASKMANAGER_HOST.of(configuration)
+        port = TASKMANAGER_RPC_PORT.of(configuration)
+        return cls._of(configuration, secret, host, port, TASKMANAGER_BIND_HOST.text_in(configuration))
 
     @classmethod
     def _of(
@@ -111,8 +120,8 @@ class TcpRpcService(InMemoryRpcService):
             host,
             port,
             bind_host,
-            timeout_s=duration_s(configuration, "pekko.ask.timeout", 10),
-            framesize_bytes=memory_bytes(configuration, "pekko.framesize", FRAMESIZE_BYTES),
+            timeout_s=RPC_ASK_TIMEOUT.of(configuration),
+            framesize_bytes=RPC_FRAMESIZE.of(configuration),
             tls=InternalTls.of(configuration),
         )
 

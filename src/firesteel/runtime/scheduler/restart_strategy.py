@@ -7,7 +7,21 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from firesteel.runtime.cluster_settings import InvalidOptionError, duration_s, number
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_INTERVAL
+from firesteel.common.options.restart_options import (
+    RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF,
+    RESTART_EXPONENTIAL_DELAY_BACKOFF_MULTIPLIER,
+    RESTART_EXPONENTIAL_DELAY_INITIAL_BACKOFF,
+    RESTART_EXPONENTIAL_DELAY_JITTER_FACTOR,
+    RESTART_EXPONENTIAL_DELAY_MAX_BACKOFF,
+    RESTART_EXPONENTIAL_DELAY_RESET_BACKOFF_THRESHOLD,
+    RESTART_FAILURE_RATE_DELAY,
+    RESTART_FAILURE_RATE_INTERVAL,
+    RESTART_FAILURE_RATE_MAX_FAILURES_PER_INTERVAL,
+    RESTART_FIXED_DELAY_ATTEMPTS,
+    RESTART_FIXED_DELAY_DELAY,
+    RESTART_TYPE,
+)
 
 __all__ = [
     "ExponentialDelayRestartStrategy",
@@ -197,37 +211,33 @@ class ExponentialDelayRestartStrategy:
         )
 
 
-_PREFIX = "restart-strategy"
-
-
 def _none(_: Mapping[str, str]) -> RestartStrategy:
     return NoRestartStrategy()
 
 
 def _fixed_delay(configuration: Mapping[str, str]) -> RestartStrategy:
     return FixedDelayRestartStrategy(
-        int(number(configuration, f"{_PREFIX}.fixed-delay.attempts", 1)),
-        duration_s(configuration, f"{_PREFIX}.fixed-delay.delay", 1),
+        RESTART_FIXED_DELAY_ATTEMPTS.of(configuration),
+        RESTART_FIXED_DELAY_DELAY.of(configuration),
     )
 
 
 def _failure_rate(configuration: Mapping[str, str]) -> RestartStrategy:
     return FailureRateRestartStrategy(
-        int(number(configuration, f"{_PREFIX}.failure-rate.max-failures-per-interval", 1)),
-        duration_s(configuration, f"{_PREFIX}.failure-rate.failure-rate-interval", 60),
-        duration_s(configuration, f"{_PREFIX}.failure-rate.delay", 1),
+        RESTART_FAILURE_RATE_MAX_FAILURES_PER_INTERVAL.of(configuration),
+        RESTART_FAILURE_RATE_INTERVAL.of(configuration),
+        RESTART_FAILURE_RATE_DELAY.of(configuration),
     )
 
 
 def _exponential_delay(configuration: Mapping[str, str]) -> RestartStrategy:
-    prefix = f"{_PREFIX}.exponential-delay"
     return ExponentialDelayRestartStrategy(
-        initial_backoff_s=duration_s(configuration, f"{prefix}.initial-backoff", 1),
-        max_backoff_s=duration_s(configuration, f"{prefix}.max-backoff", 60),
-        multiplier=number(configuration, f"{prefix}.backoff-multiplier", 1.5),
-        reset_threshold_s=duration_s(configuration, f"{prefix}.reset-backoff-threshold", 3600),
-        jitter=number(configuration, f"{prefix}.jitter-factor", 0.1),
-        attempts=number(configuration, f"{prefix}.attempts-before-reset-backoff", float("inf")),
+        initial_backoff_s=RESTART_EXPONENTIAL_DELAY_INITIAL_BACKOFF.of(configuration),
+        max_backoff_s=RESTART_EXPONENTIAL_DELAY_MAX_BACKOFF.of(configuration),
+        multiplier=RESTART_EXPONENTIAL_DELAY_BACKOFF_MULTIPLIER.of(configuration),
+        reset_threshold_s=RESTART_EXPONENTIAL_DELAY_RESET_BACKOFF_THRESHOLD.of(configuration),
+        jitter=RESTART_EXPONENTIAL_DELAY_JITTER_FACTOR.of(configuration),
+        attempts=RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF.of(configuration),
     )
 
 
@@ -252,7 +262,7 @@ def restart_strategy(configuration: Mapping[str, str]) -> RestartStrategy:
     Raises:
         InvalidOptionError: there is no such strategy, or one of its options can't be read.
     """
-    return _STRATEGIES[_name(configuration) or _default(configuration)](configuration)
+    return _STRATEGIES[RESTART_TYPE.of(configuration) or _default(configuration)](configuration)
 
 
 def describe_restart_strategy(configuration: Mapping[str, str]) -> str:
@@ -266,25 +276,13 @@ def describe_restart_strategy(configuration: Mapping[str, str]) -> str:
     Raises:
         InvalidOptionError: there is no such strategy, or one of its options can't be read.
     """
-    if _name(configuration) is None:
+    if RESTART_TYPE.of(configuration) is None:
         return "Cluster level default restart strategy"
     return restart_strategy(configuration).description
 
 
-def _name(configuration: Mapping[str, str]) -> str | None:
-    name = configuration.get(f"{_PREFIX}.type", configuration.get(_PREFIX))
-    if name is None:
-        return None
-    known = name.strip().lower()
-    if known not in _STRATEGIES:
-        raise InvalidOptionError(
-            f"option 'restart-strategy.type': no strategy {name!r}; there are {', '.join(_STRATEGIES)}"
-        )
-    return known
-
-
 def _default(configuration: Mapping[str, str]) -> str:
-    has_checkpoints = duration_s(configuration, "execution.checkpointing.interval", 0) > 0
+    has_checkpoints = CHECKPOINTING_INTERVAL.of(configuration) > 0
     return "exponential-delay" if has_checkpoints else "none"
 
 

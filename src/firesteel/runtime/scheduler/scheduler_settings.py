@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from firesteel.runtime.cluster_settings import boolean
+from firesteel.common.options.restart_options import FAILOVER_STRATEGY, SCHEDULING_STRATEGY, SLOT_SHARING_STRATEGY
+from firesteel.common.options.state_options import RECOVERY_FROM_LOCAL
 
 __all__ = ["SchedulerOptions"]
 
@@ -36,8 +37,8 @@ class SchedulerOptions:
     def of(cls, configuration: Mapping[str, str], has_queries: bool) -> SchedulerOptions:
         """Return the options of a configuration, as far as the data plane leaves a choice."""
         default = cls()
-        scheduling = configuration.get("jobmanager.scheduler.scheduling-strategy", default.scheduling_strategy)
-        failover = configuration.get("jobmanager.execution.failover-strategy", default.failover_strategy)
+        scheduling = SCHEDULING_STRATEGY.of(configuration)
+        failover = FAILOVER_STRATEGY.of(configuration)
         if has_queries:
             # A query needs all subtasks of its region, so they must be scheduled together.
             scheduling = default.scheduling_strategy if scheduling == "lazy-from-sources" else scheduling
@@ -45,7 +46,7 @@ class SchedulerOptions:
         return cls(
             scheduling,
             failover,
-            configuration.get("jobmanager.scheduler.slot-sharing-strategy", default.slot_sharing_strategy),
-            keeps_allocations=boolean(configuration, "execution.state-recovery.from-local", False),
+            SLOT_SHARING_STRATEGY.of(configuration),
+            keeps_allocations=RECOVERY_FROM_LOCAL.of(configuration),
             cluster=configuration,
         )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.graph.slot_numbering import SlotSharing
-from firesteel.runtime.cluster_settings import InvalidOptionError
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.scheduler.local_input_preferred import local_input_preferred
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from firesteel.runtime.cluster_settings import boolean
+from firesteel.common.options.slot_options import EVENLY_SPREAD_OUT_SLOTS
+from firesteel.common.options.state_options import RECOVERY_FROM_LOCAL
 from firesteel.runtime.slotpool.available_slots import AvailableSlots
 from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality, SlotProfile
 
@@ -113,15 +114,13 @@ class PreviousAllocationSlotSelection:
 def slot_selection_strategy(configuration: Mapping[str, str]) -> SlotSelectionStrategy:
     """Return the strategy of a configuration.
 
-    `cluster.evenly-spread-out-slots` spreads over the TaskExecutors; `execution.state-recovery.from-local` (before 2.0:
-    `state.backend.local-recovery`) lets tasks return to the slots that hold their state.
+    `cluster.evenly-spread-out-slots` spreads over the TaskExecutors; `execution.state-recovery.from-local` lets tasks
+    return to the slots that hold their state.
     """
-    is_spread = boolean(configuration, "cluster.evenly-spread-out-slots", False)
+    is_spread = EVENLY_SPREAD_OUT_SLOTS.of(configuration)
     spread = EvenlySpreadOutSlotSelection if is_spread else None
     strategy = (spread or LocationPreferenceSlotSelection)()
-    from_local = ("execution.state-recovery.from-local", "state.backend.local-recovery")
-    keeps = any(boolean(configuration, option, False) for option in from_local)
-    return PreviousAllocationSlotSelection(strategy) if keeps else strategy
+    return PreviousAllocationSlotSelection(strategy) if RECOVERY_FROM_LOCAL.of(configuration) else strategy
 
 
 def _matching(slots: Iterable[AllocatedSlot], profile: SlotProfile) -> Iterable[AllocatedSlot]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from firesteel.common.options.rpc_options import TASKMANAGER_LOG_PATH
 from firesteel.errors import FiresteelError
 
-__all__ = ["LOG_PATH", "MAX_PIECE_BYTES", "LogFile", "LogFileNotFoundError", "LogFiles"]
+__all__ = ["MAX_PIECE_BYTES", "LogFile", "LogFileNotFoundError", "LogFiles"]
 
-LOG_PATH = "taskmanager.log.path"
 MAX_PIECE_BYTES = 1 << 20
 """Maximum size of a piece, as a response is a single message."""
 
@@ -63,7 +63,7 @@ class LogFiles:
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> LogFiles:
         """Return the log files of `taskmanager.log.path`."""
-        return cls(Path(configuration[LOG_PATH]) if LOG_PATH in configuration else None)
+        return cls(None if (path := TASKMANAGER_LOG_PATH.of(configuration)) is None else Path(path))
 
     def list(self) -> tuple[LogFile, ...]:
         """Return all log files, by name."""

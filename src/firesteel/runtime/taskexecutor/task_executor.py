@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from firesteel.runtime.cluster_settings import duration_s
+from firesteel.common.options.rpc_options import HEARTBEAT_TIMEOUT, TASKMANAGER_HOST, TASKMANAGER_REGISTRATION_TIMEOUT
+from firesteel.common.options.slot_options import TASKMANAGER_SLOT_TIMEOUT
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
@@ -90,17 +91,17 @@ class TaskExecutor(RpcEndpoint):
         self._logs = logs
         self._runner = runner_factory(self)
         self._table = TaskSlotTable(slots, resources)
-        host = configuration.get("taskmanager.host", "")
+        host = TASKMANAGER_HOST.text_in(configuration) or ""
         registration_options = RegistrationOptions.of(configuration)
-        registration_timeout_s = duration_s(configuration, "taskmanager.registration.timeout", 300)
+        registration_timeout_s = TASKMANAGER_REGISTRATION_TIMEOUT.of(configuration)
         self._jobs = JobLeaderService(
             self,
             ha,
             lambda gateway: gateway.register_task_manager(self.resource_id, self.address, host),
             registration_options,
         )
-        self._slot_timeout_s = duration_s(configuration, "taskmanager.slot.timeout", 10)
-        heartbeat_timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
+        self._slot_timeout_s = TASKMANAGER_SLOT_TIMEOUT.of(configuration)
+        heartbeat_timeout_s = HEARTBEAT_TIMEOUT.of(configuration)
         self._resource_manager_heartbeats = HeartbeatManager(
             self.clock, heartbeat_timeout_s, lambda _: self._resource_manager.reconnect("its heartbeat timed out")
         )

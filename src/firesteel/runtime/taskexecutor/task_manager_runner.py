@@ -21,9 +21,13 @@ import sys
 import uuid
 from collections.abc import Mapping, Sequence
 
+from firesteel.common.options.ha_options import HA_TYPE
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.options.option_check import check_options
+from firesteel.common.options.rpc_options import JOBMANAGER_RPC_ADDRESS, JOBMANAGER_RPC_PORT, TASKMANAGER_RESOURCE_ID
+from firesteel.common.options.slot_options import TASK_SLOTS, TASKMANAGER_TASK_RUNNER
 from firesteel.errors import FiresteelError
-from firesteel.runtime.cluster_settings import InvalidOptionError, number, required
-from firesteel.runtime.highavailability.ha_services import TYPE, ha_services
+from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
 from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
 from firesteel.runtime.logs import configure_logging
@@ -33,12 +37,9 @@ from firesteel.runtime.taskexecutor.log_files import LogFiles
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
 
-__all__ = ["TASK_RUNNER", "TaskManagerRunner", "main"]
+__all__ = ["TaskManagerRunner", "main"]
 
 logger = logging.getLogger(__name__)
-
-TASK_RUNNER = "taskmanager.task-runner"
-SPARK_TASK_RUNNER = "firesteel.spark.slot_processes:SlotProcesses"
 
 
 class TaskManagerRunner:
@@ -75,8 +76,8 @@ class TaskManagerRunner:
         name = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
         self._task_executor = TaskExecutor(
             self._rpc,
-            self._configuration.get("taskmanager.resource-id", name),
-            int(number(self._configuration, "taskmanager.numberOfTaskSlots", 1)),
+            TASKMANAGER_RESOURCE_ID.of(self._configuration) or name,
+            TASK_SLOTS.of(self._configuration),
             self._ha,
             self._runner_factory,
             self._configuration,
@@ -101,10 +102,10 @@ class TaskManagerRunner:
 def _who_leads(
     configuration: Mapping[str, str], rpc: RpcService, secret: bytes | None
 ) -> ClientHighAvailabilityServices:
-    if configuration.get(TYPE, "NONE").upper() != "NONE":
+    if HA_TYPE.of(configuration) != "NONE":
         return ha_services(configuration, secret)
-    host = required(configuration, "jobmanager.rpc.address")
-    port = int(number(configuration, "jobmanager.rpc.port", 6123))
+    host = JOBMANAGER_RPC_ADDRESS.required(configuration)
+    port = JOBMANAGER_RPC_PORT.of(configuration)
     return StandaloneClientHaServices(rpc, f"tcp://{host}:{port}")
 
 
@@ -119,7 +120,7 @@ def _task_runner(name: str) -> TaskRunnerFactory:
         found: TaskRunnerFactory = getattr(importlib.import_module(module), factory)
     except (ImportError, AttributeError, ValueError) as error:
         raise InvalidOptionError(
-            f"option {TASK_RUNNER!r}: {name!r} is not of the form module:factory: {error}"
+            f"option {TASKMANAGER_TASK_RUNNER.key!r}: {name!r} is not of the form module:factory: {error}"
         ) from error
     return found
 
@@ -132,7 +133,8 @@ def _configuration(arguments: Sequence[str]) -> dict[str, str]:
 
 
 async def _run(configuration: Mapping[str, str]) -> int:
-    runner = TaskManagerRunner(configuration, _task_runner(configuration.get(TASK_RUNNER, SPARK_TASK_RUNNER)))
+    check_options(configuration)
+    runner = TaskManagerRunner(configuration, _task_runner(TASKMANAGER_TASK_RUNNER.of(configuration)))
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, runner.end)
     await runner.start()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import Kind
+from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.execution_mode import RuntimeExecutionMode
@@ -102,7 +103,7 @@ def _scan(
 ) -> rel.StreamScan:
     row_type = t.RowType([t.RowField(name, kind) for name, kind, _ in columns])
     environment = stream.get_execution_environment()
-    mode = environment.get_configuration().get_string("execution.runtime-mode", "STREAMING")
+    mode = environment.get_configuration().get(RUNTIME_MODE)
     is_bounded = mode.upper() == RuntimeExecutionMode.BATCH.name
     return rel.StreamScan(_Make(stream, columns, has_kinds), row_type, kinds, is_bounded, stream.get_name(), key)
 

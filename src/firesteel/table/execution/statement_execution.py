@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.options.pipeline_options import PIPELINE_NAME
+from firesteel.common.options.table_options import TABLE_DML_SYNC
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
 from firesteel.table.catalogs.catalog_objects import ObjectPath
@@ -112,7 +114,7 @@ class StatementExecutor:
             unique = name if counts[name] == 1 else f"{name}_{counts[name]}"
             fields.append(DataTypes.FIELD(unique, DataTypes.BIGINT()))
         result = TableResult(RowType(fields), [Row(*[-1] * len(fields))], job_client)
-        if self._config.get("table.dml-sync", "false").lower() == "true":
+        if self._config.get_configuration().get(TABLE_DML_SYNC):
             result.wait()
         return result
 
@@ -127,7 +129,7 @@ class StatementExecutor:
         ]
 
     def _job_name(self, inserts: list[PlannedInsert]) -> str:
-        configured = self._config.get("pipeline.name", "")
+        configured = self._config.get(PIPELINE_NAME.key, "")
         return configured or "insert-into_" + ",".join(insert.sink_name for insert in inserts)
 
     def _insert(self, statement: s.Insert) -> TableResult:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
-from typing import Any
-
+from firesteel.common.options.table_options import (
+    TABLE_MINI_BATCH_ENABLED,
+    TABLE_MINI_BATCH_LATENCY,
+    TABLE_MINI_BATCH_SIZE,
+)
 from firesteel.common.table_errors import ValidationException
-
-_ENABLED = "table.exec.mini-batch.enabled"
-_LATENCY = "table.exec.mini-batch.allow-latency"
-_SIZE = "table.exec.mini-batch.size"
+from firesteel.table.table_config import TableConfig
 
 
-def mini_batch_rows(config: Any) -> int:
+def mini_batch_rows(config: TableConfig) -> int:
     """Return the maximum number of rows of a mini-batch, or 0 if each row is processed by itself.
 
     A mini-batch also ends with each column batch, so that no row waits for as long as the permitted latency.
@@ -20,13 +19,16 @@ def mini_batch_rows(config: Any) -> int:
     Raises:
         ValidationException: Mini-batches are enabled without a positive latency and size.
     """
-    if config.get(_ENABLED, "false").lower() != "true":
+    options = config.get_configuration()
+    if not options.get(TABLE_MINI_BATCH_ENABLED):
         return 0
-    if config.get_duration(_LATENCY, datetime.timedelta(0)) <= datetime.timedelta(0):
+    if options.get(TABLE_MINI_BATCH_LATENCY) <= 0:
         raise ValidationException(
-            f"MiniBatch Latency must be greater than 0 ms. Set '{_LATENCY}', for example to '5 s'"
+            f"MiniBatch Latency must be greater than 0 ms. Set '{TABLE_MINI_BATCH_LATENCY}', for example to '5 s'"
         )
-    size = config.get(_SIZE, "-1")
-    if not size.strip().isdigit() or int(size) == 0:
-        raise ValidationException(f"Key: '{_SIZE}' , default: -1 (fallback keys: []) must be > 0. Found '{size}'")
-    return int(size)
+    size = options.get(TABLE_MINI_BATCH_SIZE)
+    if size <= 0:
+        raise ValidationException(
+            f"Key: '{TABLE_MINI_BATCH_SIZE}' , default: -1 (fallback keys: []) must be > 0. Found '{size}'"
+        )
+    return size

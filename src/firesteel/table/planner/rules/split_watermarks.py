@@ -6,7 +6,6 @@ rows, and one without rows holds windows back until it counts as idle.
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,12 +20,12 @@ from firesteel.columns.kernel import MIN_WATERMARK
 from firesteel.columns.rex import Rex, UserCall
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.value_text import time_zone
+from firesteel.common.options.table_options import TABLE_SOURCE_IDLE_TIMEOUT
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rex_tools import inline, is_deterministic, walk
-
-_IDLE_TIMEOUT = "table.exec.source.idle-timeout"
+from firesteel.table.table_config import TableConfig
 
 
 def push_watermark_into_scan(node: object, is_streaming: bool) -> Any:
@@ -45,12 +44,12 @@ def push_watermark_into_scan(node: object, is_streaming: bool) -> Any:
     return replace(project, input=replace(scan, watermark=expression), row_type=node.row_type)
 
 
-def idle_timeout_ms(config: Any) -> int:
+def idle_timeout_ms(config: TableConfig) -> int:
     """Return after how many ms without rows a source or partition no longer holds back watermarks; 0 means never."""
-    return int(config.get_duration(_IDLE_TIMEOUT, datetime.timedelta(0)).total_seconds() * 1000)
+    return round(config.get_configuration().get(TABLE_SOURCE_IDLE_TIMEOUT) * 1000)
 
 
-def watermark_strategy(scan: rel.TableScan, settings: QuerySettings, config: object) -> WatermarkStrategy | None:
+def watermark_strategy(scan: rel.TableScan, settings: QuerySettings, config: Any) -> WatermarkStrategy | None:
     """Return the strategy of a scan's splits, None if it has no watermarks."""
     if scan.watermark is None:
         return None

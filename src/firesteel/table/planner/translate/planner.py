@@ -11,6 +11,13 @@ from typing import Any
 from firesteel.columns.batch import Kind
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
+from firesteel.common.options.table_options import (
+    TABLE_LOCAL_TIME_ZONE,
+    TABLE_NOT_NULL_ENFORCER,
+    TABLE_REUSE_SOURCES,
+    TABLE_REUSE_SUB_PLANS,
+    TABLE_UPSERT_MATERIALIZE,
+)
 from firesteel.common.types import Row, RowKind
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.table.planner.rel.explain import explain_text
@@ -25,10 +32,6 @@ from firesteel.table.planner.translate.translate import Translator
 
 _COLLECT = "collect"
 """The name of jobs of queries."""
-
-_TIME_ZONE = "table.local-time-zone"
-_MATERIALIZE = "table.exec.sink.upsert-materialize"
-_REUSE = ("table.optimizer.reuse-sub-plan-enabled", "table.optimizer.reuse-source-enabled")
 
 
 class Planner:
@@ -101,10 +104,11 @@ class Planner:
     def attach(self, inserts: Sequence[tuple[Any, Any, Any, Any]]) -> None:
         """Add inserts to the program of the execution environment."""
         translator = self._translator()
-        enforcer = self._config.get("table.exec.sink.not-null-enforcer", "ERROR")
+        enforcer = self._config.get_configuration().get(TABLE_NOT_NULL_ENFORCER)
+        materialize = self._config.get_configuration().get(TABLE_UPSERT_MATERIALIZE)
         plans = self._optimized([node for node, _, _, _ in inserts])
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
-            add_sink(translator, plan, table, sink, enforcer, self._config.get(_MATERIALIZE, "AUTO"))
+            add_sink(translator, plan, table, sink, enforcer, materialize)
 
     @contextmanager
     def _own_job(self) -> Iterator[Any]:
@@ -161,7 +165,7 @@ class Planner:
 
     def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
         """Return the optimized plans of the queries of one job."""
-        reuses = all(self._config.get(option, "true").lower() == "true" for option in _REUSE)
+        reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
         plans = optimize_all(nodes, self._is_streaming, reuses)
         for plan in plans:
             check_row_kinds(plan) if self._is_streaming else check_bounded(plan)
@@ -169,7 +173,7 @@ class Planner:
 
     def _translator(self) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
-        zone = self._config.get(_TIME_ZONE, "default")
+        zone = self._config.get_configuration().get(TABLE_LOCAL_TIME_ZONE)
         settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
         return Translator(self._environment, self._is_streaming, settings, self._config)
 

@@ -10,14 +10,12 @@ from typing import Any
 from firesteel.columns.batch import Kind
 from firesteel.columns.kernels.sink_guard import SinkGuardFactory, UpdateBefore
 from firesteel.columns.kernels.upsert_materialize import UpsertMaterializeFactory
-from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.common.table_errors import TableException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, unsupported_changes
 from firesteel.table.planner.traits.upsert_keys import pairs_updates, upsert_key
 from firesteel.table.planner.translate.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate.translate import Translator
-
-_MATERIALIZE = ("AUTO", "FORCE", "NONE")
 
 
 def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any, enforcer: str, materialize: str) -> Any:
@@ -38,10 +36,6 @@ def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any, enfor
     Raises:
         TableException: the sink does not accept the kinds of rows of the query.
     """
-    if materialize.upper() not in _MATERIALIZE:
-        raise ValidationException(
-            f"table.exec.sink.upsert-materialize must be one of {', '.join(_MATERIALIZE)}, found {materialize!r}"
-        )
     kinds, name = translator.kinds(node), ".".join(table.path)
     accepted = sink.accepts(kinds)
     columns = [column for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
@@ -53,7 +47,7 @@ def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any, enfor
     if missing := (sent if replaces else kinds) - accepted:
         raise TableException(unsupported_changes(f"Table sink '{name}'", missing, node))
     stream = translator.stream(node)
-    if replaces and _is_materialized(node, key, materialize.upper()):
+    if replaces and _is_materialized(node, key, materialize):
         factory = UpsertMaterializeFactory(key, upsert_key(node), tuple(node.row_type.field_types()))
         stream = translator.operator(node, factory, stream, key, "SinkMaterializer")
         before = UpdateBefore.KEPT

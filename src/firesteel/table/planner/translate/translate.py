@@ -56,7 +56,7 @@ class Translator:
         config: The options of the table environment.
     """
 
-    def __init__(self, environment: object, is_streaming: bool, settings: QuerySettings, config: object) -> None:
+    def __init__(self, environment: object, is_streaming: bool, settings: QuerySettings, config: Any) -> None:
         self.environment = environment
         self.is_streaming = is_streaming
         self.settings = settings

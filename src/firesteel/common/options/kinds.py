@@ -1,0 +1,126 @@
+"""Types of the values of options: how their texts are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from firesteel.common.options.memory_size import parse_bytes
+from firesteel.common.time import Duration
+
+__all__ = [
+    "Kind",
+    "boolean",
+    "choice",
+    "duration",
+    "integer",
+    "integer_from",
+    "memory",
+    "number",
+    "ports",
+    "string",
+    "text_kind",
+]
+
+T = TypeVar("T")
+_LARGEST_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """A type of values.
+
+    Attributes:
+        name: Its name in the documentation.
+        parse: Return the value of a text; raises ValueError with the text, and what is allowed.
+    """
+
+    name: str
+    parse: Callable[[str], T]
+
+
+def _seconds(text: str) -> float:
+    try:
+        return Duration.parse(text).to_nanos() / 1e9
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a duration: {error}") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+def _boolean(text: str) -> bool:
+    value = text.strip().lower()
+    if value not in ("true", "false"):
+        raise ValueError(f"{text!r} is not a boolean; allowed: true, false")
+    return value == "true"
+
+
+def _whole(text: str) -> int:
+    if not text.strip().removeprefix("-").isdecimal():
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def integer_from(least: int) -> Kind[int]:
+    """Return the type of whole numbers that are not less than `least`."""
+
+    def parse(text: str) -> int:
+        if not text.strip().removeprefix("-").isdecimal() or int(text) < least:
+            raise ValueError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return Kind("int", parse)
+
+
+def _ports(text: str) -> tuple[int, ...]:
+    found = [re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part) for part in text.split(",")]
+    ports = [port for match in found if match for port in range(int(match[1]), int(match[2] or match[1]) + 1)]
+    if not all(found) or not ports or max(ports) > _LARGEST_PORT:
+        raise ValueError(f"{text!r} is not a port, a range such as 8081-8090, or a list of them")
+    return tuple(ports)
+
+
+def choice(*allowed: str, any_case: bool = True) -> Kind[str]:
+    """Return the type of an option that has one of these values, which are read in the spelling given here."""
+    found = {value.upper() if any_case else value: value for value in allowed}
+
+    def parse(text: str) -> str:
+        value = found.get(text.strip().upper() if any_case else text.strip())
+        if value is None:
+            raise ValueError(f"{text!r} is unknown; allowed: {', '.join(allowed)}")
+        return value
+
+    return Kind("enum", parse)
+
+
+def text_kind(name: str) -> Kind[str]:
+    """Return a type of texts that are not checked here, such as paths."""
+    return Kind(name, str)
+
+
+duration: Kind[float] = Kind("duration", _seconds)
+"""Durations, such as `200 ms`, in seconds."""
+
+memory: Kind[int] = Kind("memory", parse_bytes)
+"""Sizes, such as `64 mb`, in bytes."""
+
+ports: Kind[tuple[int, ...]] = Kind("ports", _ports)
+"""Ports to try in this order, such as `8081-8090`."""
+
+number: Kind[float] = Kind("float", _number)
+boolean: Kind[bool] = Kind("boolean", _boolean)
+integer: Kind[int] = Kind("int", _whole)
+string = text_kind("string")
+host = text_kind("host")
+path = text_kind("path")
+paths = text_kind("paths")
+strings = text_kind("list")
+uri = text_kind("URI")
+mapping = text_kind("map")

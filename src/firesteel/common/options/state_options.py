@@ -1,0 +1,46 @@
+"""Options of state and its recovery."""
+
+from __future__ import annotations
+
+from firesteel.common.options.kinds import boolean, choice, path
+from firesteel.common.options.option import Option
+
+RECOVERY_PATH = Option("execution.state-recovery.path", path, None, "Savepoint or checkpoint to start from (`run -s`)")
+RECOVERY_IGNORE_UNCLAIMED = Option(
+    "execution.state-recovery.ignore-unclaimed-state",
+    boolean,
+    "false",
+    "Drop state that no operator of the program claims (`run -n`)",
+)
+RECOVERY_ALLOW_UNVERIFIED = Option(
+    "execution.state-recovery.allow-unverified-state",
+    boolean,
+    "false",
+    "Start from state that is not signed with the secret of this cluster "
+    "([security](security.md#checkpoints-and-savepoints))",
+)
+RECOVERY_CLAIM_MODE = Option(
+    "execution.state-recovery.claim-mode",
+    choice("NO_CLAIM", "CLAIM", "LEGACY"),
+    "NO_CLAIM",
+    "`NO_CLAIM`: the restored files stay yours. `CLAIM`: the job deletes them when it no longer needs them",
+)
+RECOVERY_FROM_LOCAL = Option(
+    "execution.state-recovery.from-local",
+    boolean,
+    "false",
+    "Prefer the former slot of a restarted subtask; not used where tasks run on Spark",
+)
+STATE_BACKEND = Option(
+    "state.backend.type",
+    choice("hashmap", "rocksdb"),
+    "hashmap",
+    "`hashmap`: state in memory. `rocksdb`: state on local disk, in SQLite",
+)
+ROCKSDB_LOCAL_DIR = Option(
+    "state.backend.rocksdb.localdir",
+    path,
+    None,
+    "Directory of state on disk",
+    shown="system default",
+)

@@ -1,0 +1,57 @@
+"""Options of SQL."""
+
+from __future__ import annotations
+
+from firesteel.common.options.kinds import boolean, choice, duration, integer_from, string
+from firesteel.common.options.option import Option
+
+TABLE_LOCAL_TIME_ZONE = Option("table.local-time-zone", string, "default", "Time zone of the session; `default` is UTC")
+TABLE_STATE_TTL = Option(
+    "table.exec.state.ttl",
+    duration,
+    "0 ms",
+    "How long state of a query lives that is not written again; `0 ms` keeps it for ever",
+)
+TABLE_DML_SYNC = Option("table.dml-sync", boolean, "false", "An INSERT waits for the end of its job")
+SQL_CLIENT_RESULT_MODE = Option(
+    "sql-client.execution.result-mode",
+    choice("tableau", "changelog", "table"),
+    "tableau",
+    "`tableau`, `changelog` or `table`: how `firesteel sql` shows results",
+)
+TABLE_NOT_NULL_ENFORCER = Option(
+    "table.exec.sink.not-null-enforcer",
+    choice("ERROR", "DROP"),
+    "ERROR",
+    "`ERROR` or `DROP`: what happens to a row with NULL in a NOT NULL column of a sink",
+)
+TABLE_UPSERT_MATERIALIZE = Option(
+    "table.exec.sink.upsert-materialize",
+    choice("AUTO", "FORCE", "NONE"),
+    "AUTO",
+    "Keep the rows of each primary key of a sink in state, so that the last one that is not retracted is shown: `AUTO` "
+    "if several rows of the query may have one key",
+)
+TABLE_SQL_DIALECT = Option("table.sql-dialect", choice("default"), "default", "Flink's dialect is the only one")
+TABLE_MINI_BATCH_ENABLED = Option(
+    "table.exec.mini-batch.enabled", boolean, "false", "Aggregate the rows of a batch before state is accessed"
+)
+TABLE_MINI_BATCH_LATENCY = Option(
+    "table.exec.mini-batch.allow-latency",
+    duration,
+    "0 ms",
+    "Must be positive with mini-batches; rows wait for the end of their column batch at most",
+)
+TABLE_MINI_BATCH_SIZE = Option("table.exec.mini-batch.size", integer_from(-1), "-1", "Most rows of a mini-batch")
+TABLE_SOURCE_IDLE_TIMEOUT = Option(
+    "table.exec.source.idle-timeout",
+    duration,
+    "0 ms",
+    "Time without rows after which a source does not hold back watermarks; `0 ms` never",
+)
+TABLE_REUSE_SUB_PLANS = Option(
+    "table.optimizer.reuse-sub-plan-enabled", boolean, "true", "Execute equal parts of a plan once"
+)
+TABLE_REUSE_SOURCES = Option(
+    "table.optimizer.reuse-source-enabled", boolean, "true", "Read a source that several parts of a plan read once"
+)
