@@ -10,6 +10,7 @@ import pytest
 
 from firesteel.common import Row
 from firesteel.common.options.option import InvalidOptionError
+from firesteel.table import ExplainDetail
 from firesteel.table.errors import TableException
 from firesteel.testing import run_local
 from tests.table.test_row_kinds import changelog, environment, folded
@@ -92,3 +93,15 @@ def test_changes_of_files_reach_no_sink_that_takes_inserts(tmp_path: Path) -> No
     )
     with pytest.raises(TableException, match="plain' doesn't support consuming update and delete"):
         t_env.execute_sql("INSERT INTO plain SELECT * FROM changes")
+
+
+def test_a_group_that_is_updated_is_replaced_and_not_deleted(tmp_path: Path) -> None:
+    """Keys of tables are NOT NULL, so the column of the query is cast; it is the same column."""
+    _, t_env = environment({"a": rows(0)})
+    t_env.execute_sql(
+        "CREATE TABLE t (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) "
+        f"WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:{tmp_path}/t.db', 'table-name' = 't')"
+    )
+    plan = t_env.explain_sql("INSERT INTO t SELECT k, COUNT(*) FROM a GROUP BY k", ExplainDetail.JSON_EXECUTION_PLAN)
+    assert "DropUpdateBefore" in plan or "ConstraintEnforcer" in plan
+    assert "SinkMaterializer" not in plan

@@ -119,6 +119,7 @@ COMMITTABLES: dict[str, list[Any]] = {
     "TableFileCommitter": [FinishedPart("a", "b")],
     "OverwritingCommitter": [FinishedPart("a", "b")],
     "JdbcCommitter": [ROWS],
+    "TableCommitter": [PreparedRows(None, ((True, (1,)), (False, (2,))))],
     "KafkaCommitter": [PreparedRecords(ROWS, frozenset({"topic"}), "prefix")],
     "KafkaOffsetsCommitter": [{"topic-0": 7}],
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.columns.rex import InputRef
+from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
 
@@ -43,8 +43,19 @@ def upsert_key(node: rel.Rel) -> Key | None:
 def _projected(node: rel.Project, key: Key | None) -> Key | None:
     if key is None:
         return None
-    places = {e.index: i for i, e in reversed(list(enumerate(node.expressions))) if isinstance(e, InputRef)}
+    passed = [_column(expression) for expression in node.expressions]
+    places = {column: place for place, column in reversed(list(enumerate(passed))) if column is not None}
     return tuple(places[k] for k in key) if all(k in places for k in key) else None
+
+
+def _column(expression: Rex) -> int | None:
+    """Return the column whose value an expression is, also as another type of the same values."""
+    if isinstance(expression, InputRef):
+        return expression.index
+    if isinstance(expression, Call) and expression.function == "CAST" and len(expression.operands) == 1:
+        [operand] = expression.operands
+        return _column(operand) if expression.type.same_as(operand.type) else None
+    return None
 
 
 def _distributed(key: Key | None, columns: Key) -> Key | None:
