@@ -89,6 +89,19 @@ def test_no_key_of_an_option_stands_elsewhere_in_the_sources() -> None:
     assert found == FIELDS_OF_JSON
 
 
+def test_no_call_repeats_the_default_of_an_option() -> None:
+    repeated = [
+        ast.unparse(node)
+        for tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "").startswith("get")
+        and len(node.args) == 2
+        and ast.unparse(node.args[0]).removesuffix(".key") in CONSTANTS
+    ]
+    assert repeated == []
+
+
 def test_keys_and_constants_are_declared_once() -> None:
     assert [key for key, count in Counter(option.key for option in OPTIONS).items() if count > 1] == []
     names = Counter(

@@ -12,8 +12,9 @@ from firesteel.cli.sql_results import show_query
 from firesteel.cli.terminal_text import printable
 from firesteel.client import EmbeddedJobClient, set_progress_reporter
 from firesteel.common.configuration import set_default_options
+from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE
 from firesteel.errors import FiresteelError
-from firesteel.gateway.session_context import RESULT_MODE, SessionContext
+from firesteel.gateway.session_context import SessionContext
 from firesteel.table import StreamTableEnvironment
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.result_kind import ResultKind
@@ -83,7 +84,7 @@ class SqlSession:
     def _run(self, statement: object) -> None:
         result = self._context.execute(statement)
         if isinstance(statement, s.Query):
-            show_query(result, self._context.get(RESULT_MODE, "tableau"), self._context.is_streaming)
+            show_query(result, self._context.get(SQL_CLIENT_RESULT_MODE), self._context.is_streaming)
         elif result.get_job_client() is not None:
             self._follow(result)
         elif result.get_result_kind() == ResultKind.SUCCESS:

@@ -11,13 +11,14 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.option import Option
 from firesteel.common.options.option_check import check_option
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
 from firesteel.common.options.rest_options import REST_ADDRESS
@@ -31,9 +32,10 @@ from firesteel.table.syntax import statements as s
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 
-MODE, RESULT_MODE, SYNC = RUNTIME_MODE.key, SQL_CLIENT_RESULT_MODE.key, TABLE_DML_SYNC.key
+T = TypeVar("T")
+MODE = RUNTIME_MODE.key
 _MODES = ("streaming", "batch")
-_OWN = (RESULT_MODE, SYNC)
+_OWN = (SQL_CLIENT_RESULT_MODE.key, TABLE_DML_SYNC.key)
 """Options of the session itself, which are not passed to the table environment."""
 
 
@@ -81,12 +83,12 @@ class SessionContext:
     @property
     def is_streaming(self) -> bool:
         """Return whether queries run in streaming mode."""
-        return self.get(MODE, "STREAMING").upper() != "BATCH"
+        return self.get(RUNTIME_MODE) != "BATCH"
 
     @property
     def waits_for_inserts(self) -> bool:
         """Return whether an INSERT ends with its job (`table.dml-sync`)."""
-        return self.get(SYNC, "false").lower() == "true"
+        return self.get(TABLE_DML_SYNC)
 
     @property
     def time_zone(self) -> datetime.tzinfo:
@@ -98,9 +100,9 @@ class SessionContext:
         name = self.table_env.get_config().get_local_timezone()
         return time_zone("UTC" if name == "default" else name)
 
-    def get(self, key: str, default: str) -> str:
+    def get(self, option: Option[T]) -> T:
         """Return the value of an option."""
-        return self._own.get(key, default) if key in _OWN else self._configuration.get_string(key, default)
+        return option.of(self._own) if option.key in _OWN else self._configuration.get(option)
 
     def options(self) -> dict[str, str]:
         """Return all options that are set."""
@@ -169,7 +171,7 @@ class SessionContext:
         result = executor.execute(statement)
         client = result.get_job_client()
         if client is not None:
-            name = self.get(PIPELINE_NAME.key, "") or "insert-into_" + ",".join(result._row_type.names)
+            name = self.get(PIPELINE_NAME) or "insert-into_" + ",".join(result._row_type.names)
             self.jobs.append(SessionJob(client, name, int(time.time() * 1000)))
         return result
 
@@ -212,7 +214,7 @@ class SessionContext:
 
     @property
     def _is_remote(self) -> bool:
-        return EXECUTION_TARGET.of(self.options()) == "remote"
+        return self.get(EXECUTION_TARGET) == "remote"
 
     def _job_rows(self) -> list[Row]:
         if self._is_remote:

@@ -129,7 +129,7 @@ class StatementExecutor:
         ]
 
     def _job_name(self, inserts: list[PlannedInsert]) -> str:
-        configured = self._config.get(PIPELINE_NAME.key, "")
+        configured = self._config.get_configuration().get(PIPELINE_NAME)
         return configured or "insert-into_" + ",".join(insert.sink_name for insert in inserts)
 
     def _insert(self, statement: s.Insert) -> TableResult:
