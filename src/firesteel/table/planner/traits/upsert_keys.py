@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.columns.column_types import BigIntType, CharType, IntType, SmallIntType, TinyIntType, VarCharType
+from firesteel.columns.data_type import DataType
 from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
@@ -15,6 +17,8 @@ from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
 __all__ = ["pairs_updates", "upsert_key"]
 
 Key = tuple[int, ...]
+
+_INTEGERS: tuple[type[DataType], ...] = (TinyIntType, SmallIntType, IntType, BigIntType)
 
 
 def upsert_key(node: rel.Rel) -> Key | None:
@@ -54,8 +58,17 @@ def _column(expression: Rex) -> int | None:
         return expression.index
     if isinstance(expression, Call) and expression.function == "CAST" and len(expression.operands) == 1:
         [operand] = expression.operands
-        return _column(operand) if expression.type.same_as(operand.type) else None
+        return _column(operand) if _keeps_values(operand.type, expression.type) else None
     return None
+
+
+def _keeps_values(old: DataType, new: DataType) -> bool:
+    """Return whether a cast gives different values for different values."""
+    if isinstance(old, CharType | VarCharType) and isinstance(new, VarCharType):
+        return new.length >= old.length
+    if type(old) in _INTEGERS and type(new) in _INTEGERS:
+        return _INTEGERS.index(type(old)) <= _INTEGERS.index(type(new))
+    return new.same_as(old)
 
 
 def _distributed(key: Key | None, columns: Key) -> Key | None:
