@@ -179,25 +179,32 @@ def _is_member(rex: Any) -> bool:
 
 
 def filter_by(node: Any, conditions: list[Any], scope: Scope, queries: Any) -> Any:
-    """Return the rows of a node for which all conditions of WHERE are true."""
+    """Return the rows of a node for which all conditions of WHERE are true; those without subqueries come first."""
     subqueries = Subqueries(queries, scope)
     resolver = ExpressionResolver(scope, queries.context.catalogs, subqueries.add)
-    rest: list[Any] = []
+    plain = [part for part in conditions if not has_subquery(part)]
+    memberships = [found for part in conditions if (found := _membership(part)) is not None]
+    others = [part for part in conditions if has_subquery(part) and _membership(part) is None]
+    node = _filtered(node, [_condition(resolver.resolve(part), part) for part in plain])
     source = node
-    for part in conditions:
-        kind, subquery = _membership(part)
-        if subquery is None:
-            rest.append(_condition(resolver.resolve(part), part))
-        else:
-            node = _semi_join(applies.Apply(node, None, kind, scope.level, source), subquery, scope, queries)
-    if not rest:
+    for kind, subquery in memberships:
+        node = _semi_join(applies.Apply(node, None, kind, scope.level, source), subquery, scope, queries)
+    if not others:
         return node
-    width, kind_before = len(node.row_type), node.row_type
-    joined, rest = subqueries.attach(node, rest)
-    filtered = rel.Filter(joined, conjunction([part for rex in rest for part in conjuncts(rex)]) or _true())
-    if len(filtered.row_type) == width:
-        return filtered
-    return first_columns(filtered, kind_before)
+    kind_before = node.row_type
+    joined, rexes = subqueries.attach(node, [_condition(resolver.resolve(part), part) for part in others])
+    return first_columns(_filtered(joined, rexes), kind_before)
+
+
+def _filtered(node: Any, rexes: list[Any]) -> Any:
+    if not rexes:
+        return node
+    return rel.Filter(node, conjunction([part for rex in rexes for part in conjuncts(rex)]) or _true())
+
+
+def has_subquery(expression: Any) -> bool:
+    """Return whether a subquery occurs in an expression."""
+    return any(isinstance(part, Subquery) for part in walk_unresolved(expression))
 
 
 def _true() -> Literal:
@@ -218,16 +225,15 @@ def conjuncts_of(condition: Any) -> list[Any]:
     return [condition]
 
 
-def _membership(part: Any) -> tuple[str, Subquery | None]:
-    """Return SEMI or ANTI and the subquery where a condition is [NOT] IN or [NOT] EXISTS."""
+def _membership(part: Any) -> tuple[str, Subquery] | None:
+    """Return SEMI or ANTI and the subquery where a condition is [NOT] IN or [NOT] EXISTS, None: it is another one."""
     kind = "SEMI"
     while isinstance(part, Apply) and part.function == "NOT":
         kind = "ANTI" if kind == "SEMI" else "SEMI"
         part = part.operands[0]
-    if isinstance(part, Subquery) and part.kind in ("IN", "EXISTS"):
-        nested = [p for p in walk_unresolved(part.operand) if isinstance(p, Subquery)]
-        return kind, None if nested else part
-    return kind, None
+    if isinstance(part, Subquery) and part.kind in ("IN", "EXISTS") and not has_subquery(part.operand):
+        return kind, part
+    return None
 
 
 def _semi_join(apply: applies.Apply, subquery: Subquery, scope: Scope, queries: Any) -> Any:

@@ -17,6 +17,7 @@ from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     fits,
     inline,
+    input_refs,
     is_deterministic,
     refs,
     row_type,
@@ -88,7 +89,7 @@ def _joined(apply: Apply, inner: Any, conditions: list[Any], context: Any) -> An
     width = len(apply.outer.row_type)
     equal = [call("=", a, shift(b, width)) for a, b in zip(apply.operands, columns, strict=False)]
     null_aware = apply.kind == "ANTI" and bool(equal)
-    if null_aware and (conditions or len(equal) > 1):
+    if null_aware and (conditions or len(equal) > 1 or not input_refs(apply.operands[0])):
         equal, null_aware = [may_be_true(equal)], False
     parts = conjunction([*equal, *conditions])
     return make_join(apply.outer, inner, apply.kind, parts, context, None, null_aware)

@@ -240,6 +240,12 @@ def _sort(domain: Domain, node: rel.Sort, conditions: list[Any]) -> Any:
     return _filtered(rank, conditions)
 
 
+def _rank(domain: Domain, node: rel.Rank, conditions: list[Any]) -> Any:
+    source = domain.joined(node.input)
+    rank = replace(node, input=source, partition=(*node.partition, *domain.places(source)))
+    return _filtered(_between(domain, node, source, rank), conditions)
+
+
 def _union(domain: Domain, node: rel.Union, conditions: list[Any]) -> Any:
     return rel.Union(tuple(domain.joined(child, conditions) for child in node.inputs), domain.kind(node))
 
@@ -331,6 +337,7 @@ _RULES: dict[type, Callable[[Domain, Any, list[Any]], Any]] = {
     rel.Over: _over,
     rel.Correlate: _correlate,
     rel.Sort: _sort,
+    rel.Rank: _rank,
     rel.Union: _union,
     rel.SetOperation: _set_operation,
     rel.Join: _join,
