@@ -77,10 +77,13 @@ def unnest(apply: Apply, context: Any) -> Any:
 
 
 def _beside(apply: Apply, context: Any) -> Any:
-    if not is_correlated(apply.inner, apply.level):
+    is_apart = not is_correlated(apply.inner, apply.level)
+    if is_apart and not context.is_streaming:
         return _joined(apply, apply.inner, [], context)
-    found = _of_groups(apply, context)
-    return _over_domain(apply, context) if found is None else found
+    found = _of_groups(apply, context)  # over a stream, an aggregate of no rows has no row either
+    if found is not None:
+        return found
+    return _joined(apply, apply.inner, [], context) if is_apart else _over_domain(apply, context)
 
 
 def _joined(apply: Apply, inner: Any, conditions: list[Any], context: Any) -> Any:
