@@ -18,7 +18,7 @@ def random_tables(choose):
         return choose.choice(["p", "q", "qq", "", None])
 
     def rows(first, second):
-        found = [(first(), second(), text()) for _ in range(choose.choice([0, 3, 6, 9]))]
+        found = [(first(), second(), text()) for _ in range(choose.choice([0, 3, 6, 6, 9, 12]))]
         return found + choose.choices(found, k=2) if found else []
 
     def half():
@@ -50,7 +50,7 @@ class RandomQuery:
         self._dialect = dialect
         self._mode = mode
         self._names = 0
-        self._budget = 4  # of subqueries
+        self._budget = self._random.randrange(1, 5)  # of subqueries
 
     def query(self):
         """Return a query of two numbers."""
@@ -104,7 +104,8 @@ class RandomQuery:
     # --- conditions ----------------------------------------------------------------------------------------------
 
     def _where(self, tables, outer):
-        parts = [self._predicate([*outer, tables]) for _ in range(self._random.randrange(3))]
+        count = self._pick([0, 0, 1, 1, 2]) if outer else self._pick([0, 0, 1])
+        parts = [self._predicate([*outer, tables]) for _ in range(count)]
         if outer and self._random.random() < 0.8:
             parts.append(self._link(outer, tables))
         return f" WHERE {' AND '.join(parts)}" if parts else ""
@@ -167,7 +168,7 @@ class RandomQuery:
     # --- subqueries ----------------------------------------------------------------------------------------------
 
     def _value(self, scopes):
-        if self._budget > 0 and self._random.random() < 0.5:
+        if self._budget > 0 and self._random.random() < 0.6:
             return f"({self._scalar(scopes)})"
         if self._budget > 0 and self._random.random() < 0.3:
             return f"CAST(({self._predicate(scopes)}) AS INT)"

@@ -70,7 +70,7 @@ class Domain:
         """
         if not is_correlated(node, self.level):
             return make_join(node, self.node, "INNER", conjunction(list(conditions)), self.context, None)
-        rule = _RULES.get(type(node))
+        rule = UNNESTED.get(type(node))
         if rule is None:
             raise cannot_unnest(self.level)
         if conditions:
@@ -327,7 +327,7 @@ def _join_conditions(node: rel.Join, level: int) -> list[Any]:
     return [*keys, *([] if node.condition is None else conjuncts(node.condition))]
 
 
-_RULES: dict[type, Callable[[Domain, Any, list[Any]], Any]] = {
+UNNESTED: dict[type, Callable[[Domain, Any, list[Any]], Any]] = {
     rel.Filter: _filter,
     rel.Project: _project,
     rel.Aggregate: _aggregate,
@@ -342,3 +342,4 @@ _RULES: dict[type, Callable[[Domain, Any, list[Any]], Any]] = {
     rel.SetOperation: _set_operation,
     rel.Join: _join,
 }
+"""The nodes that can be computed per value of the domain; below others, references to outer rows are refused."""
