@@ -9,7 +9,7 @@ import pytest
 from firesteel.errors import JobExecutionError
 from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rules.domain import UNNESTED
+from firesteel.table.planner.rules.domain_rules import UNNESTED
 from tests.table.random_queries import environment_with, result_of
 
 TABLES = {

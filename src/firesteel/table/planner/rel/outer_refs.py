@@ -27,6 +27,11 @@ def is_correlated(value: Any, level: int) -> bool:
     return any(ref.level == level for ref in _outer_refs(value, set()))
 
 
+def has_outer_values(node: Any) -> bool:
+    """Return whether a plan refers to any query around it."""
+    return next(_outer_refs(node, set()), None) is not None
+
+
 def with_outer_values(node: Any, change: Callable[[OuterRef], Any]) -> Any:
     """Return a plan with other expressions in place of the values of queries around; None keeps a value."""
     return _changed(node, lambda part: change(part) if isinstance(part, OuterRef) else None, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from firesteel.columns.column_types import BooleanType
@@ -26,10 +26,12 @@ from firesteel.table.planner.rel.rex_tools import (
     walk,
 )
 from firesteel.table.planner.resolve.joins import make_join
-from firesteel.table.planner.rules.domain import Domain, cannot_unnest, per_value
+from firesteel.table.planner.rules.domain import Domain, cannot_unnest
+from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
 from firesteel.table.planner.rules.empty import ONE_ROW, WITHOUT_ROWS
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
+from firesteel.table.planner.rules.rows_of_nothing import has_rows, is_total, with_rows
 
 _TRUE, _FALSE = Literal(True, BooleanType(False)), Literal(False, BooleanType(False))
 
@@ -68,6 +70,7 @@ def unnest(apply: Apply, context: Any) -> Any:
         return _beside(apply, context)
     if not apply.operands and has_rows(apply.inner):
         return apply.outer if apply.kind == "SEMI" else rel.Filter(apply.outer, _FALSE)
+    apply = _with_rows(apply, context)
     pulled = pull_filters(apply.inner, apply.level)
     if pulled is None:
         return _over_domain(apply, context)
@@ -83,7 +86,17 @@ def _beside(apply: Apply, context: Any) -> Any:
     found = _of_groups(apply, context)  # over a stream, an aggregate of no rows has no row either
     if found is not None:
         return found
+    apply = _with_rows(apply, context)
     return _joined(apply, apply.inner, [], context) if is_apart else _over_domain(apply, context)
+
+
+def _with_rows(apply: Apply, context: Any) -> Apply:
+    inner = apply.inner
+    if not context.is_streaming:
+        return apply
+    if _is_single_value(inner):  # a value without rows is NULL as it is
+        return replace(apply, inner=replace(inner, input=with_rows(inner.input)))
+    return replace(apply, inner=with_rows(inner))
 
 
 def _joined(apply: Apply, inner: Any, conditions: list[Any], context: Any) -> Any:
@@ -103,7 +116,7 @@ def _over_domain(apply: Apply, context: Any) -> Any:
     values = outer_values(apply.inner, apply.level)
     outside = len(apply.source.row_type)
     source = apply.source if all(fits(value, outside) for value in values) else apply.outer
-    domain = Domain(source, values, apply.level, context)
+    domain = Domain(source, values, apply.level, context, UNNESTED)
     if _is_single_value(apply.inner):  # NULL for values without rows, as the join has it
         inner = per_value(domain, apply.inner, domain.joined(apply.inner.input))
     else:
@@ -125,10 +138,12 @@ def _of_groups(apply: Apply, context: Any) -> Any:
     while isinstance(inner, rel.Project) and all(map(is_deterministic, inner.expressions)):
         columns = tuple(inline(rex, inner.expressions) for rex in columns)
         inner = inner.input
-    if not isinstance(inner, rel.Aggregate) or inner.keys or is_correlated(columns, apply.level):
+    if not is_total(inner) or is_correlated(columns, apply.level):
         return None
     if not all(c.function in WITHOUT_ROWS for c in inner.calls):
         return None
+    if context.is_streaming:
+        inner = replace(inner, input=with_rows(inner.input))
     pulled = pull_keys(inner, apply.level)
     if pulled is None:
         return None
@@ -201,17 +216,4 @@ def _has_one_row_at_most(node: Any) -> bool:
         return (node.fetch is not None and node.fetch <= 1) or _has_one_row_at_most(node.input)
     if isinstance(node, rel.Values):
         return len(node.rows) <= 1
-    return isinstance(node, rel.Aggregate) and not node.keys and not node.flat
-
-
-def has_rows(node: Any) -> bool:
-    """Return whether a query has rows, whatever its tables have: an aggregate without groups has one, for example."""
-    if isinstance(node, rel.Project):
-        return has_rows(node.input)
-    if isinstance(node, rel.Sort):
-        return not node.offset and node.fetch != 0 and has_rows(node.input)
-    if isinstance(node, rel.Union):
-        return any(map(has_rows, node.inputs))
-    if isinstance(node, rel.Values):
-        return bool(node.rows)
-    return isinstance(node, rel.Aggregate) and not node.keys and not node.flat
+    return is_total(node)
