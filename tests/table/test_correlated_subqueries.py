@@ -94,6 +94,12 @@ QUERIES = {
         "SELECT a, b IN (SELECT d - 8 FROM u WHERE c = a), b NOT IN (SELECT d FROM u WHERE c = a) FROM t",
         [(1, True, True), (1, True, True), (2, None, None), (5, False, True), (None, False, True)],
     ),
+    "aggregates of nothing that read no outer row": (
+        "SELECT a, (SELECT COUNT(*) FROM u WHERE d > 100), b IN (SELECT COUNT(*) FROM u WHERE d > 100), "
+        "(SELECT COUNT(*) + b FROM u WHERE d > 100), (SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM u WHERE d > 100)) "
+        "FROM t WHERE b < 3",
+        [(1, 0, False, 2, 0), (1, 0, False, 2, 0), (5, 0, True, 0, 0)],
+    ),
     "rows in a table": ("SELECT a FROM t WHERE (a, b) NOT IN (SELECT c, d FROM u)", [(1,), (1,), (5,)]),
     "a constant that is not in a table with NULL": ("SELECT a FROM t WHERE 4 NOT IN (SELECT d FROM u)", []),
     "ALL and ANY": (
