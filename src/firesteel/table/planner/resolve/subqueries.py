@@ -29,6 +29,7 @@ from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolv
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.unresolved_tools import walk as walk_unresolved
 from firesteel.table.planner.rules import apply as applies
+from firesteel.table.planner.rules.rows_of_nothing import with_rows
 from firesteel.table.syntax.unresolved import Apply, Subquery
 
 _IN = "$IN"
@@ -144,7 +145,8 @@ class Subqueries:
         number, *values = call.operands
         operands = tuple(_known(transform(value, place)) for value in values)
         member = self._members[number.value]  # type: ignore[union-attr]
-        inner, width, kind = member.node, len(node.row_type), BigIntType(False)
+        inner = with_rows(member.node) if self._queries.context.is_streaming else member.node
+        width, kind = len(node.row_type), BigIntType(False)
         keys = tuple(range(len(inner.row_type)))
         types = [*inner.row_type.field_types(), kind]
         count = rel.AggregateCall("COUNT", (), kind)
