@@ -13,17 +13,23 @@ from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
 
 @dataclass(frozen=True, slots=True)
 class OuterRef:
-    """A value of the query around a subquery; gone when the subquery has become a join."""
+    """A value of a query around a subquery; gone when the subquery has become a join.
+
+    Attributes:
+        rex: The value, over the columns of that query's source.
+        level: How many queries are around that query.
+    """
 
     rex: Rex
     type: Any
+    level: int
 
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
     """The result of an aggregate, OVER call or subquery, whose column is not known yet."""
 
-    number: int
+    number: Any
     type: Any
 
 
@@ -124,6 +130,11 @@ def conjunction(parts: list[Any]) -> Any:
 def refs(row: RowType) -> tuple[InputRef, ...]:
     """Return references to all columns."""
     return tuple(InputRef(index, field.data_type) for index, field in enumerate(row.fields))
+
+
+def fits(rex: Any, columns: int) -> bool:
+    """Return whether an expression reads only the first columns."""
+    return all(index < columns for index in input_refs(rex))
 
 
 def result_row_type(function: Any) -> RowType:

@@ -21,7 +21,14 @@ from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
-from firesteel.table.planner.rel.rex_tools import Deferred, result_row_type, row_type, transform, unique_names
+from firesteel.table.planner.rel.rex_tools import (
+    Deferred,
+    OuterRef,
+    result_row_type,
+    row_type,
+    transform,
+    unique_names,
+)
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
@@ -72,6 +79,9 @@ class GroupedResolver(ExpressionResolver):
             if key is not None:
                 return key
         if isinstance(expression, Ref):
+            value = self.scope.find(expression)
+            if isinstance(value, OuterRef):
+                return value  # type: ignore[return-value]
             raise ValidationException(
                 f"SQL validation failed. {where(expression.position)}Expression '{'.'.join(expression.path)}' is not "
                 "being grouped"
@@ -157,7 +167,7 @@ class GroupedSelect:
             return None
         if rex in self._keys:
             index = self._keys.index(rex)
-            return Deferred(("key", index), self._key_type(index))  # type: ignore[arg-type,return-value]
+            return Deferred(("key", index), self._key_type(index))  # type: ignore[return-value]
         return None
 
     def _key_type(self, index: int) -> DataType:
@@ -185,7 +195,7 @@ class GroupedSelect:
             self._properties.append(name)
         kind = self._property_type(name)
         kind = kind.nullable() if nullable else kind
-        return Deferred(("property", name), kind)  # type: ignore[arg-type,return-value]
+        return Deferred(("property", name), kind)  # type: ignore[return-value]
 
     def _property_type(self, name: str) -> DataType:
         if name in ("start", "end"):
@@ -203,7 +213,7 @@ class GroupedSelect:
         """
         if self._sets is None:
             return Literal(0, BigIntType(False))
-        id_ref: Any = Deferred("grouping id", BigIntType(False))  # type: ignore[arg-type]
+        id_ref: Any = Deferred("grouping id", BigIntType(False))
         if str(call.function).upper() == "GROUP_ID":
             return self._plain.call("/", (id_ref, Literal(2 ** len(self._keys), BigIntType(False))))
         operands = call.operands or tuple(self._keys)
@@ -221,7 +231,7 @@ class GroupedSelect:
         made = self._made(call)
         if made not in self._calls:
             self._calls.append(made)
-        return Deferred(("call", self._calls.index(made)), made.type)  # type: ignore[arg-type,return-value]
+        return Deferred(("call", self._calls.index(made)), made.type)  # type: ignore[return-value]
 
     def _made(self, call: Apply) -> _Call:
         function: Any = call.function
@@ -269,16 +279,32 @@ class GroupedSelect:
         node, place = self._aggregate()
         self.overs.replace(place)
         rexes = [transform(rex, place) for rex in rexes]
+        conditions: list[Any] = []
         if having is not None:
             if not isinstance(having.type, BooleanType):
                 raise ValidationException("SQL validation failed. HAVING clause must be a condition")
-            node, (condition,) = self.subqueries.attach(node, [transform(having, place)])
-            node = rel.Filter(node, condition)
-        else:
-            node, rexes = self.subqueries.attach(node, rexes, self.overs)
+            conditions = [transform(having, place)]
+        node, rexes = self.subqueries.attach(node, conditions + rexes, self.overs, self._in_group(place))
+        if conditions:
+            node, rexes = rel.Filter(node, rexes[0]), rexes[1:]
         node, rexes = self.overs.attach(node, rexes)
         names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
         return rel.Project(node, tuple(rexes), row_type(names, [rex.type for rex in rexes]))
+
+    def _in_group(self, place: Any) -> Any:
+        """Return how a subquery refers to the groups: by keys and calls."""
+
+        def change(rex: Any) -> Any:
+            if isinstance(rex, Deferred):
+                return place(rex)
+            if rex in self._keys:
+                return InputRef(self._keys.index(rex), self._key_type(self._keys.index(rex)))
+            if isinstance(rex, InputRef):
+                names = [c.name for c in self.scope.columns if c.rex == rex]
+                raise ValidationException(f"SQL validation failed. Expression '{names[0]}' is not being grouped")
+            return None
+
+        return change
 
     def flat(self, query: q.FlatAggregate) -> Any:
         """Return the node of a table aggregate function: keys, then the function's columns."""

@@ -80,7 +80,7 @@ class OverCalls:
         )
         if made not in self._calls:
             self._calls.append(made)
-        return Deferred(("over", self._calls.index(made)), made.type)  # type: ignore[arg-type,return-value]
+        return Deferred(("over", self._calls.index(made)), made.type)  # type: ignore[return-value]
 
     def _spec(self, window: Any) -> WindowSpec:
         name = window.name if isinstance(window, WindowSpec) else getattr(window, "path", (window,))[-1]

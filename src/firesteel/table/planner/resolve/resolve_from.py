@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from firesteel.columns.column_types import (
@@ -25,6 +26,7 @@ from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name, table_options
+from firesteel.table.planner.resolve.subqueries import conjuncts_of, filter_by, has_subquery
 from firesteel.table.planner.resolve.time_attributes import with_kind
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Apply, Ref
@@ -131,14 +133,16 @@ class FromResolver:
         both = _side_by_side(left_scope, right_scope, width, self.outer)
         time = None if as_of is None else ExpressionResolver(left_scope, self.context.catalogs).resolve(as_of)
         kind = "INNER" if item.kind == "CROSS" else item.kind
-        condition = self._condition(item, both, left_scope, right_scope, width)
+        apart = [part for part in conjuncts_of(item.condition) if kind == "INNER" and has_subquery(part)]
+        condition = self._condition(_without(item, apart), both, left_scope, right_scope, width)
         if kind == "INNER" and time is None:
             condition = self._and_where(condition, both)
         ttl = self._hints.of_join(input_name(item.left), input_name(item.right))
         node = make_join(left, right, kind, condition, self.context, time, state_ttl=ttl)
         if kind in ("SEMI", "ANTI"):
             return node, left_scope
-        return node, self._joined_scope(item, node, left_scope, right_scope, width)
+        scope = self._joined_scope(item, node, left_scope, right_scope, width)
+        return filter_by(node, apart, scope, self.queries), scope
 
     def _condition(self, item: q.Join, both: Scope, left: Scope, right: Scope, width: int) -> Rex | None:
         names = self._using(item, left, right)
@@ -256,7 +260,15 @@ class FromResolver:
         return function, rex.operands
 
 
-def _unnested(kind: object) -> RowType:
+def _without(item: q.Join, parts: list[Any]) -> q.Join:
+    """Return a join without parts of its condition."""
+    if not parts:
+        return item
+    rest = [part for part in conjuncts_of(item.condition) if part not in parts]
+    return replace(item, condition=reduce(lambda a, b: Apply("AND", (a, b)), rest) if rest else None)
+
+
+def _unnested(kind: Any) -> RowType:
     """Return the columns of UNNEST: the fields of rows, key and value of maps, or the elements."""
     if isinstance(kind, MapType):
         return row_type(["f0", "f1"], [kind.key_type, kind.value_type])

@@ -36,11 +36,13 @@ class Scope:
     Attributes:
         columns: In the order of the input's columns.
         outer: The scope of the query around, whose columns are `OuterRef`s here.
+        level: How many queries are around.
     """
 
     def __init__(self, columns: Iterable[ScopeColumn], outer: Scope | None = None) -> None:
         self.columns = tuple(columns)
         self.outer = outer
+        self.level: int = 0 if outer is None else outer.level + 1
 
     @staticmethod
     def of(row_type: RowType, qualifier: tuple[str, ...] = (), outer: Scope | None = None) -> Scope:
@@ -49,7 +51,7 @@ class Scope:
         return Scope([ScopeColumn(f.name, qualifier, InputRef(i, f.data_type)) for i, f in fields], outer)
 
     def find(self, ref: Ref) -> Any:
-        """Return the expression that a reference resolves to.
+        """Return the expression that a reference resolves to, in this query or the nearest one around that has it.
 
         Raises:
             ValidationException: there is no such column, or more than one.
@@ -57,10 +59,12 @@ class Scope:
         found = self._find(ref)
         if found is not None:
             return found
-        if self.outer is not None:
-            outer = self.outer._find(ref)
-            if outer is not None:
-                return OuterRef(outer, outer.type)
+        scope = self.outer
+        while scope is not None:
+            value = scope._find(ref)
+            if value is not None:
+                return OuterRef(value, value.type, scope.level)
+            scope = scope.outer
         raise ValidationException(f"SQL validation failed. {self._missing(ref)}")
 
     def _missing(self, ref: Ref) -> str:

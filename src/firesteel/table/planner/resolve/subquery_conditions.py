@@ -76,6 +76,20 @@ def contained(resolver: ExpressionResolver, is_found: Rex, operands: tuple[Rex, 
     return resolver.call("OR", (is_found, resolver.call("AND", (exists(resolver, rows), rest))))
 
 
+def equal_rows(resolver: ExpressionResolver, node: Any, is_equal: Rex) -> rel.Aggregate:
+    """Return the number of rows for which a condition is true, and of those for which it is unknown."""
+    tests = (is_equal, resolver.call("IS UNKNOWN", (is_equal,)))
+    tested = rel.Project(node, tests, row_type(["equal", "unknown"], [test.type for test in tests]))
+    calls = tuple(rel.AggregateCall("COUNT", (), _COUNT, condition=i) for i in range(2))
+    return rel.Aggregate(tested, (), calls, row_type(["equal", "unknown"], [_COUNT, _COUNT]))
+
+
+def found(resolver: ExpressionResolver, equal: Rex, unknown: Rex) -> Rex:
+    """Return the value of IN by the columns of `equal_rows`."""
+    rest = resolver.call("IF", (exists(resolver, unknown), _UNKNOWN, _FALSE))
+    return resolver.call("OR", (exists(resolver, equal), rest))
+
+
 def _joined(resolver: ExpressionResolver, is_all: bool, parts: list[Rex]) -> Rex:
     result = parts[0]
     for part in parts[1:]:

@@ -13,8 +13,8 @@ from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, walk
 
 _TESTS = {f"IS {negation}{value}" for negation in ("", "NOT ") for value in ("NULL", "TRUE", "FALSE", "UNKNOWN")}
 _OPERATORS = _TESTS | {"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "AND", "OR", "NOT"}
-_ONE_ROW = ColumnBatch((), 1)
-_WITHOUT_ROWS = {"COUNT": 0, "SUM0": 0, "$SUM0": 0, "SUM": None, "AVG": None, "MIN": None, "MAX": None}
+ONE_ROW = ColumnBatch((), 1)
+WITHOUT_ROWS = {"COUNT": 0, "SUM0": 0, "$SUM0": 0, "SUM": None, "AVG": None, "MIN": None, "MAX": None}
 """Results of aggregate functions over no rows."""
 _ROW_BY_ROW = (rel.Project, rel.Filter, rel.Sort, rel.Over, rel.Rank, rel.Expand, rel.WindowTableFunction)
 """Nodes that have no rows if their input has none."""
@@ -58,7 +58,7 @@ def _filter(node: rel.Filter) -> Any:
 
 def _is_never_true(parts: list[Any]) -> bool:
     """Return whether a condition, which is all of its parts, has a constant part that is FALSE or NULL."""
-    return not all(CompiledRex(part, EvaluationContext())(_ONE_ROW)[0].as_py() for part in parts if _is_constant(part))
+    return not all(CompiledRex(part, EvaluationContext())(ONE_ROW)[0].as_py() for part in parts if _is_constant(part))
 
 
 def _is_constant(rex: object) -> bool:
@@ -81,6 +81,6 @@ def _aggregate(node: rel.Aggregate) -> Any:
     """Without keys there is one row, whose values are known for the functions of SQL."""
     if node.keys:
         return _nothing(node)
-    if all(call.function in _WITHOUT_ROWS for call in node.calls):
-        return rel.Values((tuple(_WITHOUT_ROWS[str(call.function)] for call in node.calls),), node.row_type)
+    if all(call.function in WITHOUT_ROWS for call in node.calls):
+        return rel.Values((tuple(WITHOUT_ROWS[str(call.function)] for call in node.calls),), node.row_type)
     return node

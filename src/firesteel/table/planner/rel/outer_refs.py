@@ -1,0 +1,73 @@
+"""Walks over the expressions of a plan: the values of queries around a subquery. Calcite: `RelOptUtil`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from firesteel.columns.rex import Call, InputRef, Literal, UserCall
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rex_tools import OuterRef, transform
+
+_REX = (InputRef, Literal, Call, UserCall, OuterRef)
+
+
+def outer_values(node: Any, level: int) -> list[Any]:
+    """Return the values of the query at a level that a plan refers to, each once, in the order of their first use."""
+    found: dict[Any, None] = {}
+    for value in _outer_refs(node, set()):
+        if value.level == level:
+            found[value.rex] = None
+    return list(found)
+
+
+def is_correlated(value: Any, level: int) -> bool:
+    """Return whether a plan, or an expression, refers to the query at a level."""
+    return any(ref.level == level for ref in _outer_refs(value, set()))
+
+
+def has_outer_values(node: Any) -> bool:
+    """Return whether a plan refers to any query around it."""
+    return next(_outer_refs(node, set()), None) is not None
+
+
+def with_outer_values(node: Any, change: Callable[[OuterRef], Any]) -> Any:
+    """Return a plan with other expressions in place of the values of queries around; None keeps a value."""
+    return _changed(node, lambda part: change(part) if isinstance(part, OuterRef) else None, {})
+
+
+def _outer_refs(value: Any, known: set[int]) -> Iterator[OuterRef]:
+    if isinstance(value, OuterRef):
+        yield value
+    elif isinstance(value, Call | UserCall):
+        for operand in value.operands:
+            yield from _outer_refs(operand, known)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _outer_refs(part, known)
+    elif _is_part_of_plan(value) and id(value) not in known:
+        known.add(id(value))
+        for field in dataclasses.fields(value):
+            yield from _outer_refs(getattr(value, field.name), known)
+
+
+def _changed(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
+    if isinstance(value, _REX):
+        return transform(value, change)
+    if isinstance(value, tuple):
+        parts = tuple(_changed(part, change, memo) for part in value)
+        return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
+    if not _is_part_of_plan(value):
+        return value
+    if id(value) not in memo:
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        new = {name: _changed(old, change, memo) for name, old in fields.items()}
+        differs = any(new[name] is not old for name, old in fields.items())
+        memo[id(value)] = dataclasses.replace(value, **new) if differs else value
+    return memo[id(value)]
+
+
+def _is_part_of_plan(value: Any) -> bool:
+    """Return whether a value is a node, or a part of one such as a window or an aggregate call."""
+    return type(value).__module__ == rel.__name__ and dataclasses.is_dataclass(value)

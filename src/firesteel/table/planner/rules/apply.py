@@ -1,0 +1,219 @@
+"""A subquery beside each row of the query around it, and the rules by which it becomes a join. Calcite: `Correlate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.columns.column_types import BooleanType
+from firesteel.columns.evaluate import CompiledRex
+from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.rex import InputRef, Literal, Rex, UserCall
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.outer_refs import is_correlated, outer_values
+from firesteel.table.planner.rel.projections import extended
+from firesteel.table.planner.rel.rex_tools import (
+    OuterRef,
+    conjunction,
+    fits,
+    inline,
+    input_refs,
+    is_deterministic,
+    refs,
+    row_type,
+    shift,
+    transform,
+    walk,
+)
+from firesteel.table.planner.resolve.joins import make_join
+from firesteel.table.planner.rules.domain import Domain, cannot_unnest
+from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
+from firesteel.table.planner.rules.empty import ONE_ROW, WITHOUT_ROWS
+from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
+from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
+from firesteel.table.planner.rules.rows_of_nothing import has_rows, is_total, with_rows
+
+_TRUE, _FALSE = Literal(True, BooleanType(False)), Literal(False, BooleanType(False))
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """The rows of a query beside those of a subquery, which is computed for each of them.
+
+    It is no node of plans: the resolver turns it into joins at once, for it decides by the inputs of a join whether
+    that is one of windows, of times or of all rows.
+
+    Attributes:
+        outer: The rows of the query around.
+        inner: The subquery, with `OuterRef`s of the outer rows.
+        kind: LEFT (the columns of both; NULLs where the subquery has no rows), SEMI or ANTI.
+        level: The level of the query around.
+        source: The node whose columns, the first ones of `outer`, the subquery refers to.
+        operands: Values over the outer rows that SEMI and ANTI compare with the subquery's columns: [NOT] IN.
+    """
+
+    outer: Any
+    inner: Any
+    kind: str
+    level: int
+    source: Any
+    operands: tuple[Rex, ...] = ()
+
+
+def unnest(apply: Apply, context: Any) -> Any:
+    """Return the joins that an Apply means; the outer columns come first, then those of the subquery.
+
+    Raises:
+        TableException: The subquery refers to the query around it in a way that does not become a join.
+    """
+    if apply.kind == "LEFT":
+        return _beside(apply, context)
+    if not apply.operands and has_rows(apply.inner):
+        return apply.outer if apply.kind == "SEMI" else rel.Filter(apply.outer, _FALSE)
+    apply = _with_rows(apply, context)
+    pulled = pull_filters(apply.inner, apply.level)
+    if pulled is None:
+        return _over_domain(apply, context)
+    width = len(apply.outer.row_type)
+    conditions = [_bound(part, width, apply.level) for part in pulled.conditions]
+    return _joined(apply, pulled.node, conditions, context)
+
+
+def _beside(apply: Apply, context: Any) -> Any:
+    is_apart = not is_correlated(apply.inner, apply.level)
+    if is_apart and not context.is_streaming:
+        return _joined(apply, apply.inner, [], context)
+    found = _of_groups(apply, context)  # over a stream, an aggregate of no rows has no row either
+    if found is not None:
+        return found
+    apply = _with_rows(apply, context)
+    return _joined(apply, apply.inner, [], context) if is_apart else _over_domain(apply, context)
+
+
+def _with_rows(apply: Apply, context: Any) -> Apply:
+    inner = apply.inner
+    if not context.is_streaming:
+        return apply
+    if _is_single_value(inner):  # a value without rows is NULL as it is
+        return replace(apply, inner=replace(inner, input=with_rows(inner.input)))
+    return replace(apply, inner=with_rows(inner))
+
+
+def _joined(apply: Apply, inner: Any, conditions: list[Any], context: Any) -> Any:
+    """Join the outer rows with a subquery that does not refer to them."""
+    columns = refs(inner.row_type)
+    width = len(apply.outer.row_type)
+    equal = [call("=", a, shift(b, width)) for a, b in zip(apply.operands, columns, strict=False)]
+    null_aware = apply.kind == "ANTI" and bool(equal)
+    if null_aware and (conditions or len(equal) > 1 or not input_refs(apply.operands[0])):
+        equal, null_aware = [may_be_true(equal)], False
+    parts = conjunction([*equal, *conditions])
+    return make_join(apply.outer, inner, apply.kind, parts, context, None, null_aware)
+
+
+def _over_domain(apply: Apply, context: Any) -> Any:
+    """Compute the subquery for all values that it reads, and join them by these values."""
+    values = outer_values(apply.inner, apply.level)
+    outside = len(apply.source.row_type)
+    source = apply.source if all(fits(value, outside) for value in values) else apply.outer
+    domain = Domain(source, values, apply.level, context, UNNESTED)
+    if _is_single_value(apply.inner):  # NULL for values without rows, as the join has it
+        inner = per_value(domain, apply.inner, domain.joined(apply.inner.input))
+    else:
+        inner = domain.joined(apply.inner)
+    if is_correlated(inner, apply.level):
+        raise cannot_unnest(apply.level)
+    width = len(apply.outer.row_type)
+    places = domain.places(inner)
+    columns = [shift(refs(inner.row_type)[place], width) for place in places]
+    return _joined(apply, inner, same_values(values, columns), context)
+
+
+def _of_groups(apply: Apply, context: Any) -> Any:
+    """Join an aggregate of the whole subquery grouped by the values that equations compare with the outer rows.
+
+    Outer rows without a group get the values of an aggregate of no rows. None: the subquery is not of this form.
+    """
+    inner, columns = apply.inner, refs(apply.inner.row_type)
+    while isinstance(inner, rel.Project) and all(map(is_deterministic, inner.expressions)):
+        columns = tuple(inline(rex, inner.expressions) for rex in columns)
+        inner = inner.input
+    if not is_total(inner) or is_correlated(columns, apply.level):
+        return None
+    if not all(c.function in WITHOUT_ROWS for c in inner.calls):
+        return None
+    if context.is_streaming:
+        inner = replace(inner, input=with_rows(inner.input))
+    pulled = pull_keys(inner, apply.level)
+    if pulled is None:
+        return None
+    empty = [_of_no_rows(rex, inner) for rex in columns]
+    own = len(inner.row_type)
+    keys = refs(pulled.node.row_type)[own:]
+    shown = (*columns, *keys)
+    names = [*apply.inner.row_type.names, *(f"$cor{i}" for i in range(len(keys)))]
+    grouped = extended(rel.Project(pulled.node, shown, row_type(names, [rex.type for rex in shown])), [_TRUE], "$row")
+    width = len(apply.outer.row_type)
+    moves = len(columns) - own
+    conditions = [
+        _bound(transform(part, lambda r: shift(r, moves) if isinstance(r, InputRef) else None), width, apply.level)
+        for part in pulled.conditions
+    ]
+    joined = _joined(apply, grouped, conditions, context)
+    if all(rex is None for rex in empty):
+        return joined
+    every = list(refs(joined.row_type))
+    has_group = call("IS TRUE", every[-1])
+    for place, value in enumerate(empty, width):
+        if value is not None:
+            every[place] = call("IF", has_group, every[place], value)
+    return rel.Project(joined, tuple(every), row_type(joined.row_type.names, [rex.type for rex in every]))
+
+
+def _of_no_rows(rex: Any, aggregate: rel.Aggregate) -> Any:
+    """Return an expression over an aggregate as it is for no rows, None: it is NULL."""
+    values = tuple(
+        Literal(
+            WITHOUT_ROWS[str(c.function)], c.type if WITHOUT_ROWS[str(c.function)] is not None else c.type.nullable()
+        )
+        for c in aggregate.calls
+    )
+    value = inline(rex, values)
+    is_known = not any(isinstance(part, UserCall | OuterRef) for part in walk(value))
+    if is_known and CompiledRex(value, EvaluationContext())(ONE_ROW)[0].as_py() is None:
+        return None
+    return value
+
+
+def _bound(rex: Any, width: int, level: int) -> Any:
+    """Return a condition over the subquery as one over the outer columns and, after them, the subquery's."""
+
+    def bind(part: Any) -> Any:
+        if isinstance(part, OuterRef):
+            return part.rex if part.level == level else None
+        return shift(part, width) if isinstance(part, InputRef) else None
+
+    return transform(rex, bind)
+
+
+def single(node: Any) -> Any:
+    """Return the only row of a subquery with one column, guarded by SINGLE_VALUE where it may have more."""
+    if _has_one_row_at_most(node):
+        return node
+    kind = node.row_type.fields[0].data_type.nullable()
+    value = rel.AggregateCall("SINGLE_VALUE", (0,), kind)
+    return rel.Aggregate(node, (), (value,), row_type(node.row_type.names, [kind]))
+
+
+def _is_single_value(node: Any) -> bool:
+    return isinstance(node, rel.Aggregate) and [c.function for c in node.calls] == ["SINGLE_VALUE"]
+
+
+def _has_one_row_at_most(node: Any) -> bool:
+    if isinstance(node, rel.Project | rel.Filter):
+        return _has_one_row_at_most(node.input)
+    if isinstance(node, rel.Sort):
+        return (node.fetch is not None and node.fetch <= 1) or _has_one_row_at_most(node.input)
+    if isinstance(node, rel.Values):
+        return len(node.rows) <= 1
+    return is_total(node)

@@ -1,0 +1,98 @@
+"""A correlated subquery computed for all outer values at once. Neumann and Kemper, Unnesting Arbitrary Queries, 2015.
+
+The domain is the distinct outer values that a subquery reads. It is joined below the nodes that read them, and each
+node above is computed per value of the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from firesteel.columns.rex import InputRef
+from firesteel.common.table_errors import TableException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.outer_refs import is_correlated
+from firesteel.table.planner.rel.projections import distinct
+from firesteel.table.planner.rel.rex_tools import OuterRef, conjunction, refs, row_type, shift, transform, unique_names
+from firesteel.table.planner.resolve.joins import make_join
+from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+
+Rules = Mapping[type, Callable[["Domain", Any, list[Any]], Any]]
+"""(domain, node, conditions as of `Domain.joined`) -> what `Domain.joined` returns, by type of node."""
+
+
+class Domain:
+    """The distinct values of outer rows that a subquery reads.
+
+    Args:
+        outer: The node of the outer rows.
+        values: The expressions over it.
+        level: The level of the outer query.
+        context: The shared context of resolution.
+        rules: How nodes are computed per value.
+    """
+
+    def __init__(self, outer: Any, values: Sequence[Any], level: int, context: Any, rules: Rules) -> None:
+        self.values = tuple(values)
+        self.level = level
+        self.context = context
+        self._rules = rules
+        kinds = [without_time_attribute(value.type) for value in values]
+        names = [f"$cor{i}" for i in range(len(values))]
+        self.node = distinct(rel.Project(outer, self.values, row_type(names, kinds)))
+        self._memo: dict[int, tuple[Any, Any]] = {}
+
+    def joined(self, node: Any, conditions: Sequence[Any] = ()) -> Any:
+        """Return a node for each value of the domain: its own columns, then those of the domain.
+
+        Args:
+            node: The node, a part of the subquery.
+            conditions: Conditions over these columns; rows for which one is not true are left out.
+
+        Raises:
+            TableException: The node can't be computed per value.
+        """
+        if not is_correlated(node, self.level):
+            return make_join(node, self.node, "INNER", conjunction(list(conditions)), self.context, None)
+        rule = self._rules.get(type(node))
+        if rule is None:
+            raise cannot_unnest(self.level)
+        if conditions:
+            return rule(self, node, list(conditions))
+        if id(node) not in self._memo:
+            self._memo[id(node)] = (node, rule(self, node, []))
+        return self._memo[id(node)][1]
+
+    def bound(self, rex: Any, start: int) -> Any:
+        """Return an expression that reads the domain's columns, which begin at an index."""
+
+        def bind(part: Any) -> Any:
+            if isinstance(part, OuterRef) and part.level == self.level:
+                return self.columns(start)[self.values.index(part.rex)]
+            return None
+
+        return transform(rex, bind)
+
+    def columns(self, start: int) -> tuple[InputRef, ...]:
+        """Return the references to the domain's columns, which begin at an index."""
+        return tuple(shift(ref, start) for ref in refs(self.node.row_type))
+
+    def places(self, node: Any) -> tuple[int, ...]:
+        """Return the indexes of the domain's columns in a node that `joined` returned."""
+        width = len(node.row_type)
+        return tuple(range(width - len(self.values), width))
+
+    def kind(self, node: Any) -> Any:
+        """Return the columns of a node, then those of the domain."""
+        row, own = self.node.row_type, node.row_type
+        return row_type(unique_names([*own.names, *row.names]), [*own.field_types(), *row.field_types()])
+
+    def in_streaming(self) -> bool:
+        """Return whether the plan runs in streaming mode."""
+        return bool(self.context.is_streaming)
+
+
+def cannot_unnest(level: int) -> TableException:
+    """Return Flink's error for a correlated subquery that does not become a join."""
+    return TableException(f"unexpected correlate variable $cor{level} in the plan")

@@ -1,0 +1,71 @@
+"""Equations of columns in which NULL equals NULL, by which joins can still look rows up."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from firesteel.columns.column_types import (
+    BooleanType,
+    CharType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    TimestampType,
+    TimeType,
+    VarCharType,
+)
+from firesteel.columns.rex import Call, Literal
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.scope import Scope
+
+_RESOLVER = ExpressionResolver(Scope(()), None)
+
+_SOME_VALUE: tuple[tuple[Any, Any], ...] = (
+    (IntegralType, 0),
+    (DecimalType, Decimal(0)),
+    (DoubleType | FloatType, 0.0),
+    (CharType | VarCharType, ""),
+    (BooleanType, False),
+    (DateType, datetime.date(1970, 1, 1)),
+    (TimeType, datetime.time(0)),
+    (TimestampType, datetime.datetime(1970, 1, 1)),
+)
+"""A value of each type that stands for NULL in a key; other types are compared row by row."""
+
+
+def call(name: str, *operands: Any) -> Any:
+    """Return the call of a library function."""
+    return _RESOLVER.call(name, operands)
+
+
+def may_be_true(conditions: Sequence[Any]) -> Any:
+    """Return the condition that none of the conditions is false: a row of which NOT IN is not true."""
+    result = conditions[0]
+    for part in conditions[1:]:
+        result = call("AND", result, part)
+    return call("IS NOT FALSE", result)
+
+
+def same_values(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """Return the conditions that values on the left are those on the right; NULL is NULL."""
+    return [part for pair in zip(left, right, strict=True) for part in _same(*pair)]
+
+
+def _same(a: Any, b: Any) -> list[Any]:
+    if not (a.type.is_nullable or b.type.is_nullable):
+        return [call("=", a, b)]
+    are_null = call("=", call("IS NULL", a), call("IS NULL", b))
+    value = next((value for kinds, value in _SOME_VALUE if isinstance(b.type, kinds)), None)
+    if value is None:
+        return [are_null, call("IS NOT DISTINCT FROM", a, b)]
+    return [are_null, call("=", _filled(a, value), _filled(b, value))]
+
+
+def _filled(rex: Any, value: Any) -> Any:
+    kind = rex.type.not_null()
+    return Call("COALESCE", (rex, Literal(value, kind)), kind)
