@@ -152,5 +152,5 @@ def test_a_jobmanager_in_the_background_logs_to_a_file_that_rotates(tmp_path: Pa
 def test_a_jobmanager_that_does_not_start_says_why(tmp_path: Path) -> None:
     arguments = ("jobmanager", "start", "--daemon", "-D", "env.log.format=xml")
     done = firesteel(*arguments, check=False, **{RUN_DIRECTORY: str(tmp_path)})
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "'xml' is unknown" in done.stderr

@@ -185,7 +185,7 @@ def test_a_claimed_checkpoint_is_removed_with_its_job(tmp_path: Path) -> None:
 
 def test_an_unknown_claim_mode_is_refused(tmp_path: Path) -> None:
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
-    with pytest.raises(ValueError, match=r"claim-mode is 'BORROW', allowed are NO_CLAIM, CLAIM, LEGACY"):
+    with pytest.raises(ValueError, match="claim-mode': 'BORROW' is unknown; allowed: NO_CLAIM, CLAIM, LEGACY"):
         run_local(counts(environment(2, first.savepoint, **{RECOVERY_CLAIM_MODE.key: "BORROW"})))
 
 

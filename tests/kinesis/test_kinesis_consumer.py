@@ -132,7 +132,7 @@ def test_ranges_are_deterministic_and_a_checkpoint_resumes_after_the_last_one(am
     reading.splits.discover(0)
     (part,) = reading.splits.take(0, 500)
     amazon.put(stream, numbers(1200, 1300))
-    for reader in (reading.readers[0], KinesisReader(source, None), reading.readers[0]):  # type: ignore[arg-type]
+    for reader in (reading.readers[0], KinesisReader(source.settings), reading.readers[0]):
         assert [e for chunk in reader.read(part) for e in chunk.elements] == numbers(0, 500)
     later = Reading(source, after=reading)
     assert later.batch() + later.batch() == numbers(500, 1300)
@@ -243,7 +243,7 @@ class OldStream:
 
 def test_the_enumerator_fetches_few_records_of_a_long_backlog() -> None:
     enumerator = kinesis_splits.KinesisEnumerator(
-        KinesisSource(FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "r"})._settings)
+        KinesisSource(FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "r"})._settings).settings
     )
     stream: Any = OldStream("s", {})
     enumerator._listed = {"s/1": (stream, kinesis_splits.Shard("1", ()))}

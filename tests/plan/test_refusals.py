@@ -21,7 +21,7 @@ CREATE TABLE nothing (n BIGINT) WITH ('connector' = 'blackhole')
 """
 INSERT = "INSERT INTO nothing SELECT n FROM numbers"
 REFUSED: dict[str, tuple[str, dict[str, str], str]] = {
-    "updates": ("INSERT INTO files SELECT COUNT(*) FROM numbers", {}, "consuming update and delete changes"),
+    "updates": ("INSERT INTO files SELECT COUNT(*) FROM numbers", {}, "consuming update changes"),
     "options of a table": ("INSERT INTO strange SELECT n FROM numbers", {}, "Unsupported options"),
     "types": ("INSERT INTO nothing SELECT s FROM numbers", {}, "do not match"),
     "retained": (INSERT, {"execution.checkpointing.num-retained": "0"}, "num-retained"),
