@@ -6,6 +6,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
+from firesteel.common.options.checkpointing_options import CHECKPOINTING_MAX_CONCURRENT, CHECKPOINTING_MIN_PAUSE
 from firesteel.coordinator.checkpoint_coordinator import CheckpointCoordinator
 from firesteel.coordinator.checkpoint_messages import (
     CheckpointAction,
@@ -24,7 +25,7 @@ from firesteel.coordinator.checkpoint_messages import (
     WriteCheckpoint,
     WriteSavepoint,
 )
-from firesteel.coordinator.part_uploads import MAX_CONCURRENT, MIN_PAUSE, CheckpointFailedError
+from firesteel.coordinator.part_uploads import CheckpointFailedError
 from firesteel.coordinator.region_checkpoints import RegionCheckpoints, Step
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
@@ -312,12 +313,12 @@ class Run:
 
     def _check_limits(self, now_s: float) -> None:
         """A checkpoint that nobody has asked for keeps to the pause and to the number of pending ones."""
-        pause_s = int(self._leader.options[MIN_PAUSE].removesuffix(" ms")) / 1000
+        pause_s = CHECKPOINTING_MIN_PAUSE.of(self._leader.options)
         if now_s - self._completed_s < pause_s:
             raise ViolationError(
                 f"a checkpoint begins {now_s - self._completed_s:.3f} s after the last, not {pause_s} s"
             )
-        if len(self._protocol.uploads._waiting) >= int(self._leader.options[MAX_CONCURRENT]):
+        if len(self._protocol.uploads._waiting) >= CHECKPOINTING_MAX_CONCURRENT.of(self._leader.options):
             raise ViolationError("a checkpoint begins although as many as allowed are pending")
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import random
 
-from firesteel.coordinator.part_uploads import MAX_CONCURRENT, MIN_PAUSE, TIMEOUT, TOLERABLE_FAILURES
+from firesteel.common.options.checkpointing_options import (
+    CHECKPOINTING_MAX_CONCURRENT,
+    CHECKPOINTING_MIN_PAUSE,
+    CHECKPOINTING_TIMEOUT,
+    CHECKPOINTING_TOLERABLE_FAILURES,
+)
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from tests.simulation.checkpoints.leader import Leader
 from tests.simulation.checkpoints.world import Faults, ViolationError, World
@@ -34,10 +39,10 @@ class _Run:
         lengths = tuple(chance.choice([0, 5, 20, 60]) for _ in range(chance.choice([1, 2, 2, 3])))
         self.world = World(chance, _faults(chance), lengths, retained=chance.choice([1, 1, 3]))
         self._options = {
-            MAX_CONCURRENT: str(chance.choice([1, 2, 4])),
-            MIN_PAUSE: f"{chance.choice([0, 0, 300])} ms",
-            TOLERABLE_FAILURES: str(chance.choice([0, 5, 100])),
-            TIMEOUT: f"{chance.choice([1, 600])} s",
+            CHECKPOINTING_MAX_CONCURRENT.key: str(chance.choice([1, 2, 4])),
+            CHECKPOINTING_MIN_PAUSE.key: f"{chance.choice([0, 0, 300])} ms",
+            CHECKPOINTING_TOLERABLE_FAILURES.key: str(chance.choice([0, 5, 100])),
+            CHECKPOINTING_TIMEOUT.key: f"{chance.choice([1, 600])} s",
         }
         self._interval_s = chance.choice([0.0, 0.1, 1.0])
         self._uploads = chance.random() < 0.5
