@@ -284,7 +284,7 @@ class RestClusterClient:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Rejects redirects: the cluster sends none, and the token must not be sent elsewhere."""
 
-    def redirect_request(self, *arguments: Any) -> None:
+    def redirect_request(self, *arguments: object) -> None:
         """Return None: the redirect becomes an error."""
         return
 

@@ -87,7 +87,7 @@ def _materialized(data_type: t.DataType) -> t.DataType:
     return data_type.materialized() if isinstance(data_type, TIMESTAMPS) else data_type
 
 
-def _merge(a: Any, b: Any) -> t.DataType | None:
+def _merge(a: Any, b: object) -> t.DataType | None:
     """Return the common type of two types; its own nullability is not meaningful."""
     if a.same_as(b):
         return a  # type: ignore[no-any-return]

@@ -63,7 +63,7 @@ def create_sink(table: ResolvedTable, request: SinkRequest, config: Any, is_stre
     return _made(table, "sink", make, request, ConnectorContext(config, is_streaming))  # type: ignore[no-any-return]
 
 
-def _made(table: ResolvedTable, direction: str, make: Any, *arguments: Any) -> Any:
+def _made(table: ResolvedTable, direction: str, make: Any, *arguments: object) -> Any:
     try:
         return make(table, *arguments)
     except ValidationException as error:

@@ -62,7 +62,7 @@ class AsyncWaitRunner(FunctionOperator):
         free = asyncio.Semaphore(self._capacity)
         arrived: list[_Result] = []
 
-        async def ask(value: Any, timestamp: int | None) -> _Result:
+        async def ask(value: object, timestamp: int | None) -> _Result:
             async with free:
                 answer = (await self._ask(value), timestamp)
             arrived.append(answer)
@@ -82,7 +82,7 @@ class AsyncWaitRunner(FunctionOperator):
                 raise
             return self._settled(self.function.timeout(value))
 
-    def _settled(self, found: Any) -> list[Any]:
+    def _settled(self, found: object) -> list[Any]:
         """Return the results of one element, converted to the declared type of the stream."""
         if not isinstance(found, Iterable):
             wrong = "cannot be none" if found is None else "should be of list type"
@@ -105,7 +105,7 @@ class AsyncWaitRunner(FunctionOperator):
             await asyncio.sleep(self._retry.get_backoff_time_millis(attempt) / 1000)
             attempt += 1
 
-    def _wants_retry(self, attempt: int, found: Any, error: Exception | None) -> bool:
+    def _wants_retry(self, attempt: int, found: object, error: Exception | None) -> bool:
         if self._retry is None or not self._retry.can_retry(attempt):
             return False
         predicate = self._retry.get_retry_predicate()

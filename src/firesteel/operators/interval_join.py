@@ -47,7 +47,7 @@ class _Buffer:
         self._times = backend.table(f"{name}-times")
         self._elements = backend.table(NAMESPACED + name)
 
-    def add(self, key: Any, timestamp: int, value: Any) -> None:
+    def add(self, key: object, timestamp: int, value: object) -> None:
         """Add an element."""
         entry = (key, timestamp)
         elements = self._elements.data.get(entry)
@@ -145,6 +145,6 @@ class IntervalJoinRunner(KeyedOperator):
         results = self.function.process_element(own(left), own(right), context)
         self.collector.collect(results, max(left_time, right_time))
 
-    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+    def on_timer(self, domain: int, key: object, namespace: Any, timestamp: int) -> None:
         """Remove the elements whose interval has passed; the timer's namespace is the side."""
         self._buffers[namespace].remove(key, timestamp - self._waits[namespace])

@@ -83,7 +83,7 @@ class KeyedOperator(Operator):
         """Process `(key, value)` elements of input `index`; results go to `collector`."""
         raise NotImplementedError
 
-    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+    def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Fire one timer; results go to `collector`."""
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
@@ -218,7 +218,7 @@ class KeyedProcessRunner(KeyedOperator):
             if results is not None:
                 collect(results, timestamp)
 
-    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+    def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Call the function's `on_timer`; in event time its results have the timer's timestamp, else none."""
         if self._on_timer is not None:
             context = self._context
@@ -232,7 +232,7 @@ class ReduceRunner(KeyedOperator):
     """The operator of `reduce` and its variants: STREAMING mode emits every intermediate value, BATCH mode the last."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, value_type: Any
+        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: object, value_type: Any
     ) -> None:
         super().__init__(name, task, output, key_type)
         self.function = function

@@ -44,7 +44,7 @@ class _ElementOperator(FunctionOperator):
     Results are inspected one by one only if a side output has consumers.
     """
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self._collector = Collector(output)
 
@@ -66,7 +66,7 @@ class _ElementOperator(FunctionOperator):
         """Emit the results of all values."""
         raise NotImplementedError
 
-    def _call(self, value: Any) -> Iterable[Any] | None:
+    def _call(self, value: object) -> Iterable[Any] | None:
         """Return the results of one value, or None."""
         raise NotImplementedError
 
@@ -76,19 +76,19 @@ class MapRunner(_ElementOperator):
 
     is_filter = False
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self.call = method_of(function, "map")
         self._process_batch = ElementLoop([self]).process  # type: ignore[method-assign]
 
-    def _call(self, value: Any) -> Iterable[Any] | None:
+    def _call(self, value: object) -> Iterable[Any] | None:
         return (self.call(value),)
 
 
 class FlatMapRunner(_ElementOperator):
     """The operator of `flat_map`: any iterable of results per element, or None."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self._call = method_of(function, "flat_map")  # type: ignore[method-assign]
         self._part = Part()
@@ -175,7 +175,7 @@ class FilterRunner(FunctionOperator):
 
     is_filter = passes_on = True
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self.call = method_of(function, "filter")
 
@@ -192,7 +192,7 @@ class FilterRunner(FunctionOperator):
 class ProcessRunner(FunctionOperator):
     """The operator of `process` with a `ProcessFunction`: results and side outputs."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self._process_element = method_of(function, "process_element")
         self._context = ProcessContext()
@@ -252,7 +252,7 @@ class KeyByRunner(FunctionOperator):
     """The operator that maps `value` to `(key, value)` before `key_by` and `partition_custom`."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any] = own
+        self, name: str, task: TaskInfo, output: Output, function: object, keep_key: Callable[[Any], Any] = own
     ) -> None:
         super().__init__(name, task, output, function)
         self._get_key = method_of(function, "get_key")
@@ -276,7 +276,7 @@ class TagAndKeyByRunner(KeyByRunner):
     """The "Map" before a window join, which maps `value` to `(key, (side, value))`."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any], side: int
+        self, name: str, task: TaskInfo, output: Output, function: object, keep_key: Callable[[Any], Any], side: int
     ) -> None:
         super().__init__(name, task, output, function, keep_key)
         self._side = side

@@ -213,7 +213,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
     copies_state = True
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, descriptors: Iterable[Any]
+        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: object, descriptors: Iterable[Any]
     ) -> None:
         self._broadcast = _Broadcast(function, descriptors, KeyedBroadcastContext)
         super().__init__(name, task, output, key_type, function, (self._broadcast.process_element,))

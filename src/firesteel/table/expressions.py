@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.columns.rex import UserFunction
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
 from firesteel.table.expression_functions.expression_base import node_of, operand_nodes
@@ -72,7 +73,7 @@ __all__ = [
 ]
 
 
-def _call(function: Any, *operands: Any) -> Expression[Any]:
+def _call(function: str | UserFunction, *operands: object) -> Expression[Any]:
     return Expression(Apply(function, operand_nodes(operands)))
 
 
@@ -120,7 +121,7 @@ def _column_or_index(value: object) -> Any:
     return Ref((value,)) if isinstance(value, str) else node_of(value)
 
 
-def with_columns(head: object, *tails: Any) -> Expression[Any]:
+def with_columns(head: object, *tails: object) -> Expression[Any]:
     """Select columns.
 
     Args:
@@ -136,7 +137,7 @@ def with_columns(head: object, *tails: Any) -> Expression[Any]:
     return Expression(Apply("WITH_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
-def without_columns(head: object, *tails: Any) -> Expression[Any]:
+def without_columns(head: object, *tails: object) -> Expression[Any]:
     """Select all columns except some.
 
     Args:
@@ -152,7 +153,7 @@ def without_columns(head: object, *tails: Any) -> Expression[Any]:
     return Expression(Apply("WITHOUT_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
-def and_(predicate0: object, predicate1: object, *predicates: Any) -> Expression[bool]:
+def and_(predicate0: object, predicate1: object, *predicates: object) -> Expression[bool]:
     """Return whether all conditions are true, by three-valued logic.
 
     Args:
@@ -163,7 +164,7 @@ def and_(predicate0: object, predicate1: object, *predicates: Any) -> Expression
     return _chain("AND", (predicate0, predicate1, *predicates))
 
 
-def or_(predicate0: object, predicate1: object, *predicates: Any) -> Expression[bool]:
+def or_(predicate0: object, predicate1: object, *predicates: object) -> Expression[bool]:
     """Return whether at least one condition is true, by three-valued logic.
 
     Args:
@@ -267,7 +268,7 @@ def to_timestamp(timestamp_str: object, format: object = None) -> Expression[Any
     return _call("TO_TIMESTAMP", timestamp_str, format)
 
 
-def to_timestamp_ltz(*args: Any) -> Expression[Any]:
+def to_timestamp_ltz(*args: object) -> Expression[Any]:
     """Convert a number or a string to TIMESTAMP_LTZ(3).
 
     Args:
@@ -363,7 +364,7 @@ def unix_timestamp(date_str: object = None, format: object = None) -> Expression
     return _call("UNIX_TIMESTAMP", date_str, format)
 
 
-def array(head: object, *tail: Any) -> Expression[Any]:
+def array(head: object, *tail: object) -> Expression[Any]:
     """Return an array of values.
 
     Args:
@@ -380,7 +381,7 @@ def array(head: object, *tail: Any) -> Expression[Any]:
     return Expression(Apply("ARRAY", tuple(map(node_of, (head, *tail)))))
 
 
-def row(head: object, *tail: Any) -> Expression[Any]:
+def row(head: object, *tail: object) -> Expression[Any]:
     """Return a row of values.
 
     Args:
@@ -396,7 +397,7 @@ def row(head: object, *tail: Any) -> Expression[Any]:
     return Expression(Apply("ROW", tuple(map(node_of, (head, *tail)))))
 
 
-def map_(key: object, value: object, *tail: Any) -> Expression[Any]:
+def map_(key: object, value: object, *tail: object) -> Expression[Any]:
     """Return a map of alternating keys and values.
 
     Args:
@@ -473,7 +474,7 @@ def negative(v: object) -> Expression[Any]:
     return _call("NEGATE", v)
 
 
-def concat(first: object, *others: Any) -> Expression[str]:
+def concat(first: object, *others: object) -> Expression[str]:
     """Concatenate strings.
 
     Args:
@@ -483,7 +484,7 @@ def concat(first: object, *others: Any) -> Expression[str]:
     return Expression(Apply("CONCAT", tuple(map(node_of, (first, *others)))))
 
 
-def concat_ws(separator: object, first: object, *others: Any) -> Expression[str]:
+def concat_ws(separator: object, first: object, *others: object) -> Expression[str]:
     """Concatenate strings with a separator.
 
     Args:
@@ -575,7 +576,7 @@ def json_string(value: object) -> Expression[Any]:
     return _call("JSON_STRING", value)
 
 
-def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression[Any]:
+def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: object) -> Expression[Any]:
     """Return a JSON object.
 
     Args:
@@ -594,7 +595,7 @@ def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression
     return _json("JSON_OBJECT", args, on_null)
 
 
-def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression[Any]:
+def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: object) -> Expression[Any]:
     """Return a JSON array.
 
     Args:
@@ -630,7 +631,7 @@ def _json(function: str, operands: tuple[Any, ...], on_null: JsonOnNull) -> Expr
     return Expression(Apply(function, (*map(node_of, operands), option)))
 
 
-def call(f: Any, *args: Any) -> Expression[Any]:
+def call(f: Any, *args: object) -> Expression[Any]:
     """Call a function by its path in the catalog, or a user-defined function.
 
     Args:

@@ -11,7 +11,7 @@ from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_text import expression_text
 from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.syntax import queries
-from firesteel.table.syntax.unresolved import Alias, Apply, Ref, Star, WindowSpec
+from firesteel.table.syntax.unresolved import Alias, Apply, Ref, Star, Unresolved, WindowSpec
 
 if TYPE_CHECKING:
     from firesteel.table.table import Table
@@ -25,7 +25,7 @@ class _Stage:
         self._query = query
         self._t_env = t_env
 
-    def _call(self, func: Any) -> tuple[Apply, tuple[str, ...]]:
+    def _call(self, func: object) -> tuple[Apply, tuple[str, ...]]:
         return _call_of(row_call(func, self._query.node.row_type.names))
 
     def _items(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -276,7 +276,7 @@ def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
     return names, items
 
 
-def row_call(func: object, names: list[str]) -> Any:
+def row_call(func: object, names: list[str]) -> Unresolved:
     """Return the call of a function; a function without arguments gets the whole row.
 
     Args:
@@ -289,7 +289,7 @@ def row_call(func: object, names: list[str]) -> Any:
     return _with_row(node, names)
 
 
-def _with_row(call: object, names: list[str]) -> Any:
+def _with_row(call: Unresolved, names: list[str]) -> Unresolved:
     if isinstance(call, Apply) and call.operands == (Star(),) and isinstance(call.function, UserDefinedFunctionWrapper):
         return Apply(call.function.with_row_input(names), call.operands)
     return call

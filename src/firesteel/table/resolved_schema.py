@@ -89,7 +89,7 @@ class Column:
 
     def get_data_type(self) -> DataType:
         """Return the type."""
-        return self._column.type  # type: ignore[no-any-return]
+        return self._column.type
 
     def get_name(self) -> str:
         """Return the name."""

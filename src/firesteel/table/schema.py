@@ -227,7 +227,7 @@ def _expression(expression: str | Expression[Any]) -> tuple[Any, str]:
 def _column_text(column: ColumnDefinition) -> str:
     if column.expression is not None:
         return f"`{column.name}` AS [{column.text or expression_text(column.expression)}]"
-    text = f"`{column.name}` {type_text(column.type)}"
+    text = f"`{column.name}` {type_text(column.declared_type)}"
     if column.is_metadata:
         text += " METADATA" + (f" FROM '{column.metadata_key}'" if column.metadata_key else "")
         text += " VIRTUAL" if column.is_virtual else ""

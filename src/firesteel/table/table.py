@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.columns.column_types import RowType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.environment.column_operations import ColumnOperations
 from firesteel.table.explain_detail import DETAIL_NAMES
@@ -20,7 +21,7 @@ from firesteel.table.grouped_tables import (
 )
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.syntax import queries
-from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, Ref, Star
+from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, Ref, Star, Unresolved
 from firesteel.table.table_schema import TableSchema
 from firesteel.table.window import GroupWindow, OverWindow
 
@@ -191,16 +192,22 @@ class Table(ColumnOperations):
         Args:
             func: A function made by `udtf`, or a call of it with columns. Without arguments it gets the whole row.
         """
-        call, names = self._row_call(func), ()
-        if isinstance(call, Alias):
-            call, names = call.expression, call.names
+        call, names = self._table_call(func)
+        assert isinstance(call, Apply)
+        assert not isinstance(call.function, str)
         kind = call.function.result_type
+        assert isinstance(kind, RowType)
         name = "flat_map"
         columns = names or tuple(kind.field_names())
         source = queries.Join(self._query, queries.Named(queries.TableFunctionCall(call), name, columns), "CROSS")
         return self._new(queries.Select(source, (Star((name,)),)))
 
-    def _row_call(self, func: object) -> Any:
+    def _table_call(self, func: object) -> tuple[Unresolved, tuple[str, ...]]:
+        """Return the call of a table function, and the names that it gives its columns."""
+        call = self._row_call(func)
+        return (call.expression, call.names) if isinstance(call, Alias) else (call, ())
+
+    def _row_call(self, func: object) -> Unresolved:
         """Return the call of a function; a function without arguments gets the whole row."""
         return row_call(func, self._names)
 
@@ -320,15 +327,13 @@ class Table(ColumnOperations):
         return self._lateral(table_function_call, "LEFT", join_predicate)
 
     def _lateral(self, call: object, kind: str, condition: object) -> Table:
-        node, names = self._row_call(call), ()
-        if isinstance(node, Alias):
-            node, names = node.expression, node.names
-        function: Any = queries.TableFunctionCall(node)
+        node, names = self._table_call(call)
+        function: queries.Query = queries.TableFunctionCall(node)
         if names:
             function = queries.Named(function, f"{names[0]}_of_function", names)
-        condition = None if condition is None else node_of(condition)
-        kind = "CROSS" if kind == "INNER" and condition is None else kind
-        return self._new(queries.Select(queries.Join(self._query, function, kind, condition), (Star(),)))
+        on = None if condition is None else node_of(condition)
+        kind = "CROSS" if kind == "INNER" and on is None else kind
+        return self._new(queries.Select(queries.Join(self._query, function, kind, on), (Star(),)))
 
     def minus(self, right: Table) -> Table:
         """Return the distinct rows that the other table does not contain.

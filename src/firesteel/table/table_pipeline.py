@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.table.catalogs.catalog_objects import ObjectIdentifier
 from firesteel.table.explain_detail import DETAIL_NAMES
+from firesteel.table.planner.rel.rel import Rel
 
 if TYPE_CHECKING:
     from firesteel.table.table_environment import TableEnvironment
@@ -27,7 +28,7 @@ class TablePipeline:
         `default_catalog`.`default_database`.`orders`
     """
 
-    def __init__(self, t_env: TableEnvironment, node: object, path: tuple[str, ...], overwrite: bool) -> None:
+    def __init__(self, t_env: TableEnvironment, node: Rel, path: tuple[str, ...], overwrite: bool) -> None:
         self._t_env = t_env
         self._insert = t_env._executor.planned_insert(path, node, overwrite)
 

@@ -90,7 +90,7 @@ class _Inert:
 
     _parts: list[Any]
 
-    def __new__(cls, *arguments: Any, **named: Any) -> _Inert:
+    def __new__(cls, *arguments: object, **named: object) -> _Inert:
         made = super().__new__(cls)
         made._parts = [*arguments, *named.values()]
         return made
@@ -101,10 +101,10 @@ class _Inert:
     def __setitem__(self, key: object, value: object) -> None:
         self._parts.append((key, value))
 
-    def append(self, item: Any) -> None:
+    def append(self, item: object) -> None:
         self._parts.append(item)
 
-    def __call__(self, *arguments: Any) -> _Inert:
+    def __call__(self, *arguments: object) -> _Inert:
         return self
 
     def __eq__(self, other: object) -> bool:

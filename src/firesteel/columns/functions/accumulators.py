@@ -56,11 +56,11 @@ class Accumulator:
         """Return the state of a group without rows."""
         raise NotImplementedError
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         """Add a row to the group."""
         raise NotImplementedError
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         """Retract a row that was added before."""
         raise NotImplementedError
 
@@ -79,11 +79,11 @@ class Count(Accumulator):
     def new(self) -> State:
         return [0]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if None not in args:
             state[0] += 1
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if None not in args:
             state[0] -= 1
 
@@ -118,7 +118,7 @@ class Sum(Accumulator):
         state[0] = float(np.float32(total)) if self._float else total
         state[1] += count
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
@@ -182,11 +182,11 @@ class Variance(Accumulator):
             state[1] += sign * value
             state[2] += sign * square
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], -1)
 
@@ -219,10 +219,10 @@ class SingleValue(Accumulator):
     def new(self) -> State:
         return [None, 0]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         self._change(state, None, -1)
 
     def merge(self, state: State, other: State) -> None:

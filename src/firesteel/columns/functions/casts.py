@@ -97,13 +97,13 @@ def _same(source: object, target: object, context: EvaluationContext) -> Cast:
     return lambda array: array
 
 
-def _arrow(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _arrow(source: object, target: Any, context: EvaluationContext) -> Cast:
     """Use Arrow's cast, in which integers wrap around."""
     wanted = arrow_type(target)
     return lambda array: array.cast(wanted, safe=False)
 
 
-def _float_to_integer(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _float_to_integer(source: object, target: Any, context: EvaluationContext) -> Cast:
     """Truncate as Java does: saturate at INT or BIGINT, then wrap around to smaller types."""
     wanted = arrow_type(target)
     wide = np.int64 if isinstance(target, t.BigIntType) else np.int32
@@ -121,11 +121,11 @@ def _float_to_integer(source: Any, target: Any, context: EvaluationContext) -> C
     return cast
 
 
-def _decimal_to_integer(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _decimal_to_integer(source: object, target: Any, context: EvaluationContext) -> Cast:
     return _each(number_cast(target), target)
 
 
-def _to_decimal(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _to_decimal(source: object, target: Any, context: EvaluationContext) -> Cast:
     """Round half up to the target's scale; a number with too many digits becomes NULL."""
     approximate = isinstance(source, (t.FloatType, t.DoubleType))
     slow = _each(lambda v: _decimal(repr(v) if approximate else v, target), target)
@@ -157,7 +157,7 @@ def _to_boolean(source: object, target: object, context: EvaluationContext) -> C
     return lambda array: pc.not_equal(array, pa.scalar(0, array.type))
 
 
-def _text_to_number(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _text_to_number(source: object, target: Any, context: EvaluationContext) -> Cast:
     parse = text_parser(target)
     assert parse is not None
     slow, wanted = _each(parse, target), arrow_type(target)
@@ -223,7 +223,7 @@ def _time_to_timestamp(source: object, target: object, context: EvaluationContex
     return lambda array: to_instant(local(array), context.time_zone)
 
 
-def _timestamp_to_part(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _timestamp_to_part(source: object, target: Any, context: EvaluationContext) -> Cast:
     """Return the cast of timestamps to DATE or TIME."""
     zoned = isinstance(source, t.LocalZonedTimestampType)
     wanted, cut = arrow_type(target), _time_cut(target)
@@ -250,7 +250,7 @@ def _time_cut(target: object) -> Cast:
     return cut
 
 
-def _to_text(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _to_text(source: Any, target: object, context: EvaluationContext) -> Cast:
     fit = _fit_text(source, target)
     if isinstance(source, STRINGS):
         return fit
@@ -263,7 +263,7 @@ def _to_text(source: Any, target: Any, context: EvaluationContext) -> Cast:
     return lambda array: fit(each(array))
 
 
-def _fit_text(source: Any, target: Any) -> Cast:
+def _fit_text(source: object, target: Any) -> Cast:
     """Return a function that truncates strings to VARCHAR(n) or CHAR(n), and pads them to CHAR(n)."""
     length = target.length
     fits = isinstance(source, STRINGS) and source.length <= length
@@ -278,7 +278,7 @@ def _fit_text(source: Any, target: Any) -> Cast:
     return fit
 
 
-def _to_bytes(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _to_bytes(source: object, target: Any, context: EvaluationContext) -> Cast:
     length, pads = target.length, isinstance(target, t.BinaryType)
 
     def fit(value: bytes) -> bytes:

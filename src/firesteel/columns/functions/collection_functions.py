@@ -58,7 +58,7 @@ def _resolve_row(types: Types, operands: Operands) -> Resolved:
     return list(types), t.RowType(fields, False)
 
 
-def _map_of(*items: Any) -> list[tuple[Any, Any]]:
+def _map_of(*items: object) -> list[tuple[Any, Any]]:
     if None in items[::2]:
         raise FunctionError("firesteel does not support NULL as a key of a map")
     pairs = {freeze(key): (key, value) for key, value in zip(items[::2], items[1::2], strict=True)}

@@ -190,7 +190,7 @@ def _query(call: CallSite) -> Callable[..., Any]:
             raise FunctionError(f"JSON_QUERY: {problem}")
         return shown(_EMPTY[behaviour])
 
-    def function(text: Any, path: Any, *clauses: Any) -> Any:
+    def function(text: Any, path: Any, *clauses: object) -> Any:
         if text is None or path is None:
             return None
         try:
@@ -218,7 +218,7 @@ def _resolve_exists(types: Types, operands: Operands) -> Resolved:
 def _exists(call: CallSite) -> Callable[..., Any]:
     on_error = _option(call.operands, "ERROR", "FALSE")
 
-    def function(text: Any, path: Any, *clauses: Any) -> bool | None:
+    def function(text: Any, path: Any, *clauses: object) -> bool | None:
         if text is None or path is None:
             return None
         try:
@@ -296,7 +296,7 @@ def _array(call: CallSite) -> Callable[..., str]:
     writers = _writers(call)
     keep_null = _option(call.operands, "ON NULL", "ABSENT") == "NULL"
 
-    def function(*items: Any) -> str:
+    def function(*items: object) -> str:
         pairs = zip(writers, items, strict=False)
         return f"[{','.join(write(item) for write, item in pairs if item is not None or keep_null)}]"
 

@@ -68,7 +68,7 @@ class JsonPath:
             self.definite = False
             self._steps.append((_many(match, keys, indices), False))
 
-    def find(self, value: Any) -> Any:
+    def find(self, value: object) -> Any:
         """Return the value at the path, or the list of all matches of an indefinite path.
 
         Raises:

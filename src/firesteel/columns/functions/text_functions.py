@@ -152,14 +152,14 @@ def _translate(text: str, source: str | None, target: str | None) -> str:
     return text.translate(table)
 
 
-def _elt(index: int, *values: Any) -> Any:
+def _elt(index: int, *values: object) -> Any:
     return values[index - 1] if index is not None and 1 <= index <= len(values) else None
 
 
 def _printf(call: CallSite) -> Callable[..., Any]:
     types = call.types[1:]
 
-    def printf(format_text: str | None, *values: Any) -> str | None:
+    def printf(format_text: str | None, *values: object) -> str | None:
         try:
             return None if format_text is None else java_format(format_text, values, types)
         except FormatError:

@@ -28,7 +28,7 @@ class Extreme(Accumulator):
     def new(self) -> State:
         return [None]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         value = args[0]
         if value is not None:
             state[0] = value if state[0] is None else self._choose(state[0], value)
@@ -66,11 +66,11 @@ class RetractableExtreme(Accumulator):
         elif state[0] == value:
             state[0] = None
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], -1)
 
@@ -93,7 +93,7 @@ class FirstValue(Accumulator):
     def new(self) -> State:
         return [None]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None and (self._last or state[0] is None):
             state[0] = args[0]
 
@@ -115,7 +115,7 @@ class ValueLog(Accumulator):
     def new(self) -> State:
         return [0, {}, {}]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         value = args[0]
         if value is None and self.skip_null:
             return
@@ -124,7 +124,7 @@ class ValueLog(Accumulator):
         state[1][number] = value
         state[2].setdefault(freeze(value), []).append(number)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         key = freeze(args[0])
         numbers = state[2].get(key)
         if not numbers:
@@ -167,7 +167,7 @@ class ListAgg(ValueLog):
     def new(self) -> State:
         return [*super().new(), ","]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         super().add(state, args[0])
         if len(args) > 1:
             if args[1] is None:
@@ -197,11 +197,11 @@ class Counts(Accumulator):
         else:
             del state[0][key]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], -1)
 
@@ -241,10 +241,10 @@ class Percentile(Accumulator):
         else:
             del state[0][args[0]]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         self._change(state, args, 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         self._change(state, args, -1)
 
     def merge(self, state: State, other: State) -> None:

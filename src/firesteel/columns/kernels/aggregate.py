@@ -176,7 +176,7 @@ class GroupAggregate(_Grouping):
             self._emit_change(before, self._results(data.get(key)))
         self._output.flush()
 
-    def _gather(self, key: Any, values: Any, kind: int, arguments: Any) -> None:
+    def _gather(self, key: object, values: Any, kind: int, arguments: Any) -> None:
         data = self._table.data  # without `put`: batch mode writes no versions
         state = data.get(key)
         if state is None:
@@ -191,7 +191,7 @@ class GroupAggregate(_Grouping):
     def _results(self, state: Any) -> Any:
         return None if state is None else state[2] + self._aggregates.values(state[1])
 
-    def _update(self, key: Any, state: Any, values: Any, kind: int, arguments: Any) -> Any:
+    def _update(self, key: object, state: Any, values: object, kind: int, arguments: Any) -> Any:
         """Add or retract a row, and return the new state of its group; None if the group has no rows."""
         taken_back = is_retraction(kind)
         if state is None:

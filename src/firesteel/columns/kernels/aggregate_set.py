@@ -186,16 +186,16 @@ class _Sorted:
         """Return an empty buffer."""
         return []
 
-    def add(self, state: Any, values: Any) -> None:
+    def add(self, state: Any, values: object) -> None:
         """Buffer a row."""
         state.append(values)
 
-    def retract(self, state: Any, values: Any) -> None:
+    def retract(self, state: Any, values: object) -> None:
         """Remove a row from the buffer."""
         if values in state:
             state.remove(values)
 
-    def merge(self, state: Any, other: Any) -> None:
+    def merge(self, state: Any, other: object) -> None:
         """Append the rows of another state."""
         state.extend(other)
 
@@ -291,15 +291,15 @@ class _PandasAggregate:
         """Return an empty buffer."""
         return []
 
-    def add(self, state: Any, values: Any) -> None:
+    def add(self, state: Any, values: object) -> None:
         """Buffer a row."""
         state.append(values)
 
-    def retract(self, state: Any, values: Any) -> None:
+    def retract(self, state: Any, values: object) -> None:
         """Remove a row from the buffer."""
         state.remove(values)
 
-    def merge(self, state: Any, other: Any) -> None:
+    def merge(self, state: Any, other: object) -> None:
         """Append the rows of another state."""
         state.extend(other)
 

@@ -8,7 +8,7 @@ from typing import Any
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
-from firesteel.columns.kernels.match_pattern import Step, steps_of
+from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
 from firesteel.columns.kernels.rank import Order, row_key
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
@@ -21,7 +21,7 @@ class MatchFactory:
 
     partition: tuple[int, ...]
     order: Order
-    pattern: Any
+    pattern: Pattern
     define: tuple[tuple[str, Any], ...]
     measures: tuple[Any, ...]
     after: tuple[str, ...]

@@ -169,7 +169,7 @@ class WindowAggregate(TimedKernel):
         """Return whether a row belongs to a session that has not ended, although the watermark has passed the row."""
         return self._is_session and bool(touching(self._table.data.get(key, []), start, end))
 
-    def _add(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
+    def _add(self, key: Any, values: object, start: int, end: int, kind: int, row: Any) -> None:
         entry = (*key, start, end)
         state = self._table.data.get(entry)
         if state is None:
@@ -183,7 +183,7 @@ class WindowAggregate(TimedKernel):
             self._aggregates.add(state[1], row)
         self._table.put(entry, state)
 
-    def _add_to_session(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
+    def _add_to_session(self, key: object, values: Any, start: int, end: int, kind: int, row: Any) -> None:
         accumulators = self._aggregates.new()
         self._aggregates.add(accumulators, row)
         sessions = self._table.data.get(key, [])

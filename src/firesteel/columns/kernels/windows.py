@@ -180,7 +180,7 @@ def touching(sessions: list[Any], start: int, end: int) -> list[Any]:
     return [session for session in sessions if session[0] <= end and start <= session[1]]
 
 
-def merge_session(sessions: list[Any], start: int, end: int, content: Any, join: Any) -> list[Any]:
+def merge_session(sessions: list[Any], start: int, end: int, content: object, join: Any) -> list[Any]:
     """Add a session, merging it with those that it touches; the result is last in the returned list.
 
     Args:

@@ -170,11 +170,11 @@ def rebuilt(form: Any) -> Any:
     return form[:1] + form[1:] if kind is str or kind is bytes else form
 
 
-def _parts(*forms: Any) -> list[Any]:
+def _parts(*forms: object) -> list[Any]:
     return list(map(rebuilt, forms))
 
 
-def _entries(*forms: Any) -> dict[Any, Any]:
+def _entries(*forms: object) -> dict[Any, Any]:
     parts = iter(map(rebuilt, forms))
     return dict(zip(parts, parts, strict=True))
 

@@ -399,7 +399,7 @@ def _slow_fields(
     converts = [coercer(field) or own for field in fields]
     steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(fields))]
 
-    def convert_all(values: Any, whole: Any) -> list[Any]:
+    def convert_all(values: Any, whole: object) -> list[Any]:
         if len(values) != len(converts):
             raise TypeMismatchError(f"{expected} of {len(converts)} fields", whole)
         try:

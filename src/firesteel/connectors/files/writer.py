@@ -75,7 +75,7 @@ class FileWriter(SinkWriter[Any]):
         # The first attempt of a job's first batch finds no leftovers, as nothing wrote before it.
         self._reported_leftovers = context.began <= (1, 0, 1)
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: object, timestamp: int | None) -> None:
         """Write one element to the current bucket."""
         self.write_all([element], None)
 

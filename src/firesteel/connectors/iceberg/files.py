@@ -56,7 +56,7 @@ def remove_keys(table: Any, locations: Iterable[str]) -> None:
             table.io.delete(location)
 
 
-def files_with_keys(table: Any, keys: pa.Table, condition: Any) -> Iterator[tuple[Any, pa.Table]]:
+def files_with_keys(table: Any, keys: pa.Table, condition: object) -> Iterator[tuple[Any, pa.Table]]:
     """Yield each data file that has rows with one of the keys, and its rows without these.
 
     Args:

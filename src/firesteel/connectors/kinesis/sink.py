@@ -67,7 +67,7 @@ class _AwsSinkBuilder:
 
     _settings: BatchSettings
 
-    def _change(self, **settings: Any) -> Self:
+    def _change(self, **settings: object) -> Self:
         change: Callable[..., BatchSettings] = replace
         self._settings = change(self._settings, **settings)
         return self

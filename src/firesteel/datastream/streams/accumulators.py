@@ -11,7 +11,7 @@ from firesteel.common.types import Row
 Reduce = Callable[[Any, Any], Any]
 
 
-def _add(a: Any, b: Any) -> Any:
+def _add(a: object, b: Any) -> Any:
     return a + b
 
 
@@ -44,7 +44,7 @@ def accumulator(kind: str, position: int | str) -> Reduce:
 
 
 def _field_accumulator(kind: str, position: int | str, combine: Reduce) -> Reduce:
-    def accumulate(value1: Any, value2: Any) -> Any:
+    def accumulate(value1: object, value2: object) -> Any:
         result = combine(_field(value1, position, kind), _field(value2, position, kind))
         return _with_field(value1, position, result)
 

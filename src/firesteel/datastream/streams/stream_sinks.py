@@ -166,7 +166,7 @@ class StreamSinks(StreamBase[T]):
         with results:
             return list(islice(results, limit))
 
-    def to_spark(self, spark_session: Any, schema: Any) -> Any:
+    def to_spark(self, spark_session: Any, schema: object) -> Any:
         """Run the program and return the elements of the stream as a Spark DataFrame.
 
         The stream must be bounded. Its elements pass through this process and must fit into its memory.

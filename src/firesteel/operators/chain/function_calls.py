@@ -21,13 +21,13 @@ PART_BYTES = 8 << 20
 _FIRST_LOOK = 16
 
 
-def method_of(function: Any, name: str) -> Callable[..., Any]:
+def method_of(function: object, name: str) -> Callable[..., Any]:
     """Return the bound method `name` of a function object, or the callable itself."""
     method = getattr(function, name, None)
     if callable(method):
         return method  # type: ignore[no-any-return]
     if callable(function):
-        return function  # type: ignore[no-any-return]
+        return function
     raise TypeError(f"a user function needs a method {name}() or must be callable, found {function!r}")
 
 

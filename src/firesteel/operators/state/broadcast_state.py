@@ -58,7 +58,7 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
     def _show(self, value: object) -> Any:
         return own(value) if self._copies else value
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the value of a key, or None if the key is absent."""
         return self._show(self._table.data.get(self._keep_key(key)))
 

@@ -100,7 +100,7 @@ class DiskDict(MutableMapping[Any, Any]):
         self._old: dict[Any, Any] = {}
         self._unwritten: set[Any] = set()
 
-    def get(self, entry: Any, default: Any = None) -> Any:
+    def get(self, entry: object, default: object = None) -> Any:
         """Return the value of an entry, or the default."""
         value = self._young.get(entry)
         if value is not None:
@@ -141,7 +141,7 @@ class DiskDict(MutableMapping[Any, Any]):
             self._execute("COMMIT")
             self._unwritten.clear()
 
-    def _row(self, entry: Any, value: Any) -> tuple[bytes, bytes, bytes | None]:
+    def _row(self, entry: object, value: object) -> tuple[bytes, bytes, bytes | None]:
         key, whole = self._encode(entry)
         return key, pickled(value), whole
 

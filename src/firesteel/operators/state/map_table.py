@@ -29,7 +29,7 @@ class MapTable(DirtyEntries, ABC):
     # --- the map of one entry ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Any:
         """Return the value of a map key, or the default."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class MapTable(DirtyEntries, ABC):
         yield from self._all() if self.unexpired is None else self.unexpired(self._all())
         self.forget_dirty()
 
-    def load(self, entry: Any, value: Any) -> None:
+    def load(self, entry: Any, value: object) -> None:
         """Set the value of a map entry."""
         state_entry, key = entry
         self._set(state_entry, key, value)
@@ -117,7 +117,7 @@ class MapsInMemory(MapTable):
         super().__init__(name)
         self._maps: dict[Any, dict[Any, Any]] = {}
 
-    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Any:
         """Return the value of a map key, or the default."""
         stored = self._maps.get(entry)
         return default if stored is None else stored.get(key, default)
@@ -162,7 +162,7 @@ class MapsOnDisk(MapTable):
         super().__init__(name)
         self._data = store.table_of_pairs()
 
-    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Any:
         """Return the value of a map key, or the default."""
         boxed = self._data.get((entry, key))
         return default if boxed is None else boxed[0]

@@ -167,7 +167,7 @@ class _DirtyOnDisk(list[Any]):
         super().__init__()
         self._data = data
 
-    def append(self, entry: Any) -> None:
+    def append(self, entry: object) -> None:
         super().append(entry)
         self._data.touched(entry)
 

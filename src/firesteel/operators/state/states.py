@@ -135,7 +135,7 @@ class KeyedListState(_TableState, ListState[Any]):
         """Return the elements, an empty list if there are none."""
         return self._show_all(list(self._stored() or ()))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Append one element."""
         self.add_all([value])
 
@@ -158,7 +158,7 @@ class KeyedListState(_TableState, ListState[Any]):
         else:
             self.clear()
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: object, second: Any) -> Any:
         return first + second
 
 
@@ -178,7 +178,7 @@ class KeyedMapState(MapState[Any, Any]):
     def _entry(self) -> Any:
         return self._backend.current_entry if self._namespaced else self._backend.current_key
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the value of a map key, or None."""
         return self._show(self._table.get(self._entry(), self._keep_key(key)))
 
@@ -241,7 +241,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         """Return the reduced value, or None if nothing was added."""
         return self._show(self._stored())
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Reduce one more value into the state."""
         entry = self._entry()
         self._table.put(entry, self._reduced(self._table.data.get(entry), value))
@@ -273,7 +273,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
         stored = self._stored()
         return None if stored is None else self._function.get_result(own(stored))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Accumulate one more value."""
         entry = self._entry()
         self._table.put(entry, self._accumulated(self._table.data.get(entry), value))

@@ -118,7 +118,7 @@ class TtlMapState(KeyedMapState):
             self._table.put(self._entry(), key, (stamped[0], now))
         return life.usable(stamped, now) is not None
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the value of a map key, or None."""
         now, kept = self._life.access(), self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
@@ -194,7 +194,7 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
         """Return the reduced value, or None if nothing was added."""
         return self._show(self._life.read(self._entry()))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Reduce one more value into the state and renew its timestamp."""
         now = self._life.access()
         entry = self._entry()
@@ -219,7 +219,7 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
         accumulator = self._life.read(self._entry())
         return None if accumulator is None else self._function.get_result(own(accumulator))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Accumulate one more value and renew the timestamp of the accumulator."""
         now = self._life.access()
         entry = self._entry()

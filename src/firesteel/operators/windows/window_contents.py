@@ -23,7 +23,7 @@ from firesteel.operators.windows.window_table import ByKey
 class WindowContents(Protocol):
     """The operations on the stored contents of a window: add elements, merge contents, and read them."""
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: object, value: object) -> Any:
         """Return the contents with one more element; `stored` is None for a new window."""
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
@@ -39,7 +39,7 @@ class WindowContents(Protocol):
 class ElementContents:
     """The list of all elements of a window."""
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: Any, value: object) -> Any:
         """Append an element and return the list."""
         if stored is None:
             return [value]
@@ -57,7 +57,7 @@ class ElementContents:
                 stored.append(value)
                 by_key[key] = stored
 
-    def merge(self, first: Any, second: Any) -> Any:
+    def merge(self, first: object, second: Any) -> Any:
         """Return the concatenation of both lists."""
         return first + second
 
@@ -69,12 +69,12 @@ class ElementContents:
 class ReducedContents:
     """The reduction of all elements of a window."""
 
-    def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
+    def __init__(self, function: object, state_type: Any, backend: KeyedStateBackend) -> None:
         self._reduce = method_of(function, "reduce")
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: object, value: object) -> Any:
         """Return the reduction with one more element."""
         return value if stored is None else self.merge(stored, value)
 
@@ -114,7 +114,7 @@ class AggregatedContents:
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: Any, value: object) -> Any:
         """Return the accumulator with one more element."""
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(value, accumulator)
@@ -138,7 +138,7 @@ class AggregatedContents:
                 added = own(added)
             by_key[key] = added
 
-    def merge(self, first: Any, second: Any) -> Any:
+    def merge(self, first: Any, second: object) -> Any:
         """Return the merged accumulator."""
         merged = self._function.merge(first, second)
         return merged if merged is first or merged is second else own(merged)

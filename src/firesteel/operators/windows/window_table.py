@@ -15,7 +15,7 @@ from firesteel.operators.state.state_table import DELETED
 class ByKey(Protocol):
     """The contents of one window by key, in the order in which the keys arrived."""
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the contents for a key, or None."""
 
     def __setitem__(self, key: object, value: object) -> None: ...
@@ -42,7 +42,7 @@ class _ByKeyOnDisk:
         self._window = window
         self._keys: dict[Any, None] = {}
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         return self._data.get((key, self._window))
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -96,7 +96,7 @@ class WindowTable:
         self._sequence = 0
         self._gone: list[Any] = []
 
-    def get(self, window: Any) -> OpenWindow | None:
+    def get(self, window: object) -> OpenWindow | None:
         """Return the window, or None if it has no contents yet."""
         return self._windows.get(window)
 
@@ -159,7 +159,7 @@ class WindowTable:
             for key, value in opened.by_key.items():
                 yield (key, window), value
 
-    def load(self, entry: Any, value: Any) -> None:
+    def load(self, entry: Any, value: object) -> None:
         """Set an entry from a version."""
         key, window = entry
         opened = self._windows.get(window) or self.open(window)

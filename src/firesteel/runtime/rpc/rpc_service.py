@@ -200,7 +200,7 @@ class Gateway:
         with_timeout = not hasattr(method, "__rpc_without_timeout__")
         is_large = hasattr(method, "__rpc_large_arguments__")
 
-        def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+        def call(*args: object, **kwargs: object) -> asyncio.Future[Any]:
             made = RpcCall(self._address, self._fencing_token, name, args, kwargs)
             return self._service.call(made, with_timeout, is_large)
 

@@ -196,7 +196,8 @@ class IcebergCatalog(Catalog):
             raise CatalogException("Creating table with watermark specs is not supported yet.")
         keys = schema._primary_key
         columns = tuple(
-            Column(c.name, c.type.not_null() if c.name in keys else c.type, comment=c.comment) for c in schema._columns
+            Column(c.name, c.declared_type.not_null() if c.name in keys else c.declared_type, comment=c.comment)
+            for c in schema._columns
         )
         full_path = (self._name, path.get_database_name(), path.get_object_name())
         return ResolvedTable(full_path, columns, table.options, None, keys, table.partition_keys, comment=table.comment)

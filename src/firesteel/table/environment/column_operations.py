@@ -123,7 +123,7 @@ class ColumnOperations:
         return tuple(Ref((name,)) for name in self._names)
 
 
-def _name_of(item: Any) -> str | None:
+def _name_of(item: object) -> str | None:
     if isinstance(item, Alias):
         return item.names[0]
     return item.path[-1] if isinstance(item, Ref) else None

@@ -10,7 +10,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.udf_wrappers import UserDefinedAggregateFunctionWrapper
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star, constant, named_type
 
 _PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
 
@@ -39,7 +39,7 @@ def _unique_aliases(items: list[Any]) -> Iterator[Any]:
             yield Alias(item, (_name(item, generated) or f"_c{position}",))
 
 
-def _name(item: Any, generated: dict[Any, str]) -> str | None:
+def _name(item: object, generated: dict[Any, str]) -> str | None:
     """Return the name of an unnamed item, None if it gets one by its position."""
     if isinstance(item, Alias):
         return item.names[0]
@@ -47,11 +47,11 @@ def _name(item: Any, generated: dict[Any, str]) -> str | None:
         return item.path[-1]
     if isinstance(item, Apply) and item.function == "CAST":
         name = _name(item.operands[0], generated)
-        return None if name is None else f"{name}-{type_text(item.operands[1].type)}"
+        return None if name is None else f"{name}-{type_text(named_type(item.operands[1]))}"
     if isinstance(item, Apply) and item.function == "DOT":
         base, field = item.operands
         name = _name(base, generated)
-        return None if name is None else f"{name}${field.value}"
+        return None if name is None else f"{name}${constant(field)}"
     return generated.get(_key(item))
 
 
@@ -85,7 +85,7 @@ def _is_property(call: Apply) -> bool:
     return call.function in _PROPERTIES
 
 
-def _key(item: Any) -> str:
+def _key(item: object) -> str:
     return repr(item)
 
 
@@ -143,7 +143,7 @@ def _of_operand(operand: Any, names: list[str]) -> list[str]:
     return [names[_index(operand, names)]]
 
 
-def _index(operand: Any, names: list[str]) -> int:
+def _index(operand: object, names: list[str]) -> int:
     if isinstance(operand, Ref) and operand.path[-1] in names:
         return names.index(operand.path[-1])
     if isinstance(operand, Lit) and isinstance(operand.value, int) and 1 <= operand.value <= len(names):

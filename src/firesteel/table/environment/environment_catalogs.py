@@ -140,7 +140,7 @@ class CatalogMethods:
         self._register_view(view_path, table, False, bool(ignore_if_exists))
 
     def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Table | DataStream[Any], *fields_or_schema: Any
+        self, view_path: str, table_or_data_stream: Table | DataStream[Any], *fields_or_schema: object
     ) -> None:
         """Register a table or a stream as a temporary view, which hides a permanent one of the same path.
 
@@ -207,7 +207,7 @@ class CatalogMethods:
 
     # --- functions ---------------------------------------------------------------------------------------------------
 
-    def create_temporary_system_function(self, name: str, function: Any) -> None:
+    def create_temporary_system_function(self, name: str, function: object) -> None:
         """Register a function that takes precedence over all other functions of its name.
 
         Args:
@@ -216,7 +216,7 @@ class CatalogMethods:
         """
         self._catalogs.functions.add_system(name, function)
 
-    def create_temporary_function(self, path: str, function: Any) -> None:
+    def create_temporary_function(self, path: str, function: object) -> None:
         """Register a function in a database for the lifetime of this environment.
 
         Args:

@@ -164,7 +164,7 @@ class SourceMethods:
 
     # --- pandas ------------------------------------------------------------------------------------------------------
 
-    def from_pandas(self, pdf: pandas.DataFrame, schema: Any = None, splits_num: int = 1) -> Table:
+    def from_pandas(self, pdf: pandas.DataFrame, schema: object = None, splits_num: int = 1) -> Table:
         """Return the table of a `pandas.DataFrame`.
 
         Args:
@@ -201,7 +201,7 @@ class SourceMethods:
         """
         return self._table(queries.Resolved(spark_scan(dataframe)))
 
-    def _to_spark(self, node: Any, spark_session: Any) -> Any:
+    def _to_spark(self, node: Any, spark_session: object) -> Any:
         _, rows = self._planner.collect(node)
         return to_spark(rows, node.row_type, spark_session)
 

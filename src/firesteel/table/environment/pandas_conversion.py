@@ -35,7 +35,7 @@ _DIGITS = {"s": 0, "ms": 3, "us": 9, "ns": 9}
 """The precision by unit; pandas has microseconds by default as of version 3, and had nanoseconds before."""
 
 
-def pandas_scan(frame: Any, schema: Any) -> StreamScan:
+def pandas_scan(frame: Any, schema: object) -> StreamScan:
     """Return the node that reads a `pandas.DataFrame`.
 
     Raises:
@@ -46,7 +46,7 @@ def pandas_scan(frame: Any, schema: Any) -> StreamScan:
     return arrow_scan(pa.Table.from_pandas(frame, preserve_index=False), schema, "from_pandas")
 
 
-def arrow_scan(found: pa.Table, schema: Any, name: str) -> StreamScan:
+def arrow_scan(found: pa.Table, schema: object, name: str) -> StreamScan:
     """Return the node that reads a `pyarrow.Table`.
 
     Args:
@@ -88,7 +88,7 @@ def _array(column: Any, kind: t.DataType) -> pa.Array:
         return to_arrow(array.to_pylist(), kind)
 
 
-def _row_type(found: pa.Schema, schema: Any) -> t.RowType:
+def _row_type(found: pa.Schema, schema: object) -> t.RowType:
     names, types = list(found.names), [_type_of(field) for field in found]
     if isinstance(schema, t.RowType):
         names, types = schema.field_names(), schema.field_types()

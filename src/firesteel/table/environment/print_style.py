@@ -106,7 +106,7 @@ def _cells(row: Row, row_type: t.RowType, null: str) -> list[str]:
     return [null if value is None else _text(value, kind) for value, kind in pairs]
 
 
-def _text(value: Any, kind: t.DataType) -> str:
+def _text(value: object, kind: t.DataType) -> str:
     """Return the text of a value as a program gets it."""
     return cast_formatter(kind)(to_arrow([value], kind).to_pylist()[0])
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.cast_rules import can_cast_implicitly
+from firesteel.columns.column_types import DataType
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, SinkRequest
 from firesteel.table.catalogs.catalog_manager import ViewEntry
 from firesteel.table.planner.resolve.time_attributes import without_time_attribute
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, TypeName
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, TypeName, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
@@ -161,13 +162,13 @@ class InsertPlanner:
         return self._planner.resolve(q.Select(q.Named(q.Resolved(node), "source_of_insert", inputs), items))
 
 
-def _converted(value: Any, found: Any, column: Column) -> Any:
+def _converted(value: Unresolved, found: DataType, column: Column) -> Unresolved:
     if _is_same(found, column.type):
         return value
     return Apply("CAST", (value, TypeName(column.type.with_nullable(found.is_nullable))))
 
 
-def _is_same(found: object, wanted: object) -> bool:
+def _is_same(found: DataType, wanted: DataType) -> bool:
     """Return whether values need no conversion; NULL in a NOT NULL column is an error when it occurs."""
     return bool(without_time_attribute(found).same_as(without_time_attribute(wanted)))
 

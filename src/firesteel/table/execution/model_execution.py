@@ -75,7 +75,10 @@ def describe_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableResu
         raise ValidationException(f"Model with the identifier '{name}' doesn't exist.")
     sides = ((model._input_schema, True), (model._output_schema, False))
     columns = [(column, is_input) for schema, is_input in sides for column in schema._columns]
-    rows = [[c.name, type_text(c.type.nullable()), c.type.is_nullable, is_input] for c, is_input in columns]
+    rows = [
+        [c.name, type_text(c.declared_type.nullable()), c.declared_type.is_nullable, is_input]
+        for c, is_input in columns
+    ]
     kinds: dict[str, Any] = {"name": DataTypes.STRING(), "type": DataTypes.STRING()}
     kinds |= {"null": DataTypes.BOOLEAN(), "is input": DataTypes.BOOLEAN()}
     if any(column.comment for column, _ in columns):

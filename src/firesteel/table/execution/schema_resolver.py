@@ -6,13 +6,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from firesteel.columns.column_types import TimestampKind
+from firesteel.columns.column_types import DataType, TimestampKind
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, Watermark
 from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
+from firesteel.table.planner.resolve.time_attributes import with_kind
 from firesteel.table.types import LocalZonedTimestampType, RowField, RowType, TimestampType
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def resolve_columns(schema: Schema, catalogs: CatalogManager) -> tuple[tuple[Col
     _check_names(schema)
     key = set(schema._primary_key)
     plain = [column for column in schema._columns if column.expression is None]
-    fields = [(column.name, column.type.not_null() if column.name in key else column.type) for column in plain]
+    fields = [(column.name, _stored_type(column, key)) for column in plain]
     stored = _resolver(fields, catalogs)
     columns = tuple(_column(column, stored, key) for column in schema._columns)
     _check_key(schema, columns)
@@ -69,7 +70,11 @@ def resolve_columns(schema: Schema, catalogs: CatalogManager) -> tuple[tuple[Col
     return columns, watermark
 
 
-def _resolver(fields: list[tuple[str, Any]], catalogs: CatalogManager) -> ExpressionResolver:
+def _stored_type(column: ColumnDefinition, key: set[str]) -> DataType:
+    return column.declared_type.not_null() if column.name in key else column.declared_type
+
+
+def _resolver(fields: list[tuple[str, DataType]], catalogs: CatalogManager) -> ExpressionResolver:
     row_type = RowType([RowField(name, kind) for name, kind in fields])
     return ExpressionResolver(Scope.of(row_type), catalogs)
 
@@ -93,7 +98,7 @@ def _column(column: ColumnDefinition, resolver: ExpressionResolver, key: set[str
             ) from error
         text = expression_sql(column.expression)
         return Column(column.name, found.type, "COMPUTED", column.expression, text, comment=column.comment)
-    kind = column.type.not_null() if column.name in key else column.type
+    kind = _stored_type(column, key)
     if column.is_metadata:
         return Column(
             column.name,
@@ -159,4 +164,4 @@ def _check_watermark(kind: Any, text: str) -> None:
 
 
 def _as_rowtime(column: Column) -> Column:
-    return replace(column, type=column.type.with_kind(TimestampKind.ROWTIME))
+    return replace(column, type=with_kind(column.type, TimestampKind.ROWTIME))

@@ -65,7 +65,7 @@ def _column(column: ColumnDefinition, is_key: bool) -> str:
     if column.expression is not None:
         text += f" AS {expression_sql(column.expression)}"
     else:
-        text += f" {_type(type_text(column.type.not_null() if is_key else column.type))}"
+        text += f" {_type(type_text(column.declared_type.not_null() if is_key else column.declared_type))}"
     if column.is_metadata:
         if column.metadata_key is not None:
             text += f" METADATA FROM {_string(column.metadata_key)}"

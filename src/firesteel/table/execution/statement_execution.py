@@ -16,6 +16,7 @@ from firesteel.table.execution.ddl_execution import DdlExecutor
 from firesteel.table.execution.insert_planning import InsertPlanner, PlannedInsert
 from firesteel.table.execution.model_execution import ModelExecutor
 from firesteel.table.execution.show_execution import ShowExecutor
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax import statements as s
@@ -99,7 +100,7 @@ class StatementExecutor:
             statement.options,
         )
 
-    def planned_insert(self, path: tuple[str, ...], node: object, overwrite: bool) -> PlannedInsert:
+    def planned_insert(self, path: tuple[str, ...], node: Rel, overwrite: bool) -> PlannedInsert:
         """Return the insert of a query that was looked up."""
         return self._inserts.plan(path, q.Resolved(node), overwrite=overwrite)
 
@@ -139,6 +140,7 @@ class StatementExecutor:
         return self.run_inserts([self.plan_insert(insert) for insert in statement.inserts])
 
     def _create_table_as(self, statement: s.CreateTable) -> TableResult:
+        assert statement.query is not None
         node = self._planner.resolve(statement.query)
         if not self.ddl.create_table_as(statement, node):
             return ok()

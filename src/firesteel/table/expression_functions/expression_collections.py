@@ -52,7 +52,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._array("ARRAY_APPEND", addition)
 
-    def array_concat(self, *arrays: Any) -> Expression[Any]:
+    def array_concat(self, *arrays: object) -> Expression[Any]:
         """Return the elements of several arrays, one array after the other (ARRAY_CONCAT).
 
         Args:
@@ -171,7 +171,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ARRAY_UNION", array)
 
-    def map_union(self, *maps: Any) -> Expression[Any]:
+    def map_union(self, *maps: object) -> Expression[Any]:
         """Return the entries of several maps (MAP_UNION).
 
         Args:
@@ -179,7 +179,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("MAP_UNION", *maps)
 
-    def object_update(self, *kv: Any) -> Expression[Any]:
+    def object_update(self, *kv: object) -> Expression[Any]:
         """Return a call of OBJECT_UPDATE, which is not supported: tables reject it.
 
         Args:

@@ -138,7 +138,7 @@ class AggregateMethods(ExpressionBase):
         """
         name = alias._node if isinstance(alias, ExpressionBase) else Ref((alias,))
         if isinstance(name, Lit):
-            name = Ref((name.value,))
+            name = Ref((str(name.value),))
         if not isinstance(self._node, Apply) or not isinstance(name, Ref):
             raise ValidationException(f"over needs a call of a function and the alias of a window, found {self}")
         return self._wrap(OverCall(self._node, name.path[0]))

@@ -103,7 +103,7 @@ class FunctionCatalog:
             return None
         return catalog.get_function(object_path)
 
-    def add_system(self, name: str, function: Any, ignore_if_exists: bool = False) -> None:
+    def add_system(self, name: str, function: object, ignore_if_exists: bool = False) -> None:
         """Add a temporary system function.
 
         Raises:
@@ -116,7 +116,7 @@ class FunctionCatalog:
         self._system.setdefault(name.lower(), as_function(function))
 
     def add_temporary(
-        self, path: Path, function: Any, ignore_if_exists: bool = False, declared: CatalogFunction | None = None
+        self, path: Path, function: object, ignore_if_exists: bool = False, declared: CatalogFunction | None = None
     ) -> None:
         """Add a temporary function of a database.
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from firesteel.table.functions.udf_base import AggregateFunction, TableAggregateFunction, UserDefinedFunction
 from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.udf import udaf, udtaf
 
 
-def as_function(function: Any) -> UserDefinedFunctionWrapper:
+def as_function(function: object) -> UserDefinedFunctionWrapper:
     """Return a function with types: as `udf` and the like make it, or an aggregate function that knows its types.
 
     Raises:

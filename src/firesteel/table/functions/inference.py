@@ -45,7 +45,7 @@ def infer_schema(elements: Sequence[Any], names: Sequence[str] | None = None) ->
     return schema
 
 
-def infer_type(value: Any) -> t.DataType:
+def infer_type(value: object) -> t.DataType:
     """Return the type of one value.
 
     Raises:
@@ -69,7 +69,7 @@ def infer_type(value: Any) -> t.DataType:
         raise TypeError(f"not supported type: {type(value)}") from None
 
 
-def _row_type(row: Any, names: Sequence[str] | None) -> t.RowType:
+def _row_type(row: object, names: Sequence[str] | None) -> t.RowType:
     if isinstance(row, dict):
         items = sorted(row.items())
     elif isinstance(row, (Row, tuple, list)):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 from firesteel.table.environment.row_input import RowInput
 from firesteel.table.expression import Expression
@@ -15,10 +16,24 @@ from firesteel.table.syntax.unresolved import Alias, Apply, Star
 from firesteel.table.types import DataType, RowType
 
 
-def _function_context(context: Any) -> FunctionContext:
+@runtime_checkable
+class _SubtaskContext(Protocol):
+    """The context of a subtask, as far as functions of tables see it."""
+
+    def get_metrics_group(self) -> object: ...
+    def get_job_parameters(self) -> dict[str, str]: ...
+    def get_task_name(self) -> str: ...
+    def get_task_name_with_subtasks(self) -> str: ...
+    def get_number_of_parallel_subtasks(self) -> int: ...
+    def get_max_number_of_parallel_subtasks(self) -> int: ...
+    def get_index_of_this_subtask(self) -> int: ...
+    def get_attempt_number(self) -> int: ...
+
+
+def _function_context(context: object) -> Any:
     """Return the `FunctionContext` with what the `RuntimeContext` of a subtask tells; other contexts as they are."""
-    if not hasattr(context, "get_job_parameters"):
-        return context  # type: ignore[no-any-return]
+    if not isinstance(context, _SubtaskContext):
+        return context
     return FunctionContext(
         context.get_metrics_group(),
         context.get_job_parameters(),
@@ -40,11 +55,14 @@ class UserDefinedFunctionWrapper:
         func_type: `general` or `pandas`.
         deterministic: Whether equal arguments give equal results.
         name: Its name.
+        result_type: Type of its results.
     """
+
+    result_type: DataType
 
     def __init__(
         self,
-        func: Any,
+        func: object,
         input_types: Any,
         func_type: str,
         deterministic: bool | None = None,
@@ -62,7 +80,7 @@ class UserDefinedFunctionWrapper:
                 )
             self.deterministic = deterministic
 
-    def __call__(self, *args: Any) -> Expression[Any]:
+    def __call__(self, *args: object) -> Expression[Any]:
         """Return the call with these expressions or constants."""
         return Expression(Apply(self, tuple(map(node_of, args))))
 
@@ -74,7 +92,7 @@ class UserDefinedFunctionWrapper:
         """
         return Expression(Alias(Apply(self, (Star(),)), alias_names))
 
-    def open(self, function_context: FunctionContext) -> None:
+    def open(self, function_context: object) -> None:
         """Prepare the function; called once per subtask.
 
         Args:
@@ -90,9 +108,13 @@ class UserDefinedFunctionWrapper:
             self.func.close()
 
     @property
-    def eval(self) -> Any:
+    def eval(self) -> Callable[..., Any]:
         """The callable that computes a result from arguments."""
-        return getattr(self.func, "eval") if isinstance(self.func, UserDefinedFunction) else self.func  # noqa: B009
+        if isinstance(self.func, UserDefinedFunction):
+            method: Callable[..., Any] = getattr(self.func, "eval")  # noqa: B009 - only some of the classes have it
+            return method
+        assert callable(self.func)
+        return self.func
 
     def with_row_input(self, names: list[str]) -> UserDefinedFunctionWrapper:
         """Return the function as one that gets the values of a row as a `Row` (or `pandas.DataFrame`).
@@ -117,7 +139,7 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
 
     def __init__(
         self,
-        func: Any,
+        func: object,
         input_types: Any,
         result_type: DataType,
         func_type: str,
@@ -141,7 +163,7 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
     def __init__(
         self,
-        func: Any,
+        func: object,
         input_types: Any,
         result_types: Any,
         deterministic: bool | None = None,
@@ -164,7 +186,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         self,
         func: Any,
         input_types: Any,
-        result_type: Any,
+        result_type: object,
         accumulator_type: Any,
         func_type: str,
         deterministic: bool | None,
@@ -192,13 +214,13 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         return self.func
 
 
-def _aggregate_columns(function: Any, *columns: Any) -> Any:
+def _aggregate_columns(function: Any, *columns: object) -> Any:
     accumulator = function.create_accumulator()
     function.accumulate(accumulator, *columns)
     return function.get_value(accumulator)
 
 
-def _name_of(func: Any) -> str:
+def _name_of(func: object) -> str:
     if isinstance(func, functools.partial):
         func = func.func
     name = getattr(func, "__name__", None)

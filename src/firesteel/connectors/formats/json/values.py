@@ -146,7 +146,7 @@ _SCALARS: dict[BasicType, Reader] = {
 def _row(type_info: Any) -> Reader:
     fields = list(zip(type_info.get_field_names(), map(json_reader, type_info.get_field_types()), strict=True))
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         if isinstance(value, list) and len(value) == len(fields):
             value = dict(zip(type_info.get_field_names(), value, strict=True))
         if not isinstance(value, dict):

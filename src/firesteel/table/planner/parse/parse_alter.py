@@ -54,7 +54,7 @@ class AlterParser(QueryParser):
         self.expect("NOT", "ENFORCED")
         return name, columns
 
-    def alter(self) -> Any:
+    def alter(self) -> s.Statement:
         """Take an ALTER statement."""
         self.expect("ALTER")
         kind = self.accept_any("TABLE", "VIEW", "DATABASE", "CATALOG")

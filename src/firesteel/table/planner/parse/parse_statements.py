@@ -8,12 +8,13 @@ from typing import Any
 from firesteel.table.planner.parse.parse_models import ModelParser
 from firesteel.table.planner.resolve.select_hints import table_options
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.unresolved import Unresolved
 
 
 class StatementParser(ModelParser):
     """A parser of statements."""
 
-    def statement(self) -> Any:
+    def statement(self) -> s.Statement:
         """Take a statement."""
         if self.at_query() or self.at("TABLE"):
             return s.Query(self.query())
@@ -24,7 +25,7 @@ class StatementParser(ModelParser):
 
     # --- CREATE and DROP -----------------------------------------------------------------------------------------
 
-    def _create(self) -> Any:
+    def _create(self) -> s.Statement:
         self.expect("CREATE")
         or_replace = self.accept("OR", "REPLACE")
         is_temporary = self.accept("TEMPORARY")
@@ -157,7 +158,7 @@ class StatementParser(ModelParser):
         class_name, language = self.function_body()
         return s.CreateFunction(path, class_name, language, is_temporary, is_system, exists)
 
-    def _drop(self) -> Any:
+    def _drop(self) -> s.Statement:
         self.expect("DROP")
         is_temporary = self.accept("TEMPORARY")
         is_system = self.accept("SYSTEM")
@@ -198,7 +199,7 @@ class StatementParser(ModelParser):
         pattern = self.string() if word else None
         return s.Show(words, path, pattern, negated, word == "ILIKE", partition)
 
-    def _assignment(self) -> tuple[str, Any]:
+    def _assignment(self) -> tuple[str, Unresolved]:
         name = self.name()
         self.expect("=")
         return name, self.expression()
@@ -273,7 +274,7 @@ class StatementParser(ModelParser):
         columns = self.names() if self.at("(") and not self.at_query() else ()
         return s.Insert(path, self.query(), columns, partition, overwrite, options)
 
-    def _execute(self) -> Any:
+    def _execute(self) -> s.Statement:
         self.expect("EXECUTE")
         if self.accept("STATEMENT", "SET"):
             return self._statement_set()
@@ -337,7 +338,7 @@ _SHOWN = (
     "CREATE CATALOG",
     "CREATE MODEL",
 )
-_STATEMENTS: dict[str, Callable[[StatementParser], Any]] = {
+_STATEMENTS: dict[str, Callable[[StatementParser], s.Statement]] = {
     "CREATE": StatementParser._create,
     "DROP": StatementParser._drop,
     "ALTER": StatementParser.alter,

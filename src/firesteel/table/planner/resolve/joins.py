@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import RowType
+from firesteel.columns.column_types import DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import LookupSource
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_rowtime, is_time
-from firesteel.table.planner.rel.projections import extended, first_columns
+from firesteel.table.planner.rel.projections import extended, filtered, first_columns
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
@@ -26,13 +28,16 @@ from firesteel.table.planner.resolve.time_attributes import without_time_attribu
 from firesteel.table.planner.rules.rules import optimize
 from firesteel.table.planner.traits.upsert_keys import upsert_key
 
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
+
 
 @dataclass(slots=True)
 class Sides:
     """A join being made: both inputs, with columns added for keys that are expressions, and their times to live."""
 
-    left: Any
-    right: Any
+    left: Rel
+    right: Rel
     left_keys: list[int]
     right_keys: list[int]
     rest: list[Rex]
@@ -49,15 +54,15 @@ def joined_type(left: RowType, right: RowType, kind: str) -> RowType:
 
 
 def make_join(
-    left: Any,
-    right: Any,
+    left: Rel,
+    right: Rel,
     kind: str,
     condition: Rex | None,
-    context: Any,
+    context: ResolveContext,
     time: Rex | None,
     null_aware: bool = False,
     state_ttl: tuple[str | None, str | None] = (None, None),
-) -> Any:
+) -> Rel:
     """Return the node of a join.
 
     Args:
@@ -92,7 +97,7 @@ def make_join(
     return rel.Project(node, chosen, row_type(names, [c.type for c in chosen]))
 
 
-def _filtered_sides(left: Any, right: Any, kind: str, parts: list[Any]) -> tuple[Any, Any, list[Any]]:
+def _filtered_sides(left: Rel, right: Rel, kind: str, parts: list[Rex]) -> tuple[Rel, Rel, list[Rex]]:
     """Return both inputs without the rows that a condition on one side alone leaves out, and the other conditions."""
     width = len(left.row_type)
     on_left, on_right, rest = [], [], []
@@ -104,19 +109,17 @@ def _filtered_sides(left: Any, right: Any, kind: str, parts: list[Any]) -> tuple
             on_right.append(remap(part, lambda index: index - width))
         else:
             rest.append(part)
-    left = rel.Filter(left, conjunction(on_left)) if on_left else left
-    right = rel.Filter(right, conjunction(on_right)) if on_right else right
-    return left, right, rest
+    return filtered(left, on_left), filtered(right, on_right), rest
 
 
-def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
+def split_keys(left: Rel, right: Rel, parts: list[Rex]) -> Sides:
     """Return both inputs with columns for the equality keys, and the remaining condition over the new columns."""
     width = len(left.row_type)
     left_more: list[Rex] = []
     right_more: list[Rex] = []
     left_keys: list[int] = []
     right_keys: list[int] = []
-    rest: list[Any] = []
+    rest: list[Rex] = []
     for part in parts:
         pair = _equal_sides(part, width)
         if pair is None:
@@ -130,7 +133,7 @@ def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
     return Sides(new_left, new_right, left_keys, right_keys, moved)
 
 
-def _column(rex: Any, width: int, more: list[Rex]) -> int:
+def _column(rex: Rex, width: int, more: list[Rex]) -> int:
     if isinstance(rex, InputRef):
         return rex.index
     if rex not in more:
@@ -138,7 +141,7 @@ def _column(rex: Any, width: int, more: list[Rex]) -> int:
     return width + more.index(rex)
 
 
-def _equal_sides(part: object, width: int) -> tuple[Any, Any] | None:
+def _equal_sides(part: object, width: int) -> tuple[Rex, Rex] | None:
     """Return both sides of an equality of the two inputs, each over its own columns."""
     if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2):
         return None
@@ -149,7 +152,7 @@ def _equal_sides(part: object, width: int) -> tuple[Any, Any] | None:
     return None
 
 
-def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Any]) -> rel.Join:
+def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Rex]) -> rel.Join:
     """Return the plain join of both sides."""
     types = joined_type(sides.left.row_type, sides.right.row_type, kind)
     return rel.Join(
@@ -165,7 +168,7 @@ def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Any]) -> re
     )
 
 
-def _special(sides: Sides, kind: str, context: Any, time: Rex | None, null_aware: bool) -> Any:
+def _special(sides: Sides, kind: str, context: ResolveContext, time: Rex | None, null_aware: bool) -> Rel:
     if time is not None:
         return _temporal(sides, kind, time, context)
     if not context.is_streaming:
@@ -180,7 +183,7 @@ def _special(sides: Sides, kind: str, context: Any, time: Rex | None, null_aware
     return join_parts(sides, kind, null_aware, sides.rest)
 
 
-def _materialized(node: Any) -> Any:
+def _materialized(node: Rel) -> Rel:
     """Return the node without time attributes: a regular join has none."""
     if not any(is_time(kind) for kind in node.row_type.field_types()):
         return node
@@ -191,7 +194,7 @@ def _materialized(node: Any) -> Any:
 # --- window joins ----------------------------------------------------------------------------------------------------
 
 
-def _window_join(sides: Sides, kind: str, null_aware: bool) -> Any:
+def _window_join(sides: Sides, kind: str, null_aware: bool) -> Rel | None:
     left, right = window_columns(sides.left), window_columns(sides.right)
     if left is None or right is None:
         return None
@@ -204,7 +207,7 @@ def _window_join(sides: Sides, kind: str, null_aware: bool) -> Any:
 # --- temporal joins --------------------------------------------------------------------------------------------------
 
 
-def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
+def _temporal(sides: Sides, kind: str, time: Rex, context: ResolveContext) -> Rel:
     if kind not in ("INNER", "LEFT"):
         raise ValidationException(f"Temporal table join currently only supports INNER JOIN and LEFT JOIN, found {kind}")
     if not isinstance(time, InputRef) or not is_time(time.type):
@@ -228,15 +231,15 @@ def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
     return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, times[0])
 
 
-def _lookup_scan(node: object) -> Any:
+def _lookup_scan(node: object) -> rel.TableScan | None:
     if isinstance(node, rel.TableScan):
-        return node if hasattr(node.source, "lookup") else None
+        return node if isinstance(node.source, LookupSource) else None
     if isinstance(node, rel.Project | rel.Filter):
         return _lookup_scan(node.input)
     return None
 
 
-def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
+def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Rel:
     right = sides.right
     if right is not scan:
         raise ValidationException(
@@ -248,6 +251,7 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
     names = [scan.row_type.names[key] for key in keys]
     types = joined_type(sides.left.row_type, right.row_type, kind)
     condition = conjunction(sides.rest)
+    assert isinstance(scan.source, LookupSource)
     lookup = scan.source.lookup(names)
     return rel.LookupJoin(sides.left, scan.table, lookup, kind, tuple(sides.left_keys), keys, condition, types)
 
@@ -255,7 +259,7 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
 # --- interval joins --------------------------------------------------------------------------------------------------
 
 
-def _interval_join(sides: Sides, kind: str, context: object) -> Any:
+def _interval_join(sides: Sides, kind: str, context: object) -> Rel | None:
     """Return the interval join that bounds on the difference of two times make, None: there are not both bounds."""
     if not sides.left_keys and kind != "INNER":
         return None
@@ -285,7 +289,9 @@ def _interval_join(sides: Sides, kind: str, context: object) -> Any:
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _time_bound(part: object, width: int, types: list[Any]) -> Any:
+def _time_bound(
+    part: object, width: int, types: list[DataType]
+) -> tuple[tuple[int, int], int | None, int | None] | None:
     """Return `((left time, right time), low, high)` of `left - right` for a comparison of two times."""
     if not (isinstance(part, Call) and part.function in (*_FLIPPED, "=")):
         return None
@@ -308,7 +314,7 @@ def _time_bound(part: object, width: int, types: list[Any]) -> Any:
     return (times, *bounds[operator])
 
 
-def _time_and_offset(rex: object, types: list[Any]) -> tuple[int, int] | None:
+def _time_and_offset(rex: object, types: list[DataType]) -> tuple[int, int] | None:
     """Return the time attribute that an expression is, and the milliseconds that it adds."""
     if isinstance(rex, InputRef):
         return (rex.index, 0) if is_time(types[rex.index]) else None

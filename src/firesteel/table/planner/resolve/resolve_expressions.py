@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.column_types import (
@@ -33,14 +33,28 @@ from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.functions.table_api_types import table_api_type
-from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
+from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, UserCall, UserFunction
 from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.rel.rex_tools import Deferred
 from firesteel.table.planner.resolve.scope import Scope, where
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Subquery, TypeName
+from firesteel.table.syntax.unresolved import (
+    Alias,
+    Apply,
+    Lit,
+    OverCall,
+    Ref,
+    Star,
+    Subquery,
+    TypeName,
+    Unresolved,
+    constant,
+    named_type,
+)
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
 
 WINDOW_STARTS = {
     "TUMBLE_START": "start",
@@ -71,27 +85,43 @@ class ExpressionResolver:
         subquery: Converts a subquery to a column; None if subqueries are not allowed here.
     """
 
-    def __init__(self, scope: Scope, catalogs: Any, subquery: Callable[[Subquery, Any], Rex] | None = None) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        catalogs: CatalogManager | None,
+        subquery: Callable[[Subquery, Rex | None], Rex] | None = None,
+    ) -> None:
         self.scope = scope
         self.catalogs = catalogs
         self._subquery = subquery
 
-    def resolve(self, expression: Any) -> Rex:
+    def resolve(self, expression: Unresolved) -> Rex:
         """Return the typed expression.
 
         Raises:
             ValidationException: a name is unknown, or types do not fit.
         """
-        rule = _RULES.get(type(expression))
-        if rule is None:
-            raise ValidationException(
-                f"SQL validation failed. {expression!r} is not an expression that is allowed here"
-            )
-        return rule(self, expression)
+        match expression:
+            case InputRef() | Deferred() | Literal() | Call() | UserCall():
+                return expression
+            case Ref():
+                return self._ref(expression)
+            case Lit():
+                return self._literal(expression)
+            case Alias():
+                return self._alias(expression)
+            case Apply():
+                return self._apply(expression)
+            case OverCall():
+                return self._over(expression)
+            case Subquery():
+                return self._sub(expression)
+            case TypeName():
+                return Literal(expression.type, NullType())
+        raise ValidationException(f"SQL validation failed. {expression!r} is not an expression that is allowed here")
 
     def _ref(self, ref: Ref) -> Rex:
-        found: Rex = self.scope.find(ref)
-        return found
+        return self.scope.find(ref)
 
     def _literal(self, literal: Lit) -> Rex:
         kind = literal.type if literal.type is not None else type_of_literal(literal.value)
@@ -141,7 +171,7 @@ class ExpressionResolver:
             return made
         return replace(made, type=table_api_type(made.function, types, made.type))
 
-    def _user_function(self, name: str) -> Any:
+    def _user_function(self, name: str) -> UserFunction | None:
         return None if self.catalogs is None else self.catalogs.find_function(tuple(name.split(".")))
 
     def call(self, name: str, operands: tuple[Rex, ...], call: Apply | None = None) -> Rex:
@@ -156,7 +186,7 @@ class ExpressionResolver:
             shown = name if call is None else call.function
             families = ", ".join(f"<{_family(o.type)}>" for o in operands)
             raise ValidationException(
-                f"SQL validation failed. {where(position, shown)}No match found for function signature "
+                f"SQL validation failed. {where(position, str(shown))}No match found for function signature "
                 f"{shown}({families})"
             )
         try:
@@ -166,7 +196,7 @@ class ExpressionResolver:
         cast_operands = tuple(cast(o, t) for o, t in zip(operands, types, strict=True))
         return Call(function.name, cast_operands, result)
 
-    def _user_call(self, function: Any, call: Apply) -> Rex:
+    def _user_call(self, function: UserFunction, call: Apply) -> Rex:
         operands: list[Rex] = []
         for operand in call.operands:
             if isinstance(operand, Star):
@@ -176,7 +206,7 @@ class ExpressionResolver:
         return UserCall(function, tuple(operands), function.result_type)
 
     def _cast(self, call: Apply) -> Rex:
-        value, target = self.resolve(call.operands[0]), call.operands[1].type
+        value, target = self.resolve(call.operands[0]), named_type(call.operands[1])
         is_try = call.function == "TRY_CAST"
         if not can_cast(value.type, target) and not isinstance(value.type, NullType):
             raise ValidationException(
@@ -184,13 +214,13 @@ class ExpressionResolver:
                 f"{value.type!s} to type {target!s}"
             )
         nullable = value.type._nullable or is_try
-        return Call(call.function, (value,), target.nullable() if nullable else target.not_null())
+        return Call(str(call.function), (value,), target.nullable() if nullable else target.not_null())
 
     def _between(self, call: Apply) -> Rex:
         value, low, high = call.operands
         position = call.position
 
-        def range_of(low: Any, high: Any) -> Apply:
+        def range_of(low: Unresolved, high: Unresolved) -> Apply:
             bounds = (Apply(">=", (value, low), position=position), Apply("<=", (value, high), position=position))
             return Apply("AND", bounds, position=position)
 
@@ -214,33 +244,17 @@ class ExpressionResolver:
         return self.call("NEGATE", (operand,), call)
 
     def _array_element(self, call: Apply) -> Rex:
-        return self.call(call.function, tuple(self.resolve(o) for o in call.operands), call)
+        return self.call(str(call.function), tuple(self.resolve(o) for o in call.operands), call)
 
     def _dot(self, call: Apply) -> Rex:
         """Return a field of a row, by name or (Table API: `get(0)`) by index; `flatten` is the planner's."""
-        row, field = self.resolve(call.operands[0]), call.operands[1].value
+        row, field = self.resolve(call.operands[0]), constant(call.operands[1])
         names = getattr(row.type, "names", None)
         if names is None or (isinstance(field, str) and field not in names):
             raise ValidationException(f"SQL validation failed. {where(call.position)}Unknown field '{field}'")
         from firesteel.table.planner.resolve.scope import field_access
 
-        return field_access(row, names[field] if isinstance(field, int) else field)
-
-
-_RULES: dict[type, Callable[[ExpressionResolver, Any], Rex]] = {
-    Ref: lambda r, e: r._ref(e),
-    Lit: lambda r, e: r._literal(e),
-    Alias: lambda r, e: r._alias(e),
-    Apply: lambda r, e: r._apply(e),
-    OverCall: lambda r, e: r._over(e),
-    Subquery: lambda r, e: r._sub(e),
-    InputRef: lambda r, e: e,
-    Deferred: lambda r, e: e,
-    Literal: lambda r, e: e,
-    Call: lambda r, e: e,
-    UserCall: lambda r, e: e,
-    TypeName: lambda r, e: Literal(e.type, NullType()),
-}
+        return field_access(row, names[field] if isinstance(field, int) else str(field))
 
 
 def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[Rex, ...]]:
@@ -286,7 +300,7 @@ def cast(rex: Rex, kind: DataType) -> Rex:
     return Call("CAST", (rex,), wanted)
 
 
-def type_of_literal(value: Any) -> DataType:
+def type_of_literal(value: object) -> DataType:
     """Return Flink's type of a literal.
 
     Raises:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from firesteel.columns.column_types import CharType, DataType, RowType
-from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.rel.rex_tools import OuterRef
 from firesteel.table.syntax.unresolved import Position, Ref
 
 
@@ -50,7 +48,7 @@ class Scope:
         fields = enumerate(row_type.fields)
         return Scope([ScopeColumn(f.name, qualifier, InputRef(i, f.data_type)) for i, f in fields], outer)
 
-    def find(self, ref: Ref) -> Any:
+    def find(self, ref: Ref) -> Rex:
         """Return the expression that a reference resolves to, in this query or the nearest one around that has it.
 
         Raises:
@@ -137,7 +135,8 @@ def _with_fields(rex: Rex, fields: Sequence[str], ref: Ref) -> Rex:
 
 def field_access(rex: Rex, name: str) -> Rex:
     """Return the field of a row; of a row that may be NULL it may be, too."""
-    row: Any = rex.type
+    row = rex.type
+    assert isinstance(row, RowType)
     kind: DataType = row.fields[row.names.index(name)].data_type
     if row._nullable:
         kind = kind.nullable()

@@ -6,12 +6,11 @@ of it: two rows of the key may then take different ways.
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import BigIntType, CharType, IntType, SmallIntType, TinyIntType, VarCharType
 from firesteel.columns.data_type import DataType
 from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
 
 __all__ = ["pairs_updates", "upsert_key"]
@@ -90,7 +89,7 @@ def _join_key(node: rel.Join) -> Key | None:
     return (*left, *right) if left is not None and right is not None and node.kind == "INNER" else None
 
 
-def _scan_key(node: Any, names: tuple[str, ...]) -> Key | None:
+def _scan_key(node: Rel, names: tuple[str, ...]) -> Key | None:
     present = node.row_type.names
     return tuple(present.index(name) for name in names) if names and all(n in present for n in names) else None
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import TableException
-from firesteel.connectors.table_connector import INSERT_ONLY
+from firesteel.connectors.table_connector import INSERT_ONLY, Batches, ResolvedTable, TableSink
 from firesteel.connectors.table_options import parallelism_option
+from firesteel.table.planner.rel import rel
+
+if TYPE_CHECKING:
+    from firesteel.datastream.streams.stream_base import DataStreamSink
+    from firesteel.graph.transformations import Transformation
+    from firesteel.table.planner.translate.translate import Translator
 
 
-def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
+def scan_with_parallelism(translator: Translator, node: rel.TableScan, stream: Batches) -> Batches:
     """Set the parallelism that a table declares for its source.
 
     Args:
@@ -38,7 +45,9 @@ def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
     return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))
 
 
-def consume_with_parallelism(translator: Any, sink: Any, stream: Any, table: Any, kinds: Any, label: str) -> Any:
+def consume_with_parallelism(
+    translator: Translator, sink: TableSink, stream: Batches, table: ResolvedTable, kinds: frozenset[Kind], label: str
+) -> DataStreamSink:
     """Write a stream with the parallelism that the table declares for its sink, by default that of the stream.
 
     Raises:
@@ -55,7 +64,9 @@ def consume_with_parallelism(translator: Any, sink: Any, stream: Any, table: Any
     return written
 
 
-def _by_primary_key(translator: Any, stream: Any, table: Any, names: list[str], parallelism: int) -> Any:
+def _by_primary_key(
+    translator: Translator, stream: Batches, table: ResolvedTable, names: list[str], parallelism: int
+) -> Batches:
     if not table.primary_key:
         raise TableException(
             f"The sink for table '{'.'.join(table.path)}' has a configured parallelism of {parallelism}, while the "
@@ -66,7 +77,7 @@ def _by_primary_key(translator: Any, stream: Any, table: Any, names: list[str], 
     return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))
 
 
-def _set(last: Any, before: Any, parallelism: int) -> None:
+def _set(last: Transformation, before: Transformation | None, parallelism: int) -> None:
     """Set the parallelism of a transformation and its inputs up to another one."""
     waiting = [last]
     while waiting:
