@@ -32,6 +32,12 @@ class Literal:
     type: DataType
 
 
+def constant(rex: Rex) -> object:
+    """Return the value of a constant."""
+    assert isinstance(rex, Literal)
+    return rex.value
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of a built-in scalar function, by its SQL name, with operands cast to the types that it accepts.
@@ -48,6 +54,8 @@ class UserFunction(Protocol):
     """A user-defined function, as `udf` and the like make it."""
 
     name: str
+    func: Any
+    func_type: str
 
     @property
     def result_type(self) -> DataType:

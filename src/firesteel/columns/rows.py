@@ -36,7 +36,7 @@ def _hashable(column: pa.Array) -> list[Any]:
     return [freeze(value) for value in values] if pa.types.is_nested(column.type) else values
 
 
-def freeze(value: object) -> Any:
+def freeze(value: object) -> object:
     """Return a hashable form of a nested value."""
     if isinstance(value, dict):
         return tuple((key, freeze(item)) for key, item in value.items())

@@ -75,7 +75,7 @@ class UserFunctionNode:
             return to_arrow([None if _missing(value) else value for value in result], self._type)
         return pa.Array.from_pandas(result, type=arrow_type(self._type))
 
-    def _series(self, column: pa.Array, data_type: t.DataType) -> Any:
+    def _series(self, column: pa.Array, data_type: t.DataType) -> object:
         series = column.to_pandas()
         if isinstance(data_type, t.LocalZonedTimestampType):
             return series.dt.tz_convert(self._context.time_zone)

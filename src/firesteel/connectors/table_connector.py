@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
 from firesteel.common.table_errors import ValidationException
-from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class ScanSource(Protocol):
 class Lookup(Protocol):
     """Finds the rows of keys. It is picklable."""
 
-    def __call__(self, keys: list[Row]) -> list[list[Row]]:
+    def __call__(self, keys: Sequence[Sequence[Any]]) -> Sequence[Sequence[Sequence[Any]]]:
         """Return the rows of each key."""
 
     def open(self) -> None:

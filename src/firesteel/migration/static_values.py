@@ -100,7 +100,7 @@ def refusal_of(called: Static) -> Callable[..., Any] | None:
     return None
 
 
-def _declared_result(function: object) -> Any:
+def _declared_result(function: object) -> object:
     """Return the declared return class of a function, without type parameters.
 
     The modules of streams import each other for type checkers only, so names are looked up in `data_stream`, too.

@@ -102,12 +102,16 @@ class AsyncWaitRunner(FunctionOperator):
             except Exception as error:
                 if not self._wants_retry(attempt, None, error):
                     raise
+            assert self._retry is not None
             await asyncio.sleep(self._retry.get_backoff_time_millis(attempt) / 1000)
             attempt += 1
 
-    def _wants_retry(self, attempt: int, found: object, error: Exception | None) -> bool:
+    def _wants_retry(self, attempt: int, found: Any, error: Exception | None) -> bool:
         if self._retry is None or not self._retry.can_retry(attempt):
             return False
         predicate = self._retry.get_retry_predicate()
-        wanted = predicate.result_predicate() if error is None else predicate.exception_predicate()
-        return wanted is not None and bool(wanted(found if error is None else error))
+        if error is not None:
+            of_errors = predicate.exception_predicate()
+            return of_errors is not None and bool(of_errors(error))
+        of_results = predicate.result_predicate()
+        return of_results is not None and bool(of_results(found))

@@ -121,8 +121,9 @@ class IntervalJoinRunner(KeyedOperator):
                     "assign_timestamps_and_watermarks() with a TimestampAssigner before key_by()"
                 )
             if timestamp < self.timers.watermark:
-                if self._late_tags[index] is not None:
-                    self.collector.collect_side(self._late_tags[index], value, timestamp)
+                tag = self._late_tags[index]
+                if tag is not None:
+                    self.collector.collect_side(tag, value, timestamp)
             else:
                 self._join(index, key, value, timestamp)
 

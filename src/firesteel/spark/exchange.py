@@ -49,7 +49,7 @@ class Exchange:
         return RDD(values, context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]
 
 
-def _serializer(jvm: Any) -> Any:
+def _serializer(jvm: Any) -> object:
     """Return Java's serializer, configured not to keep references to the last 100 written chunks."""
     configuration = jvm.org.apache.spark.SparkConf(False).set("spark.serializer.objectStreamReset", "1")
     return jvm.org.apache.spark.serializer.JavaSerializer(configuration)

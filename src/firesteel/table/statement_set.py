@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.explain_detail import DETAIL_NAMES
@@ -108,6 +108,6 @@ class StatementSet:
         inserts, self._inserts = self._inserts, []
         self._t_env._executor.attach_inserts(inserts)
 
-    def compile_plan(self) -> Any:
+    def compile_plan(self) -> NoReturn:
         """Compile to a plan; not supported."""
         raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")

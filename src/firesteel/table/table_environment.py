@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.table_errors import ValidationException
@@ -189,7 +189,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
 
     # --- compiled plans ----------------------------------------------------------------------------------------------
 
-    def load_plan(self, plan_reference: object) -> Any:
+    def load_plan(self, plan_reference: object) -> NoReturn:
         """Raise an error: plans are not compiled, execute the statement instead.
 
         Args:
@@ -200,7 +200,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """
         raise _no_plans("load_plan")
 
-    def compile_plan_sql(self, stmt: str) -> Any:
+    def compile_plan_sql(self, stmt: str) -> NoReturn:
         """Raise an error: plans are not compiled, execute the statement instead.
 
         Args:

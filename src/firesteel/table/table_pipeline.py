@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from firesteel.table.catalogs.catalog_objects import ObjectIdentifier
 from firesteel.table.explain_detail import DETAIL_NAMES
@@ -58,6 +58,6 @@ class TablePipeline:
         path = self._insert.table.path
         return None if path[-1].startswith("*anonymous") else ObjectIdentifier(*path)
 
-    def compile_plan(self) -> Any:
+    def compile_plan(self) -> NoReturn:
         """Compile to a plan; not supported."""
         raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")

@@ -128,13 +128,13 @@ class _InertUnpickler(pickle.Unpickler):
         super().__init__(io.BytesIO(data))
         self._inert: dict[tuple[str, str], type[_Inert]] = {}
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         module = MOVED.get(module, module)
         if name in _SHOWN.get(module, ()):
             return super().find_class(module, name)
         return self._inert.setdefault((module, name), _inert_class(module, name))
 
-    def persistent_load(self, pid: object) -> Any:
+    def persistent_load(self, pid: object) -> object:
         return _Inert(pid)
 
 
@@ -142,7 +142,7 @@ def _inert_class(module: str, name: str) -> type[_Inert]:
     return type(name.rpartition(".")[2], (_Inert,), {"__module__": module})
 
 
-def load_inert(data: bytes) -> Any:
+def load_inert(data: bytes) -> object:
     """Return state of users, in which values of other classes are inert: nothing is imported, and no code runs.
 
     Raises:

@@ -107,7 +107,7 @@ class Sum(Accumulator):
         self._convert = number_cast(result_type)
         self._float = isinstance(result_type, t.FloatType)
         self._is_nullable = is_nullable
-        self._zero: Any = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
+        self._zero: object = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
 
     def new(self) -> State:
         return [self._zero, 0]
@@ -167,7 +167,7 @@ class Variance(Accumulator):
         self._convert = number_cast(result_type)
         self._sample = sample
         self._root = root
-        self._zero: Any = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
+        self._zero: object = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
 
     def new(self) -> State:
         return [0, self._zero, self._zero]
@@ -200,7 +200,7 @@ class Variance(Accumulator):
         if count <= 0 or divisor <= 0:
             return None
         if isinstance(self._type, t.IntegralType):
-            variance: Any = (Fraction(squares) - Fraction(total * total, count)) / divisor
+            variance: object = (Fraction(squares) - Fraction(total * total, count)) / divisor
         elif isinstance(self._type, t.DecimalType):
             mean_square = WIDE.divide(WIDE.multiply(total, total), count)
             variance = WIDE.divide(WIDE.subtract(squares, mean_square), divisor)

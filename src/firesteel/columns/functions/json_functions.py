@@ -150,7 +150,7 @@ def _int(number: Any) -> int:
     return whole
 
 
-def _parsed(data_type: t.DataType, text: str) -> Any:
+def _parsed(data_type: t.DataType, text: str) -> object:
     parse = text_parser(data_type)
     assert parse is not None
     try:

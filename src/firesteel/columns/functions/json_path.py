@@ -141,7 +141,7 @@ def parse_json(text: str) -> Any:
         raise JsonPathError(str(error)) from error
 
 
-def _refuse(constant: str) -> Any:
+def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 

@@ -63,7 +63,7 @@ def _numpy(function: Callable[..., Any]) -> Bind:
     return lambda call: kernel
 
 
-def _logarithm(*values: Any) -> Any:
+def _logarithm(*values: Any) -> object:
     """Return LOG(x), the natural logarithm, or LOG(base, x)."""
     return np.log(values[-1]) if len(values) == 1 else np.log(values[1]) / np.log(values[0])
 

@@ -152,7 +152,7 @@ def _translate(text: str, source: str | None, target: str | None) -> str:
     return text.translate(table)
 
 
-def _elt(index: int, *values: object) -> Any:
+def _elt(index: int, *values: object) -> object:
     return values[index - 1] if index is not None and 1 <= index <= len(values) else None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import ExpiringTable, expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
@@ -49,8 +50,8 @@ class GroupAggregateFactory:
 
     keys: tuple[int, ...]
     calls: tuple[CallPlan, ...]
-    input_types: tuple[Any, ...]
-    output_types: tuple[Any, ...]
+    input_types: tuple[DataType, ...]
+    output_types: tuple[DataType, ...]
     retracts: bool
     flat: bool = False
     mini_batch_rows: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
 from firesteel.columns.rex import Call, InputRef, Rex, input_columns
 from firesteel.common.idle_timer import IdleTimer
 from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
+
+if TYPE_CHECKING:
+    from firesteel.columns.settings import QuerySettings
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class CalcFactory:
 
     condition: Rex | None
     expressions: tuple[Rex, ...] | None
-    settings: Any
+    settings: QuerySettings
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -108,7 +111,7 @@ class WatermarkFactory:
 
     column: int
     expression: Rex
-    settings: Any
+    settings: QuerySettings
     idle_timeout_ms: int = 0
 
     def make(self) -> Kernel:

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.windows import times_of
@@ -61,7 +62,7 @@ class RankFactory:
     start: int
     end: int
     outputs_rank: bool
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
     keeps_all: bool
     window_end: int | None = None
 
@@ -230,7 +231,7 @@ class DeduplicateFactory:
     partition: tuple[int, ...]
     keeps_last: bool
     time: int | None
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -285,7 +286,7 @@ class SortFactory:
     """
 
     order: Order
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
     time: int | None
     offset: int = 0
     fetch: int | None = None

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.count_windows import CountWindows
@@ -39,8 +40,8 @@ class WindowAggregateFactory:
     window: WindowPlan | None
     window_columns: tuple[int | None, ...] | None
     properties: tuple[str, ...]
-    input_types: tuple[Any, ...]
-    output_types: tuple[Any, ...]
+    input_types: tuple[DataType, ...]
+    output_types: tuple[DataType, ...]
     retracts: bool = False
 
     def make(self) -> Kernel:

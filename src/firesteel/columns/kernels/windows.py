@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.rows import RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
@@ -66,8 +67,8 @@ class WindowTableFactory:
     """
 
     window: WindowPlan
-    types: tuple[Any, ...]
-    time_type: Any
+    types: tuple[DataType, ...]
+    time_type: DataType
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -169,7 +169,7 @@ def _cut(expected: str, value: Any) -> int:
         raise TypeMismatchError(expected, value) from None
 
 
-def _string(value: object) -> Any:
+def _string(value: object) -> object:
     if value is None or value.__class__ is str:
         return value
     if isinstance(value, str):
@@ -177,7 +177,7 @@ def _string(value: object) -> Any:
     raise TypeMismatchError("STRING (str)", value)
 
 
-def _boolean(value: object) -> Any:
+def _boolean(value: object) -> object:
     if value is None or value.__class__ is bool:
         return value
     if hasattr(value, "__index__") or type(value).__name__ in (
@@ -188,7 +188,7 @@ def _boolean(value: object) -> Any:
     raise TypeMismatchError("BOOLEAN (bool)", value)
 
 
-def _float(value: Any) -> Any:
+def _float(value: Any) -> object:
     if value is None:
         return None
     try:
@@ -199,7 +199,7 @@ def _float(value: Any) -> Any:
         raise TypeMismatchError("FLOAT (float)", value) from None
 
 
-def _double(value: Any) -> Any:
+def _double(value: Any) -> object:
     if value is None or value.__class__ is float:
         return value
     if not isinstance(value, str):
@@ -210,7 +210,7 @@ def _double(value: Any) -> Any:
     raise TypeMismatchError("DOUBLE (float)", value)
 
 
-def _char(value: object) -> Any:
+def _char(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, str) and len(value) == 1:
@@ -218,7 +218,7 @@ def _char(value: object) -> Any:
     raise TypeMismatchError("CHAR (str of length 1)", value)
 
 
-def _big_int(value: Any) -> Any:
+def _big_int(value: Any) -> object:
     if value is None or value.__class__ is int:
         return value
     try:
@@ -227,7 +227,7 @@ def _big_int(value: Any) -> Any:
         raise TypeMismatchError("BIG_INT (int)", value) from None
 
 
-def _big_dec(value: object) -> Any:
+def _big_dec(value: object) -> object:
     if value is None or value.__class__ is Decimal:
         return value
     if isinstance(value, (int, float)):
@@ -235,7 +235,7 @@ def _big_dec(value: object) -> Any:
     raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
 
 
-def _instant(value: object) -> Any:
+def _instant(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, Instant):
@@ -257,7 +257,7 @@ _SCALARS: dict[BasicType, Coercer] = {
 }
 
 
-def _date(value: object) -> Any:
+def _date(value: object) -> object:
     if value is None or value.__class__ is datetime.date:
         return value
     if isinstance(value, datetime.date):
@@ -273,7 +273,7 @@ def _time(value: object) -> Any:
     raise TypeMismatchError("SQL_TIME (datetime.time)", value)
 
 
-def _timestamp(value: object) -> Any:
+def _timestamp(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, datetime.datetime):
@@ -288,7 +288,7 @@ def _local_time(type_info: Any) -> Coercer:
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-def _bytes_array(value: object) -> Any:
+def _bytes_array(value: object) -> object:
     if value is None or value.__class__ is bytes:
         return value
     if isinstance(value, (bytearray, memoryview)):

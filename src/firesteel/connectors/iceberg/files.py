@@ -71,7 +71,7 @@ def files_with_keys(table: Any, keys: pa.Table, condition: object) -> Iterator[t
             yield task.file, others
 
 
-def range_of(keys: pa.Table) -> Any:
+def range_of(keys: pa.Table) -> object:
     """Return an Iceberg expression that is true for all keys: the range of each column of integers, text or dates."""
     condition: Any = AlwaysTrue()
     for name in keys.column_names:
@@ -84,7 +84,7 @@ def range_of(keys: pa.Table) -> Any:
     return condition
 
 
-def _literal(value: object) -> Any:
+def _literal(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime.date) else value
 
 

@@ -106,7 +106,7 @@ class _Fields:
         identifier = next(self._ids)
         return iceberg.NestedField(identifier, name, self.type_of(kind), required=not kind._nullable, doc=doc)
 
-    def type_of(self, kind: t.DataType) -> Any:
+    def type_of(self, kind: t.DataType) -> object:
         """Return the type of values.
 
         Raises:
@@ -129,7 +129,7 @@ class _Fields:
             return iceberg.StructType(*(self.field(f.name, f.data_type, f.description) for f in kind.fields))
         raise _NoCounterpart(type_text(kind))
 
-    def _map(self, key: t.DataType, value: t.DataType) -> Any:
+    def _map(self, key: t.DataType, value: t.DataType) -> object:
         ids = next(self._ids), next(self._ids)
         return iceberg.MapType(
             ids[0], self.type_of(key), ids[1], self.type_of(value), value_required=not value._nullable
@@ -219,7 +219,7 @@ def _fits(declared: t.DataType, stored: t.DataType) -> bool:
         return False
 
 
-def _shape(kind: object) -> Any:
+def _shape(kind: object) -> object:
     if isinstance(kind, iceberg.StructType):
         return [(field.name, _shape(field.field_type)) for field in kind.fields]
     if isinstance(kind, iceberg.ListType):

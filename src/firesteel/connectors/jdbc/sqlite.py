@@ -72,7 +72,7 @@ def _iso_text(value: Any) -> str:
     return str(value.isoformat())
 
 
-def _int64_or_text(value: int) -> Any:
+def _int64_or_text(value: int) -> object:
     return value if -(2**63) <= value < 2**63 else str(value)
 
 

@@ -64,7 +64,7 @@ def _field(value: object, position: int | str, kind: str) -> Any:
     return value
 
 
-def _with_field(value: object, position: int | str, result: object) -> Any:
+def _with_field(value: object, position: int | str, result: object) -> object:
     if isinstance(value, tuple):
         assert isinstance(position, int)
         fields = list(value)

@@ -98,7 +98,7 @@ def _project(indexes: tuple[int, ...]) -> Callable[[Any], Any]:
     return lambda value: tuple(value[index] for index in indexes)
 
 
-def _value_of_pair(pair: Any) -> Any:
+def _value_of_pair(pair: Any) -> object:
     return pair[1]
 
 

@@ -311,7 +311,7 @@ class OperatorInput:
         self.operator.output.end()
 
 
-def with_operator_named(operator: Operator, call: Callable[..., Any], *args: object) -> Any:
+def with_operator_named(operator: Operator, call: Callable[..., Any], *args: object) -> object:
     """Run `call`, and wrap an exception of user code in a `UserFunctionError` that names the operator."""
     try:
         return call(*args)

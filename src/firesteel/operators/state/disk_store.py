@@ -123,7 +123,7 @@ class DiskDict(MutableMapping[Any, Any]):
     def _encode(self, entry: object) -> tuple[bytes, bytes | None]:
         return _encode(entry)
 
-    def _decode(self, data: bytes) -> Any:
+    def _decode(self, data: bytes) -> object:
         return _decode(data)
 
     def touched(self, entry: object) -> None:
@@ -209,7 +209,7 @@ class DiskDictOfPairs(DiskDict):
         whole = None if first_whole is None and second_whole is None else pickled(entry)
         return _LENGTH.pack(len(first_data)) + first_data + second_data, whole
 
-    def _decode(self, data: bytes) -> Any:
+    def _decode(self, data: bytes) -> object:
         end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
         return _decode(data[_LENGTH.size : end]), _decode(data[end:])
 
@@ -238,5 +238,5 @@ def _encode(entry: Any) -> tuple[bytes, bytes | None]:
     return buffer.getvalue(), pickled(entry) if pickler.has_objects else None
 
 
-def _decode(data: bytes) -> Any:
+def _decode(data: bytes) -> object:
     return pickle.loads(data) if data.startswith(b"\x80") else marshal.loads(data)

@@ -85,7 +85,7 @@ class _TableState:
         if merged is not None:
             self._table.put(target, merged)
 
-    def _combine(self, first: object, second: object) -> Any:
+    def _combine(self, first: object, second: object) -> object:
         raise TypeError(f"{type(self).__name__} can't be merged")
 
 
@@ -158,7 +158,7 @@ class KeyedListState(_TableState, ListState[Any]):
         else:
             self.clear()
 
-    def _combine(self, first: object, second: Any) -> Any:
+    def _combine(self, first: object, second: Any) -> object:
         return first + second
 
 
@@ -246,7 +246,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         entry = self._entry()
         self._table.put(entry, self._reduced(self._table.data.get(entry), value))
 
-    def _reduced(self, stored: object, value: object) -> Any:
+    def _reduced(self, stored: object, value: object) -> object:
         """Return the value to store; a value that the function changed in place is not copied."""
         value = own(value)
         reduced = value if stored is None else self._reduce(stored, value)
@@ -254,7 +254,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
             return self._coerce(reduced)
         return reduced if reduced is stored or reduced is value else own(reduced)
 
-    def _combine(self, first: object, second: object) -> Any:
+    def _combine(self, first: object, second: object) -> object:
         return self._reduced(first, second)
 
 
@@ -278,7 +278,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
         entry = self._entry()
         self._table.put(entry, self._accumulated(self._table.data.get(entry), value))
 
-    def _accumulated(self, stored: object, value: object) -> Any:
+    def _accumulated(self, stored: object, value: object) -> object:
         """Return the accumulator to store; one that was changed in place is not copied."""
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(own(value), accumulator)
@@ -286,7 +286,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
             return self._coerce(added)
         return added if added is accumulator else own(added)
 
-    def _combine(self, first: object, second: object) -> Any:
+    def _combine(self, first: object, second: object) -> object:
         merged = self._function.merge(first, second)
         if self._coerce is not None:
             return self._coerce(merged)

@@ -201,7 +201,7 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
         stored = self._life.usable(self._table.data.get(entry), now)
         self._table.put(entry, (self._reduced(None if stored is None else stored[0], value), now))
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: Any, second: Any) -> object:
         return self._merge(first, second, super()._combine)
 
 
@@ -226,7 +226,7 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
         stored = self._life.usable(self._table.data.get(entry), now)
         self._table.put(entry, (self._accumulated(None if stored is None else stored[0], value), now))
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: Any, second: Any) -> object:
         return self._merge(first, second, super()._combine)
 
 

@@ -50,8 +50,10 @@ class WindowAtEndRunner(WindowOperatorBase):
         self._table = self.backend.window_table(CONTENTS_TABLE)
         self._domain = EVENT_TIME if self._is_event_time else PROCESSING_TIME
         assigner = descriptor.assigner
-        has_panes = type(assigner) in (TumblingEventTimeWindows, SlidingEventTimeWindows)
-        self._panes: tuple[int, int] | None = assigner.panes() if has_panes else None
+        self._panes: tuple[int, int] | None = None
+        if type(assigner) in (TumblingEventTimeWindows, SlidingEventTimeWindows):
+            assert isinstance(assigner, TumblingEventTimeWindows | SlidingEventTimeWindows)
+            self._panes = assigner.panes()
 
     def open(self) -> None:
         """Open the functions; discard timers of restored windows, which are not needed here."""

@@ -149,6 +149,7 @@ class WindowRunner(WindowOperatorBase):
         """Merge a new window with the windows of its key that it intersects; return the resulting window."""
         known = self._sessions.data.get(key) or []
         recorder = MergeRecorder()
+        assert isinstance(self._assigner, MergingWindowAssigner)
         self._assigner.merge_windows([*known, window], recorder)
         result = window
         for merged, parts in recorder.merges:

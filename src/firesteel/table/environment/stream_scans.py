@@ -159,7 +159,7 @@ def _by_schema(
     kinds: frozenset[Kind],
     has_kinds: bool,
     catalogs: CatalogManager,
-) -> Any:
+) -> object:
     known = {name: (kind, source) for name, kind, source in found}
     columns, watermark = resolve_columns(schema, catalogs)
     stored: list[_Column] = []
@@ -214,7 +214,7 @@ def _regular(kind: Any) -> Any:
     return kind.with_kind(t.TimestampKind.REGULAR) if hasattr(kind, "with_kind") else kind
 
 
-def _with_computed(node: Any, columns: Any, catalogs: CatalogManager) -> Any:
+def _with_computed(node: Any, columns: Any, catalogs: CatalogManager) -> object:
     resolver = ExpressionResolver(Scope.of(node.row_type), catalogs)
     expressions = tuple(resolver.resolve(c.expression if c.kind == "COMPUTED" else Ref((c.name,))) for c in columns)
     fields = [t.RowField(c.name, e.type) for c, e in zip(columns, expressions, strict=True)]

@@ -214,7 +214,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         return self.func
 
 
-def _aggregate_columns(function: Any, *columns: object) -> Any:
+def _aggregate_columns(function: Any, *columns: object) -> object:
     accumulator = function.create_accumulator()
     function.accumulate(accumulator, *columns)
     return function.get_value(accumulator)

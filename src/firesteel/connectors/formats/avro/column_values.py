@@ -37,7 +37,7 @@ def value_reader(kind: t.DataType, schema: object) -> Convert:
     if kind.is_nullable:
         return read if read is same else lambda value: None if value is None else read(value)
 
-    def present(value: object) -> Any:
+    def present(value: object) -> object:
         if value is None:
             raise ValueError("found null in a column that is NOT NULL")
         return read(value)

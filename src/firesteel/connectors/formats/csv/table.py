@@ -115,7 +115,7 @@ class CsvFormat(Format):
                 for convert, field, name in zip(converters, padded, self.columns.names, strict=True)
             ]
 
-    def _value(self, convert: Callable[[str], Any], field: str | None, name: str) -> Any:
+    def _value(self, convert: Callable[[str], Any], field: str | None, name: str) -> object:
         if field is None:
             return None
         try:

@@ -87,7 +87,7 @@ def _text(node: dict[str, Any]) -> TypeInformation[Any]:
     return _TEXT_FORMATS.get(node.get("format", ""), Types.STRING)()
 
 
-def _referred(reference: str, root: object, where: str) -> Any:
+def _referred(reference: str, root: object, where: str) -> object:
     """Return the part of the schema that a reference such as `#/definitions/address` points to."""
     node = root
     for step in reference.removeprefix("#").strip("/").split("/"):

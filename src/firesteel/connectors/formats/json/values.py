@@ -89,7 +89,7 @@ def _whole(basic_type: BasicType) -> Reader:
     return read
 
 
-def _floating(value: object) -> Any:
+def _floating(value: object) -> object:
     return float(value) if isinstance(value, (str, int, Decimal)) else value
 
 
@@ -100,13 +100,13 @@ def _decimal(value: object) -> Any:
         raise ValueError(f"{value!r} is not a number") from None
 
 
-def _boolean(value: object) -> Any:
+def _boolean(value: object) -> object:
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return value
 
 
-def _instant(value: Any) -> Any:
+def _instant(value: Any) -> object:
     moment = datetime.datetime.fromisoformat(value)
     if moment.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone")
@@ -188,7 +188,7 @@ _READERS: tuple[tuple[type, Callable[[Any], Reader]], ...] = (
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> Any:
+def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> object:
     """Return a value in the form that the JSON writer accepts; without a type, convert it by its Python type.
 
     Example:
