@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
@@ -13,6 +13,9 @@ from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.keyed import store_of
 from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 
 class ColumnRunner(Operator):
@@ -114,15 +117,15 @@ class ColumnRunner(Operator):
         """Load a part of the keyed state."""
         self.backend.load(delta, key_groups)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermark and the state that the kernel keeps outside its tables."""
         return self.watermark, self._kernel.snapshot()
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark and the kernel from a snapshot."""
         self.watermark, kept = snapshot
         self._kernel.restore(kept)
 
 
-def _first(key: Any) -> int:
+def _first(key: tuple[Any, ...]) -> int:
     return key[0]  # type: ignore[no-any-return]

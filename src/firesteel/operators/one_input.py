@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.values.bounded_results import bounded
 from firesteel.common.values.ownership import IMMUTABLE, are_immutable, claimer, own
@@ -20,6 +20,9 @@ from firesteel.operators.chain.function_calls import (
 )
 from firesteel.operators.chain.operator import Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.chain.retention import keeps_nothing
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 
 class FunctionOperator(Operator):
@@ -215,11 +218,11 @@ class ProcessRunner(FunctionOperator):
         self._context.timers.watermark = timestamp
         super().process_watermark(timestamp)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermark last seen by the function."""
         return self.watermark
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         self.watermark = self._context.timers.watermark = snapshot
 

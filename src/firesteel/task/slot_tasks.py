@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.keys.key_groups import default_max_parallelism
@@ -28,6 +28,9 @@ from firesteel.task.stopwatch import Stopwatch
 from firesteel.task.version_chains import Frame
 from firesteel.task.version_store import VersionStore, shown_in, spool_in
 from firesteel.task.versions import BatchTry, Chain
+
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
 
 _PENDING_BYTES = 64 << 20
 """Maximum size of the output of one operator call that is kept in memory. In BATCH mode, the end of input emits the
@@ -527,7 +530,7 @@ def _split_columns(columns: tuple[int, ...], max_parallelism: int, channels: int
     return SplitColumns(columns, max_parallelism, channels)
 
 
-def _key_type_of(edge: StageEdge) -> object:
+def _key_type_of(edge: StageEdge) -> TypeInformation[Any] | None:
     """Return the key type declared by the KeyByOperator at the producing end."""
     for node in edge.source.chain:
         if node.node_id == edge.edge.source_node_id:

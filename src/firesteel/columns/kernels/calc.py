@@ -17,6 +17,7 @@ from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
 
 if TYPE_CHECKING:
     from firesteel.columns.settings import QuerySettings
+    from firesteel.common.snapshots import Snapshot
 
 
 @dataclass(frozen=True)
@@ -175,11 +176,11 @@ class WatermarkAssigner(Kernel):
             self._is_idle = is_idle
             self.context.emit_idle(is_idle)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the last watermark, and whether the subtask is idle."""
         return self._emitted, self._is_idle
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the last watermark and the idleness."""
         self._emitted, self._is_idle = snapshot
 

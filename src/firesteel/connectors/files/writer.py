@@ -165,7 +165,7 @@ class FileWriter(SinkWriter[Any]):
             part.close()
         self._store.close()
 
-    def snapshot_state(self) -> Any:
+    def snapshot_state(self) -> object:
         """Return the next part number, the parts in progress and the parts that wait for compaction."""
         if not self._counter:
             return None

@@ -229,7 +229,7 @@ def _shape(kind: object) -> object:
     return str(kind)
 
 
-def to_sql_array(array: Any, kind: t.DataType) -> pa.Array:
+def to_sql_array(array: pa.Array, kind: t.DataType) -> pa.Array:
     """Return a column as read from an Iceberg file with the Arrow type of its SQL type."""
     wanted = arrow_type(kind)
     if isinstance(array, pa.ChunkedArray):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
@@ -19,6 +19,10 @@ from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, Re
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _OPTIONS = (
     "driver",
@@ -54,7 +58,7 @@ class JdbcTable:
         self._options.check(("url", "table-name"), _OPTIONS)
         self._quote = "`" if self._options.text("url").removeprefix("jdbc:").startswith(("mysql", "mariadb")) else '"'
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         options = self._options
         columns = ", ".join(self._quoted(column.name) for column in request.columns) or "1"

@@ -98,7 +98,7 @@ def _date(value: object) -> object:
     return value.date() if isinstance(value, datetime.datetime) else value
 
 
-def _time(value: object) -> Any:
+def _time(value: object) -> object:
     if isinstance(value, datetime.timedelta):  # MySQL
         return (_MIDNIGHT + value).time()
     return datetime.time.fromisoformat(value) if isinstance(value, str) else value

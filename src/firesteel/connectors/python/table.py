@@ -6,7 +6,7 @@ Flink has no such connector; there, programs write a `DynamicTableFactory` in Ja
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
@@ -18,6 +18,11 @@ from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import Sink, Source
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> PythonSource:
@@ -57,7 +62,7 @@ class PythonSource:
         """Whether the source ends."""
         return bool(self._source.is_bounded())
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         rows = environment.from_source(self._source, WatermarkStrategy.no_watermarks(), name)
         names = [column.name for column in self._table.physical_columns]
@@ -76,7 +81,7 @@ class PythonSink:
         """Return all kinds: rows say theirs."""
         return kinds
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write the column batches."""
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)

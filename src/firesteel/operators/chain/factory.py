@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_keeper
 from firesteel.errors import TranslationError
@@ -36,6 +36,9 @@ from firesteel.operators.sources.watermarks import ExtractTimestampRunner, Times
 from firesteel.operators.two_input import BroadcastRunner, CoProcessRunner, KeyedBroadcastRunner
 from firesteel.operators.windows.window_at_end import WindowAtEndRunner, waits_for_end
 from firesteel.operators.windows.window_operator import WindowRunner
+
+if TYPE_CHECKING:
+    from firesteel.functions.operator_descriptors import OperatorDescriptor
 
 Rule = Callable[[Any, str, TaskInfo, Output], Operator]
 
@@ -98,7 +101,7 @@ def _project(indexes: tuple[int, ...]) -> Callable[[Any], Any]:
     return lambda value: tuple(value[index] for index in indexes)
 
 
-def _value_of_pair(pair: Any) -> object:
+def _value_of_pair(pair: tuple[Any, Any]) -> object:
     return pair[1]
 
 
@@ -190,7 +193,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
 }
 
 
-def make_operator(descriptor: Any, name: str, task: TaskInfo, output: Output) -> Operator:
+def make_operator(descriptor: OperatorDescriptor, name: str, task: TaskInfo, output: Output) -> Operator:
     """Create the running operator of a descriptor.
 
     Raises:

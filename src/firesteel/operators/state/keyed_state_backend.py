@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.key_groups import key_group_assigner
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.state_table import DELETED, NAMESPACED, StateTable, Table
 from firesteel.operators.windows.window_table import WindowTable
+
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
 
 Delta = tuple[str, dict[Any, Any]]
 """State name, and a dict from entry to value, with `DELETED` for removed entries."""
@@ -48,7 +51,9 @@ class KeyedStateBackend:
         processed.
     """
 
-    def __init__(self, key_type: Any, max_parallelism: int, store: DiskStore | None = None) -> None:
+    def __init__(
+        self, key_type: TypeInformation[Any] | None, max_parallelism: int, store: DiskStore | None = None
+    ) -> None:
         self._store = store
         self.current_key: Any = None
         self.current_entry: Any = None

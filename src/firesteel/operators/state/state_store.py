@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.functions.state import StateDescriptor
 from firesteel.operators.chain.operator_errors import StateMigrationError
@@ -18,6 +18,15 @@ from firesteel.operators.state.states import (
 )
 from firesteel.operators.state.ttl_states import WITH_TIME_TO_LIVE
 
+if TYPE_CHECKING:
+    from firesteel.functions.state import (
+        AggregatingStateDescriptor,
+        ListStateDescriptor,
+        MapStateDescriptor,
+        ReducingStateDescriptor,
+        ValueStateDescriptor,
+    )
+
 
 class StateStore:
     """The states of an operator by descriptor; implements the `get_state` family of all contexts."""
@@ -27,23 +36,25 @@ class StateStore:
         self._namespaced = namespaced
         self._states: dict[str, Any] = {}
 
-    def get_state(self, state_descriptor: Any) -> KeyedValueState:
+    def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> KeyedValueState:
         """Return the value state of a descriptor."""
         return self._state(KeyedValueState, state_descriptor)  # type: ignore[no-any-return]
 
-    def get_list_state(self, state_descriptor: Any) -> KeyedListState:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> KeyedListState:
         """Return the list state of a descriptor."""
         return self._state(KeyedListState, state_descriptor)  # type: ignore[no-any-return]
 
-    def get_map_state(self, state_descriptor: Any) -> KeyedMapState:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> KeyedMapState:
         """Return the map state of a descriptor."""
         return self._state(KeyedMapState, state_descriptor)  # type: ignore[no-any-return]
 
-    def get_reducing_state(self, state_descriptor: Any) -> KeyedReducingState:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[Any]) -> KeyedReducingState:
         """Return the reducing state of a descriptor."""
         return self._state(KeyedReducingState, state_descriptor)  # type: ignore[no-any-return]
 
-    def get_aggregating_state(self, state_descriptor: Any) -> KeyedAggregatingState:
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor[Any, Any, Any]
+    ) -> KeyedAggregatingState:
         """Return the aggregating state of a descriptor."""
         return self._state(KeyedAggregatingState, state_descriptor)  # type: ignore[no-any-return]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.values.coercion import coercer, is_immutable_type
@@ -21,10 +21,14 @@ from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.state.keyed_state_backend import OF_MAPS, WITH_TTL, KeyedStateBackend
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
 
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
+    from firesteel.functions.state import AggregatingStateDescriptor, ListStateDescriptor, ReducingStateDescriptor
+
 Coerce = Callable[[Any], Any]
 
 
-def _coerce(type_info: Any) -> Coerce:
+def _coerce(type_info: TypeInformation[Any] | None) -> Coerce:
     """Return a function that converts to the declared type or copies, so that user code can't change stored values."""
     return coercer(type_info) or own
 
@@ -33,7 +37,7 @@ def _same(value: object) -> Any:
     return value
 
 
-def _show(type_info: Any) -> Coerce:
+def _show(type_info: TypeInformation[Any] | None) -> Coerce:
     """Return a function that maps stored values to values for user code, copied if they are mutable."""
     return _same if is_immutable_type(type_info) else own
 
@@ -126,7 +130,7 @@ class KeyedListState(_TableState, ListState[Any]):
 
     __slots__ = ("_coerce", "_show_all")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: ListStateDescriptor[Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = _coerce(descriptor.elem_type_info)
         self._show_all = _same if is_immutable_type(descriptor.elem_type_info) else own_all
@@ -167,7 +171,7 @@ class KeyedMapState(MapState[Any, Any]):
 
     __slots__ = ("_backend", "_coerce_value", "_keep_key", "_namespaced", "_show", "_table")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[Any, Any], namespaced: bool) -> None:
         self._backend = backend
         self._namespaced = namespaced
         self._table = backend.map_table(table_name(descriptor, namespaced, has_ttl(descriptor)))
@@ -231,7 +235,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
 
     __slots__ = ("_coerce", "_reduce", "_show")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = coercer(descriptor.type_info)
         self._show = _show(descriptor.type_info)
@@ -263,7 +267,9 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
 
     __slots__ = ("_coerce", "_function")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: AggregatingStateDescriptor[Any, Any, Any], namespaced: bool
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = coercer(descriptor.type_info)
         self._function = descriptor.agg_function

@@ -115,7 +115,7 @@ class InternalTimerService(TimerService):
         """Delete a processing-time timer."""
         self._delete(self._entry(PROCESSING_TIME, timestamp))
 
-    def _delete(self, entry: Any) -> None:
+    def _delete(self, entry: tuple[Any, ...]) -> None:
         if entry in self._table.data:
             self._table.remove(entry)
             self._queues[entry[1]].removed()

@@ -8,7 +8,7 @@ visibility is `ReturnExpiredIfNotCleanedUp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.values.ownership import own
@@ -24,6 +24,9 @@ from firesteel.operators.state.states import (
     entries_of,
 )
 from firesteel.operators.state.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_value
+
+if TYPE_CHECKING:
+    from firesteel.functions.state import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
 
 
 def _life(state: Any, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired) -> Life:
@@ -105,7 +108,7 @@ class TtlMapState(KeyedMapState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[Any, Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self, backend, descriptor, unexpired_value)
 
@@ -186,7 +189,7 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self, backend, descriptor, unexpired_value)
 
@@ -210,7 +213,9 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: AggregatingStateDescriptor[Any, Any, Any], namespaced: bool
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self, backend, descriptor, unexpired_value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.coercion import coercer
 from firesteel.common.values.ownership import IMMUTABLE, own
@@ -18,6 +18,9 @@ from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.windows.window_contexts import WindowFunctionContext
 from firesteel.operators.windows.window_table import ByKey
+
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
 
 
 class WindowContents(Protocol):
@@ -69,7 +72,7 @@ class ElementContents:
 class ReducedContents:
     """The reduction of all elements of a window."""
 
-    def __init__(self, function: object, state_type: Any, backend: KeyedStateBackend) -> None:
+    def __init__(self, function: object, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
         self._reduce = method_of(function, "reduce")
         self._coerce = coercer(state_type)
         self._backend = backend
@@ -109,7 +112,7 @@ class ReducedContents:
 class AggregatedContents:
     """The accumulator of an AggregateFunction."""
 
-    def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
+    def __init__(self, function: Any, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
         self._function = function
         self._coerce = coercer(state_type)
         self._backend = backend
@@ -148,7 +151,9 @@ class AggregatedContents:
         return [self._function.get_result(stored)]
 
 
-def contents_of(aggregation: object, state_type: object, backend: KeyedStateBackend) -> WindowContents:
+def contents_of(
+    aggregation: object, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend
+) -> WindowContents:
     """Return the contents for a ReduceFunction, a callable, an AggregateFunction, or None for all elements."""
     if aggregation is None:
         return ElementContents()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.whole_numbers import check_timestamp
 from firesteel.operators.state.disk_store import DiskDict, DiskStore
 from firesteel.operators.state.state_table import DELETED
+
+if TYPE_CHECKING:
+    from firesteel.functions.windows import Window
 
 
 class ByKey(Protocol):
@@ -100,7 +103,7 @@ class WindowTable:
         """Return the window, or None if it has no contents yet."""
         return self._windows.get(window)
 
-    def open(self, window: Any) -> OpenWindow:
+    def open(self, window: Window) -> OpenWindow:
         """Add a window without contents, and return it.
 
         Raises:

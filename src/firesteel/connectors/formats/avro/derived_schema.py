@@ -132,7 +132,9 @@ def is_millis(kind: t.TimestampType | t.LocalZonedTimestampType) -> bool:
     return kind.precision <= _MILLISECONDS
 
 
-def _check_precision(kind: Any, name: str, most: int, hint: str = "") -> None:
+def _check_precision(
+    kind: t.LocalZonedTimestampType | t.TimeType | t.TimestampType, name: str, most: int, hint: str = ""
+) -> None:
     if kind.precision > most:
         raise ValidationException(
             f"Avro does not support {name} type with precision: {kind.precision}, it only supports precision less than "

@@ -208,6 +208,6 @@ def _reader_of(kind: t.DataType) -> Callable[[str], Any]:
     return read
 
 
-def _one(column: Any) -> pa.Array:
+def _one(column: pa.ChunkedArray) -> pa.Array:
     array = column.combine_chunks()
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

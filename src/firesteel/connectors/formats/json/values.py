@@ -106,7 +106,7 @@ def _boolean(value: object) -> object:
     return value
 
 
-def _instant(value: Any) -> object:
+def _instant(value: str) -> object:
     moment = datetime.datetime.fromisoformat(value)
     if moment.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone")
@@ -119,7 +119,7 @@ def _time(value: Any) -> datetime.time:
     return parsed.replace(tzinfo=None)
 
 
-def _timestamp(value: Any) -> datetime.datetime:
+def _timestamp(value: str) -> datetime.datetime:
     parsed = datetime.datetime.fromisoformat(value)
     _check_utc(value, parsed.utcoffset())
     return parsed.replace(tzinfo=None)
@@ -143,7 +143,7 @@ _SCALARS: dict[BasicType, Reader] = {
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-def _row(type_info: Any) -> Reader:
+def _row(type_info: RowTypeInfo) -> Reader:
     fields = list(zip(type_info.get_field_names(), map(json_reader, type_info.get_field_types()), strict=True))
 
     def read(value: object) -> Any:
