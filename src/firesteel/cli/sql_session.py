@@ -81,7 +81,7 @@ class SqlSession:
         """Return the table environment of the session."""
         return self._context.table_env
 
-    def _run(self, statement: object) -> None:
+    def _run(self, statement: s.Statement) -> None:
         result = self._context.execute(statement)
         if isinstance(statement, s.Query):
             show_query(result, self._context.get(SQL_CLIENT_RESULT_MODE), self._context.is_streaming)

@@ -48,8 +48,10 @@ class _Parser:
             match = _TOKEN.match(self._text, position)
             if match is None:
                 raise TypeTextError(f"Could not parse type at position {position}: {self._text!r}")
-            kind = ("number", "quoted", "string", "word", "sign")[match.lastindex - 1]  # type: ignore[operator]
-            self._tokens.append((kind, match.group(match.lastindex), match.start(match.lastindex)))  # type: ignore[arg-type]
+            group = match.lastindex
+            assert group is not None
+            kind = ("number", "quoted", "string", "word", "sign")[group - 1]
+            self._tokens.append((kind, match.group(group), match.start(group)))
             position = match.end()
 
     def parse(self) -> t.DataType:

@@ -29,6 +29,7 @@ from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
 from firesteel.table.environment.print_style import PrintStyle
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.statements import Statement
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 
@@ -150,7 +151,7 @@ class SessionContext:
 
     # --- statements --------------------------------------------------------------------------------------------------
 
-    def execute(self, statement: object) -> TableResult:
+    def execute(self, statement: Statement) -> TableResult:
         """Execute a parsed statement, including SET, RESET and statements about jobs, which belong to the session.
 
         Raises:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernel import KernelContext, KernelFactory
 from firesteel.common.options.table_options import TABLE_STATE_TTL
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.context import TaskRuntimeContext
@@ -26,7 +26,7 @@ class ColumnRunner(Operator):
         inputs: Number of inputs of the kernel.
     """
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, factory: Any, inputs: int) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, factory: KernelFactory, inputs: int) -> None:
         super().__init__(name, task, output)
         self._kernel = factory.make()
         self._open_inputs = inputs
@@ -102,7 +102,7 @@ class ColumnRunner(Operator):
 
     def next_processing_time(self) -> int | None:
         """Return the processing time in ms at which the kernel next has work to do, or None."""
-        return self._kernel.next_processing_time()  # type: ignore[no-any-return]
+        return self._kernel.next_processing_time()
 
     def end_batch(self) -> None:
         """Let the kernel do what is due at the end of a batch."""
@@ -127,5 +127,5 @@ class ColumnRunner(Operator):
         self._kernel.restore(kept)
 
 
-def _first(key: tuple[Any, ...]) -> int:
-    return key[0]  # type: ignore[no-any-return]
+def _first(key: tuple[int, ...]) -> int:
+    return key[0]

@@ -65,13 +65,11 @@ class _ElementOperator(FunctionOperator):
         """Emit the collected results of main and side outputs."""
         self._collector.flush()
 
-    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit the results of all values."""
-        raise NotImplementedError
+    _process_batch: Callable[[list[Any], Timestamps], None]
+    """Emits the results of all values."""
 
-    def _call(self, value: object) -> Iterable[Any] | None:
-        """Return the results of one value, or None."""
-        raise NotImplementedError
+    _call: Callable[[Any], Iterable[Any] | None]
+    """Returns the results of one value, or None."""
 
 
 class MapRunner(_ElementOperator):
@@ -82,9 +80,10 @@ class MapRunner(_ElementOperator):
     def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self.call = method_of(function, "map")
-        self._process_batch = ElementLoop([self]).process  # type: ignore[method-assign]
+        self._process_batch = ElementLoop([self]).process
+        self._call = self._called
 
-    def _call(self, value: object) -> Iterable[Any] | None:
+    def _called(self, value: object) -> Iterable[Any] | None:
         return (self.call(value),)
 
 
@@ -93,7 +92,8 @@ class FlatMapRunner(_ElementOperator):
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
-        self._call = method_of(function, "flat_map")  # type: ignore[method-assign]
+        self._call = method_of(function, "flat_map")
+        self._process_batch = self._process_all
         self._part = Part()
         self._loop, self._timed_loop = self._compiled_loops()
 
@@ -113,7 +113,7 @@ class FlatMapRunner(_ElementOperator):
         self._part.begin()
         self.output.hand_on(values, timestamps or None)
 
-    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
+    def _process_all(self, values: list[Any], timestamps: Timestamps) -> None:
         if timestamps is None:
             self._loop(values)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.functions.time_domain import TimeDomain
@@ -128,10 +128,20 @@ class KeyedBroadcastContext(BroadcastContext, KeyedBroadcastProcessFunction.OnTi
         return self.keyed.time_domain()
 
 
+class _BroadcastFunction(Protocol):
+    """What a function of the user has; only that of a keyed stream has `on_timer`."""
+
+    def process_element(self, value: Any, context: Any, /) -> Iterable[Any] | None: ...
+    def process_broadcast_element(self, value: Any, context: Any, /) -> Iterable[Any] | None: ...
+    def on_timer(self, timestamp: int, context: Any, /) -> Iterable[Any] | None: ...
+
+
 class _Broadcast:
     """The broadcast states and contexts shared by both kinds of broadcast operators."""
 
-    def __init__(self, function: Any, descriptors: Iterable[Any], context_type: type[BroadcastContext]) -> None:
+    def __init__(
+        self, function: _BroadcastFunction, descriptors: Iterable[Any], context_type: type[BroadcastContext]
+    ) -> None:
         self.states = BroadcastStates()
         self.reading = context_type(self.states, descriptors, writable=False)
         self.writing = BroadcastContext(self.states, descriptors, writable=True)
@@ -139,15 +149,15 @@ class _Broadcast:
 
     def process_element(self, value: Any, context: Any) -> Iterable[Any] | None:
         self.reading.current_timestamp = context.timestamp()
-        return self._function.process_element(value, self.reading)  # type: ignore[no-any-return]
+        return self._function.process_element(value, self.reading)
 
     def process_broadcast_element(self, value: Any, context: Any) -> Iterable[Any] | None:
         self.writing.current_timestamp = context.timestamp()
-        return self._function.process_broadcast_element(value, self.writing)  # type: ignore[no-any-return]
+        return self._function.process_broadcast_element(value, self.writing)
 
     def on_timer(self, timestamp: int, context: Any) -> Iterable[Any] | None:
         self.reading.current_timestamp = timestamp
-        return self._function.on_timer(timestamp, self.reading)  # type: ignore[no-any-return]
+        return self._function.on_timer(timestamp, self.reading)
 
     def advance(self, watermark: int) -> None:
         self.reading.watermark = self.writing.watermark = watermark
@@ -223,7 +233,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         task: TaskInfo,
         output: Output,
         key_type: TypeInformation[Any] | None,
-        function: object,
+        function: Any,
         descriptors: Iterable[Any],
     ) -> None:
         self._broadcast = _Broadcast(function, descriptors, KeyedBroadcastContext)

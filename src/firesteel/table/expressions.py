@@ -13,6 +13,7 @@ from firesteel.table.planner.parse.parser import parse_expression
 from firesteel.table.syntax.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, TypeName
 
 if TYPE_CHECKING:
+    from firesteel.table.syntax.unresolved import Unresolved
     from firesteel.table.types import DataType
 
 __all__ = [
@@ -117,7 +118,7 @@ def range_(start: str | int, end: str | int) -> Expression[Any]:
     return Expression(Apply("RANGE", (_column_or_index(start), _column_or_index(end))))
 
 
-def _column_or_index(value: object) -> Any:
+def _column_or_index(value: object) -> Unresolved:
     return Ref((value,)) if isinstance(value, str) else node_of(value)
 
 
@@ -648,7 +649,8 @@ def call(f: Any, *args: object) -> Expression[Any]:
     """
     if isinstance(f, str):
         return Expression(Apply(f, tuple(map(node_of, args))))
-    return f(*args)  # type: ignore[no-any-return]
+    made: Expression[Any] = f(*args)
+    return made
 
 
 def call_sql(sql_expression: str) -> Expression[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.connectors import table_connector as base
@@ -15,6 +15,8 @@ from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinit
 from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from firesteel.connectors.table_connector import ResolvedTable
 
 
@@ -68,7 +70,7 @@ class Column:
             base.Column(name, data_type, "METADATA", metadata_key=metadata_key, is_virtual=is_virtual)
         )
 
-    def _like(self, column: base.Column) -> Any:
+    def _like(self, column: base.Column) -> Self:
         return type(self)(column)
 
     def with_comment(self, comment: str | None) -> Column:
@@ -77,7 +79,7 @@ class Column:
         Args:
             comment: Text for people; None removes it.
         """
-        return self._like(replace(self._column, comment=comment))  # type: ignore[no-any-return]
+        return self._like(replace(self._column, comment=comment))
 
     def is_physical(self) -> bool:
         """Return whether the connector stores it."""
@@ -114,7 +116,7 @@ class Column:
         Args:
             new_type: A type of `DataTypes`; the expression of a computed column is kept.
         """
-        return self._like(replace(self._column, type=new_type))  # type: ignore[no-any-return]
+        return self._like(replace(self._column, type=new_type))
 
     def rename(self, new_name: str) -> Column:
         """Return the column under another name.
@@ -122,7 +124,7 @@ class Column:
         Args:
             new_name: Name of the copy; a metadata column without a key then has another key.
         """
-        return self._like(replace(self._column, name=new_name))  # type: ignore[no-any-return]
+        return self._like(replace(self._column, name=new_name))
 
     def __str__(self) -> str:
         return self.as_summary_string()

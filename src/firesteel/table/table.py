@@ -27,7 +27,9 @@ from firesteel.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
     import pandas
+    from pyspark.sql import DataFrame, SparkSession
 
+    from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.table_descriptor import TableDescriptor
     from firesteel.table.table_environment import TableEnvironment
     from firesteel.table.table_pipeline import TablePipeline
@@ -64,7 +66,7 @@ class Table(ColumnOperations):
         )
     """
 
-    def __init__(self, node: Any, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
+    def __init__(self, node: Rel, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
         self._node = node
         self._t_env = t_env
         self._schema = schema_of_rows(node.row_type) if schema is None else schema
@@ -75,9 +77,9 @@ class Table(ColumnOperations):
 
     @property
     def _names(self) -> list[str]:
-        return self._node.row_type.names  # type: ignore[no-any-return]
+        return self._node.row_type.names
 
-    def _new(self, query: object) -> Table:
+    def _new(self, query: queries.Query) -> Table:
         return self._t_env._table(query)
 
     def __str__(self) -> str:
@@ -432,7 +434,7 @@ class Table(ColumnOperations):
         """Run the query and return its final rows as a `pandas.DataFrame`; the query must be bounded."""
         return self._t_env._to_pandas(self._node)
 
-    def to_spark(self, spark_session: object) -> Any:
+    def to_spark(self, spark_session: SparkSession) -> DataFrame:
         """Run the query and return its final rows as a Spark DataFrame.
 
         The query must be bounded. Its rows pass through this process and must fit into its memory. PyFlink has no such
@@ -488,7 +490,7 @@ class Table(ColumnOperations):
         print(self.explain(*extra_details))
 
 
-def _ordering(field: Any) -> Ordering:
+def _ordering(field: Expression[Any] | str) -> Ordering:
     node = node_of(field) if isinstance(field, ExpressionBase) else Ref((field,))
     return node if isinstance(node, Ordering) else Ordering(node)
 

@@ -17,9 +17,11 @@ from firesteel.table.execution.statement_execution import StatementExecutor
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.functions.modules import Modules
 from firesteel.table.planner.parse.parser import parse, parse_all
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.translate.planner import Planner
 from firesteel.table.statement_set import StatementSet
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.queries import Query
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
 from firesteel.table.table_pipeline import TablePipeline
@@ -146,15 +148,15 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """Return the options of this environment; changes apply to later statements."""
         return self._config
 
-    def _table(self, query: object) -> Table:
+    def _table(self, query: Query) -> Table:
         """Resolve a query against the current catalogs and return its table."""
         return Table(self._planner.resolve(query), self)
 
-    def _execute_query(self, node: object) -> TableResult:
+    def _execute_query(self, node: Rel) -> TableResult:
         return self._executor.collect(node)
 
     def _explain(self, nodes: list[Any], sinks: list[Any], details: tuple[str, ...]) -> str:
-        return self._planner.explain(nodes, sinks, details)  # type: ignore[no-any-return]
+        return self._planner.explain(nodes, sinks, details)
 
     def _pipeline(self, table: Table, target: Any, overwrite: bool) -> TablePipeline:
         return TablePipeline(self, table._node, self._target_path(target, table._node), overwrite)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import TimestampKind
 from firesteel.columns.type_text import type_text
 from firesteel.table.resolved_schema import ResolvedSchema, column_extras, schema_of_rows
@@ -142,6 +140,6 @@ class TableSchema:
             return TableSchema(self._names, self._types)
 
 
-def _plain_type(data_type: Any) -> str:
+def _plain_type(data_type: DataType) -> str:
     """Return the text of a type that may be a time attribute, without saying so."""
     return type_text(data_type.with_kind(TimestampKind.REGULAR) if hasattr(data_type, "with_kind") else data_type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -347,7 +347,7 @@ class SlotTasks:
         rows: Iterable[tuple[int, int, bytes]],
         *,
         is_remote: bool = False,
-    ) -> Iterator[Row]:
+    ) -> Generator[Row, None, None]:
         """Run one stage of one batch: take `(source slot, gate, payload)` rows and yield rows for later stages.
 
         Args:

@@ -24,7 +24,7 @@ from firesteel.functions.connector_base import Committer
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.chain.clock import now_ms
-from firesteel.operators.exchange.buffers import decode
+from firesteel.operators.exchange.buffers import first_values
 from firesteel.operators.sinks.committables import Committable, SinkCommittables, carry_out, remove_files
 from firesteel.operators.sinks.committers import Committers
 from firesteel.operators.sinks.sinks import SinkWriterRunner
@@ -316,7 +316,7 @@ class _LocalJob:
                 rows = [(source, gate, payload) for target, source, gate, payload in here if target == slot]
                 for row in self._run_slot(region, stage, slot, at, batch, rows):
                     if row[2] == REPORT_GATE:
-                        reports += decode(row[3])[0][0]  # type: ignore[index]
+                        reports += first_values(row[3])
                     else:
                         waiting.append(row)
         assert not waiting, "rows for stages that do not exist"
@@ -344,7 +344,7 @@ class _LocalJob:
         if after is None:
             return list(running)
         _take(running, after)
-        running.close()  # type: ignore[attr-defined]
+        running.close()
         _close_files(self._slots.pop((region.number, slot)))
         raise _SlotDiedError
 

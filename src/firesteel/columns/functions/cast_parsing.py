@@ -106,12 +106,14 @@ def parse_timestamp(text: str) -> datetime.datetime:
         if match is None:
             raise ValueError(text)
         *numbers, fraction = match.groups()
-        return datetime.datetime(*[int(number or 0) for number in numbers], int(((fraction or "") + "000000")[:6]))  # type: ignore[call-arg,arg-type]
+        year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
+        micros = int(((fraction or "") + "000000")[:6])
+        return datetime.datetime(year, month, day, hour, minute, second, micros)
     except ValueError:
         raise CastError(f"For input string: '{text}' is not a TIMESTAMP, such as '2024-01-31 12:30:00.123'") from None
 
 
-def text_parser(target: Any) -> Callable[[str], Any] | None:
+def text_parser(target: t.DataType) -> Callable[[str], Any] | None:
     """Return the string parser of a type, or None if strings cannot be cast to it."""
     if isinstance(target, t.IntegralType):
         return integer_parser(target)

@@ -129,7 +129,7 @@ def json_path(text: str) -> JsonPath:
     return JsonPath(text)
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str) -> object:
     """Parse a JSON text; numbers with a decimal point become Decimal.
 
     Raises:

@@ -135,7 +135,7 @@ def _unsigned(value: int) -> int:
     return value & 0xFFFF_FFFF_FFFF_FFFF
 
 
-def _hex(value: Any) -> str:
+def _hex(value: int | str) -> str:
     """Return an integer, or the bytes of a string, in hexadecimal."""
     return f"{_unsigned(value):X}" if isinstance(value, int) else value.encode().hex().upper()
 

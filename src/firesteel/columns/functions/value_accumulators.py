@@ -260,7 +260,7 @@ class Percentile(Accumulator):
         return self._at(values, state[1])
 
     @staticmethod
-    def _at(values: list[tuple[Any, int]], percentage: Any) -> float:
+    def _at(values: list[tuple[Any, int]], percentage: float) -> float:
         if percentage is None or not 0 <= percentage <= 1:
             raise FunctionError(f"Percentage of PERCENTILE should be between [0.0, 1.0], but was {percentage}")
         position = (sum(count for _, count in values) - 1) * float(percentage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -29,6 +29,9 @@ from firesteel.columns.rows import (
     kinds_list,
 )
 from firesteel.columns.values import arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
@@ -89,7 +92,7 @@ class _Grouping(Kernel):
             return keys, [key[1:] for key in keys]
         return keys, list(zip(*(batch.columns[k].to_pylist() for k in self._plan.keys), strict=True))
 
-    def _entries(self, batch: ColumnBatch) -> Any:
+    def _entries(self, batch: ColumnBatch) -> Iterable[Any]:
         keys, originals = self._keys(batch)
         return zip(keys, originals, kinds_list(batch), self._aggregates.arguments(batch), strict=True)
 
@@ -177,7 +180,7 @@ class GroupAggregate(_Grouping):
             self._emit_change(before, self._results(data.get(key)))
         self._output.flush()
 
-    def _gather(self, key: object, values: Any, kind: int, arguments: Any) -> None:
+    def _gather(self, key: object, values: Sequence[Any], kind: int, arguments: Any) -> None:
         data = self._table.data  # without `put`: batch mode writes no versions
         state = data.get(key)
         if state is None:
@@ -189,7 +192,7 @@ class GroupAggregate(_Grouping):
         before = self._results(state)
         self._emit_change(before, self._results(self._update(key, state, values, kind, arguments)))
 
-    def _results(self, state: Any) -> Any:
+    def _results(self, state: list[Any] | None) -> tuple[Any, ...] | None:
         return None if state is None else state[2] + self._aggregates.values(state[1])
 
     def _update(self, key: object, state: Any, values: object, kind: int, arguments: Any) -> Any:
@@ -211,7 +214,7 @@ class GroupAggregate(_Grouping):
         self._table.put(key, state)
         return state
 
-    def _emit_change(self, before: Any, after: Any) -> None:
+    def _emit_change(self, before: tuple[Any, ...] | None, after: tuple[Any, ...] | None) -> None:
         """Emit the change of a group's row; None stands for no row."""
         if before is None:
             if after is not None:

@@ -76,7 +76,7 @@ class Calc(Kernel):
             batch = self._chosen(batch, np.flatnonzero(rows), self._columns)
         self.context.emit(batch)
 
-    def _chosen(self, batch: ColumnBatch, rows: Any, columns: list[CompiledRex]) -> ColumnBatch:
+    def _chosen(self, batch: ColumnBatch, rows: np.ndarray[Any, Any], columns: list[CompiledRex]) -> ColumnBatch:
         """Return the projection of some rows; only columns that are read are copied."""
         taken = pa.array(rows)
         kinds = None if batch.kinds is None else batch.kinds[rows]

@@ -143,7 +143,7 @@ class GroupVectors:
         gone = counts == 0
         return not any(part[gone].any() for parts in fields for part in parts)
 
-    def _find(self, batch: ColumnBatch) -> Any:
+    def _find(self, batch: ColumnBatch) -> tuple[Any, ...] | None:
         """Return the groups of a batch and their numbers in the store."""
         if not covers(self._calls, batch, self._retracts):
             return None

@@ -6,7 +6,7 @@ from bisect import insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
@@ -27,11 +27,14 @@ from firesteel.columns.rows import (
 )
 from firesteel.columns.values import arrow_type
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
-def row_key(order: Order) -> Any:
+def row_key(order: Order) -> Callable[[Any], Any]:
     """Return the sort key function of rows."""
 
     def compare(a: Row, b: Row) -> int:
@@ -124,7 +127,8 @@ class Rank(Kernel):
                 continue
             rank = (number,) if self._plan.outputs_rank else ()
             if new is None:
-                self._output.add(DELETE, (*old, *rank))  # type: ignore[misc]
+                assert old is not None
+                self._output.add(DELETE, (*old, *rank))
             elif old is None:
                 self._output.add(INSERT, (*new, *rank))
             else:

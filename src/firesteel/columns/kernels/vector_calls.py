@@ -272,4 +272,5 @@ def _has_negative_zero(values: Array) -> bool:
 
 
 def _to_numpy(array: pa.Array) -> Array:
-    return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    values: Array = array.to_numpy(zero_copy_only=False)
+    return values

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from firesteel.common.compiled_source import run_source
+from firesteel.common.compiled_source import function_of
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -81,8 +81,7 @@ def coerce_all(values):
     return [v if {check} else coerce(v) for v in remaining]
 """
     scope: dict[str, Any] = {"coerce": coerce, "immutable": IMMUTABLE}
-    run_source(source, scope, __file__)
-    return scope["coerce_all"]  # type: ignore[no-any-return]
+    return function_of(source, scope, __file__, "coerce_all")
 
 
 def fits(type_info: object, value: str) -> str:
@@ -164,7 +163,8 @@ def _whole(expected: str, low: int, high: int) -> Coercer:
 def _cut(expected: str, value: Any) -> int:
     """Return a number without its fraction, as PyFlink does."""
     try:
-        return value.__int__()  # type: ignore[no-any-return]
+        whole: int = value.__int__()
+        return whole
     except (AttributeError, ValueError, OverflowError):  # no number, NaN, infinite
         raise TypeMismatchError(expected, value) from None
 
@@ -389,8 +389,7 @@ def coerce(v):
                 pass
     return slow(v)
 """
-    run_source(source, scope, __file__)
-    return scope["coerce"]  # type: ignore[no-any-return]
+    return function_of(source, scope, __file__, "coerce")
 
 
 def _slow_fields(

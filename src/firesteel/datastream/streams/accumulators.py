@@ -54,7 +54,11 @@ def _field_accumulator(kind: str, position: int | str, combine: Reduce) -> Reduc
 def _field(value: object, position: int | str, kind: str) -> Any:
     if isinstance(value, (tuple, list, Row)):
         try:
-            return value[position]  # type: ignore[index]
+            if isinstance(value, Row):
+                return value[position]
+            if isinstance(position, int):
+                return value[position]
+            raise TypeError
         except (IndexError, KeyError, TypeError):
             raise TypeError(f"{kind}({position!r}): there is no such field in {value!r}") from None
     if position != 0:
@@ -71,8 +75,9 @@ def _with_field(value: object, position: int | str, result: object) -> object:
         fields[position] = result
         return tuple(fields)
     if isinstance(value, list):
+        assert isinstance(position, int)
         copied = list(value)
-        copied[position] = result  # type: ignore[index]
+        copied[position] = result
         return copied
     if isinstance(value, Row):
         row = Row.of_kind(value.get_row_kind(), *value)

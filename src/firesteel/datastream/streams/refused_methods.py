@@ -32,5 +32,5 @@ def _refused(stream: type, name: str, allowed: str) -> Callable[..., NoReturn]:
     """
     refused.__name__ = name
     refused.__qualname__ = f"{stream.__name__}.{name}"
-    refused.__signature__ = inspect.signature(getattr(stream, name))  # type: ignore[attr-defined]
+    vars(refused)["__signature__"] = inspect.signature(getattr(stream, name))
     return refused

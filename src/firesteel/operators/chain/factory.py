@@ -68,12 +68,14 @@ def _kept(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda value, context: (value,) if function(value) else None
 
 
-def _one_input(runner: type[Operator], method: str, adapt: Callable[[Any], Any]) -> Rule:
+def _one_input(
+    runner: Callable[[str, TaskInfo, Output, Any], Operator], method: str, adapt: Callable[[Any], Any]
+) -> Rule:
     """Return the rule for map, flat_map or filter: the plain runner, or a keyed process function on a keyed stream."""
 
     def rule(d: Any, name: str, task: TaskInfo, output: Output) -> Operator:
         if not d.keyed:
-            return runner(name, task, output, d.function)  # type: ignore[call-arg]
+            return runner(name, task, output, d.function)
         calls = (adapt(method_of(d.function, method)),)
         return KeyedProcessRunner(name, task, output, None, d.function, calls)
 

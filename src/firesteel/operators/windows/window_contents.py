@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 class WindowContents(Protocol):
     """The operations on the stored contents of a window: add elements, merge contents, and read them."""
 
-    def add(self, stored: object, value: object) -> Any:
+    def add(self, stored: Any, value: object) -> Any:
         """Return the contents with one more element; `stored` is None for a new window."""
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Add `(key, value)` elements to a window's contents by key."""
 
-    def merge(self, first: object, second: object) -> Any:
+    def merge(self, first: Any, second: Any) -> Any:
         """Return the merged contents of two windows."""
 
-    def read(self, stored: object) -> list[Any]:
+    def read(self, stored: Any) -> list[Any]:
         """Return the elements that a window function receives."""
 
 
@@ -64,9 +64,9 @@ class ElementContents:
         """Return the concatenation of both lists."""
         return first + second
 
-    def read(self, stored: Any) -> list[Any]:
+    def read(self, stored: list[Any]) -> list[Any]:
         """Return the stored elements in order, without a copy."""
-        return stored  # type: ignore[no-any-return]
+        return stored
 
 
 class ReducedContents:
@@ -104,7 +104,7 @@ class ReducedContents:
             return self._coerce(reduced)
         return reduced if reduced is first or reduced is second else own(reduced)
 
-    def read(self, stored: object) -> list[Any]:
+    def read(self, stored: Any) -> list[Any]:
         """Return the reduced value in a list."""
         return [stored]
 

@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def no_rpc_timeout(method: F) -> F:
     """Mark a gateway method whose response has no timeout."""
-    method.__rpc_without_timeout__ = True  # type: ignore[attr-defined]
+    vars(method)["__rpc_without_timeout__"] = True
     return method
 
 
@@ -29,7 +29,7 @@ def large_arguments(method: F) -> F:
 
     Such a call may start after calls that its caller makes later.
     """
-    method.__rpc_large_arguments__ = True  # type: ignore[attr-defined]
+    vars(method)["__rpc_large_arguments__"] = True
     return method
 
 

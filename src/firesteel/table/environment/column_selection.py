@@ -10,7 +10,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.udf_wrappers import UserDefinedAggregateFunctionWrapper
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star, constant, named_type
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star, Unresolved, constant, named_type
 
 _PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
 
@@ -39,7 +39,7 @@ def _unique_aliases(items: list[Any]) -> Iterator[Any]:
             yield Alias(item, (_name(item, generated) or f"_c{position}",))
 
 
-def _name(item: object, generated: dict[Any, str]) -> str | None:
+def _name(item: Unresolved, generated: dict[Any, str]) -> str | None:
     """Return the name of an unnamed item, None if it gets one by its position."""
     if isinstance(item, Alias):
         return item.names[0]
@@ -65,7 +65,7 @@ def _generated_names(items: list[Any]) -> dict[Any, str]:
     return names
 
 
-def _calls(node: Any) -> Iterator[Apply]:
+def _calls(node: Unresolved) -> Iterator[Apply]:
     if isinstance(node, Alias):
         yield from _calls(node.expression)
     elif isinstance(node, Apply):
@@ -85,7 +85,7 @@ def _is_property(call: Apply) -> bool:
     return call.function in _PROPERTIES
 
 
-def _key(item: object) -> str:
+def _key(item: Unresolved) -> str:
     return repr(item)
 
 
@@ -103,7 +103,7 @@ def selected_names(fields: Iterable[Any], names: list[str]) -> list[str]:
     return found
 
 
-def _expanded(node: Any, names: list[str]) -> list[Any]:
+def _expanded(node: Unresolved, names: list[str]) -> list[Unresolved]:
     if isinstance(node, Ref) and node.path == ("*",):
         return [Star()]
     if isinstance(node, Apply) and node.function in ("WITH_COLUMNS", "WITHOUT_COLUMNS", "RANGE"):
@@ -117,7 +117,7 @@ def _expanded(node: Any, names: list[str]) -> list[Any]:
     return [node]
 
 
-def _is_selection(node: Any) -> bool:
+def _is_selection(node: Unresolved) -> bool:
     return isinstance(node, Apply) and node.function in ("WITH_COLUMNS", "WITHOUT_COLUMNS", "RANGE")
 
 
@@ -143,7 +143,7 @@ def _of_operand(operand: Any, names: list[str]) -> list[str]:
     return [names[_index(operand, names)]]
 
 
-def _index(operand: object, names: list[str]) -> int:
+def _index(operand: Unresolved, names: list[str]) -> int:
     if isinstance(operand, Ref) and operand.path[-1] in names:
         return names.index(operand.path[-1])
     if isinstance(operand, Lit) and isinstance(operand.value, int) and 1 <= operand.value <= len(names):

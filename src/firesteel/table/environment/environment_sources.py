@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import SparkSession
+
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.catalogs.catalog_manager import CatalogManager
@@ -28,7 +30,11 @@ from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
     import pandas
+    from pyspark.sql import DataFrame
 
+    from firesteel.table.planner.rel.rel import Rel
+    from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.syntax.queries import Query
     from firesteel.table.table import Table
 
 _anonymous = count(1)
@@ -38,10 +44,10 @@ class SourceMethods:
     """The methods of a table environment that create tables."""
 
     _catalogs: CatalogManager
-    _planner: Any
+    _planner: Planner
 
     @abstractmethod
-    def _table(self, query: Any) -> Table:
+    def _table(self, query: Query) -> Table:
         """Return the table of a query."""
 
     # --- paths and descriptors ---------------------------------------------------------------------------------------
@@ -84,7 +90,7 @@ class SourceMethods:
         self._catalogs.add_anonymous(path, _table_of(descriptor, schema))
         return path
 
-    def _target_path(self, target: str | TableDescriptor, node: Any) -> tuple[str, ...]:
+    def _target_path(self, target: str | TableDescriptor, node: Rel) -> tuple[str, ...]:
         """Return the path of the table that a query is written to."""
         if isinstance(target, TableDescriptor):
             return self._register_anonymous(target, _sink_schema(target.get_schema() or Schema(()), node.row_type))
@@ -179,7 +185,7 @@ class SourceMethods:
 
     # --- Spark -------------------------------------------------------------------------------------------------------
 
-    def from_spark(self, dataframe: Any) -> Table:
+    def from_spark(self, dataframe: DataFrame) -> Table:
         """Return the table of a Spark DataFrame.
 
         The DataFrame is computed and fetched immediately: its rows pass through this process and must fit into its
@@ -201,16 +207,16 @@ class SourceMethods:
         """
         return self._table(queries.Resolved(spark_scan(dataframe)))
 
-    def _to_spark(self, node: Any, spark_session: object) -> Any:
+    def _to_spark(self, node: Rel, spark_session: SparkSession) -> DataFrame:
         _, rows = self._planner.collect(node)
         return to_spark(rows, node.row_type, spark_session)
 
-    def _to_pandas(self, node: Any) -> pandas.DataFrame:
+    def _to_pandas(self, node: Rel) -> pandas.DataFrame:
         _, rows = self._planner.collect(node)
         return to_pandas(rows, node.row_type, self._catalogs.config.time_zone)
 
 
-def _sink_schema(declared: Schema, row_type: Any) -> Schema:
+def _sink_schema(declared: Schema, row_type: RowType) -> Schema:
     """Return the schema of a sink: the columns of the query if none are declared. Flink: `SchemaTranslator`."""
     if any(column.expression is None and not column.is_metadata for column in declared._columns):
         return declared

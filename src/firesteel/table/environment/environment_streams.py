@@ -23,6 +23,9 @@ from firesteel.table.types import RowType
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
+    from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.syntax.queries import Query
     from firesteel.table.table import Table
 
 
@@ -30,10 +33,10 @@ class StreamMethods:
     """The methods of a table environment for DataStreams."""
 
     _catalogs: CatalogManager
-    _planner: Any
+    _planner: Planner
 
     @abstractmethod
-    def _table(self, query: Any) -> Table:
+    def _table(self, query: Query) -> Table:
         """Return the table of a query."""
 
     # --- streams to tables -------------------------------------------------------------------------------------------
@@ -180,7 +183,7 @@ class StreamMethods:
             items.append(Alias(Apply("CAST", (Ref((column.name,)), TypeName(column.type))), (column.name,)))
         return self._planner.resolve(queries.Select(queries.Resolved(node), tuple(items)))
 
-    def _stream_of(self, node: Any, type_info: TypeInformation[Any], is_retract: bool) -> DataStream[Any]:
+    def _stream_of(self, node: Rel, type_info: TypeInformation[Any], is_retract: bool) -> DataStream[Any]:
         row_type = node.row_type
         stream = self._planner.column_stream(node)
         operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -15,6 +15,11 @@ from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.table.planner.rel.rel import StreamScan
+
+if TYPE_CHECKING:
+    import pandas
+
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _BATCH_ROWS = 10_000
 _PLAIN: dict[pa.DataType, t.DataType] = {
@@ -35,7 +40,7 @@ _DIGITS = {"s": 0, "ms": 3, "us": 9, "ns": 9}
 """The precision by unit; pandas has microseconds by default as of version 3, and had nanoseconds before."""
 
 
-def pandas_scan(frame: Any, schema: object) -> StreamScan:
+def pandas_scan(frame: pandas.DataFrame, schema: object) -> StreamScan:
     """Return the node that reads a `pandas.DataFrame`.
 
     Raises:
@@ -72,7 +77,7 @@ class _Collection:
     def __init__(self, batches: list[ColumnBatch]) -> None:
         self._batches = batches
 
-    def __call__(self, environment: Any) -> Any:
+    def __call__(self, environment: StreamExecutionEnvironment) -> Any:
         return environment.from_collection(self._batches)
 
 

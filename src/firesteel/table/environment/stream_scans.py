@@ -28,7 +28,11 @@ from firesteel.table.schema import Schema
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref
 
 if TYPE_CHECKING:
+    from firesteel.columns.column_types import DataType
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
+    from firesteel.table.syntax.unresolved import Unresolved
 
 _Column = tuple[str, t.DataType, int | str]
 """Name, type and origin of a column (see `RowsToColumns`)."""
@@ -42,7 +46,7 @@ class _Make:
         self._columns = tuple((source, kind) for _, kind, source in columns)
         self._has_kinds = has_kinds
 
-    def __call__(self, environment: Any) -> DataStream[Any]:
+    def __call__(self, environment: StreamExecutionEnvironment) -> DataStream[Any]:
         operator = RowsToColumnsOperator(self._columns, self._has_kinds)
         transformation = self._stream._operator("DataStreamToTable", operator, None)
         transformation.parallelism = self._stream._transformation.parallelism
@@ -133,12 +137,12 @@ _TIMES: dict[str, tuple[t.DataType, int | str]] = {
 }
 
 
-def _time_attribute(node: Any) -> str | None:
+def _time_attribute(node: Unresolved) -> str | None:
     inner = node.expression if isinstance(node, Alias) else node
     return inner.function if isinstance(inner, Apply) and inner.function in _TIMES else None
 
 
-def _name_and_source(node: Any) -> tuple[str, str]:
+def _name_and_source(node: Unresolved) -> tuple[str, str]:
     """Return the name of the column and the name of the field."""
     inner = node.expression if isinstance(node, Alias) else node
     if isinstance(inner, Apply) and inner.function in _TIMES:
@@ -192,13 +196,13 @@ def _by_schema(
 
 def _with_rowtime(
     stream: DataStream[Any],
-    node: Any,
+    node: Rel,
     stored: list[_Column],
     column: str,
     kinds: frozenset[Kind],
     has_kinds: bool,
     schema: Schema,
-) -> Any:
+) -> Rel:
     """Return the node whose rowtime column keeps the watermarks of the stream."""
     if not isinstance(node, rel.StreamScan):
         raise ValidationException("SOURCE_WATERMARK() next to computed columns is not supported for streams")
@@ -210,7 +214,7 @@ def _rowtime(kind: Any) -> Any:
     return kind.with_kind(t.TimestampKind.ROWTIME)
 
 
-def _regular(kind: Any) -> Any:
+def _regular(kind: DataType) -> DataType:
     return kind.with_kind(t.TimestampKind.REGULAR) if hasattr(kind, "with_kind") else kind
 
 

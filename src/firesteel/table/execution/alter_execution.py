@@ -113,17 +113,17 @@ class AlterExecutor:
         return ok()
 
 
-def _set_options(table: CatalogBaseTable, options: Any) -> None:
+def _set_options(table: CatalogBaseTable, options: s.Options) -> None:
     table.options = {**table.options, **dict(options)}
 
 
-def _reset_options(table: CatalogBaseTable, keys: Any) -> None:
+def _reset_options(table: CatalogBaseTable, keys: tuple[str, ...]) -> None:
     if "connector" in keys:
         raise ValidationException("ALTER TABLE RESET does not support changing 'connector'")
     table.options = {key: value for key, value in table.options.items() if key not in keys}
 
 
-def _drop(table: CatalogBaseTable, names: Any) -> None:
+def _drop(table: CatalogBaseTable, names: tuple[str, ...]) -> None:
     for name in names:
         if name in table.partition_keys:
             raise ValidationException(
@@ -132,17 +132,17 @@ def _drop(table: CatalogBaseTable, names: Any) -> None:
     table.schema = dropped(table.schema, names)
 
 
-def _rename_column(table: CatalogBaseTable, names: Any) -> None:
+def _rename_column(table: CatalogBaseTable, names: tuple[str, str]) -> None:
     if names[0] in table.partition_keys:
         table.partition_keys = tuple(names[1] if key == names[0] else key for key in table.partition_keys)
     table.schema = renamed_column(table.schema, *names)
 
 
-def _add(table: CatalogBaseTable, items: object) -> None:
+def _add(table: CatalogBaseTable, items: s.AlterItems) -> None:
     table.schema = added(table.schema, items)
 
 
-def _modify(table: CatalogBaseTable, items: object) -> None:
+def _modify(table: CatalogBaseTable, items: s.AlterItems) -> None:
     table.schema = modified(table.schema, items)
 
 

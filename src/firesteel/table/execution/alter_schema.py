@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.syntax.unresolved import Apply, Ref
 
+if TYPE_CHECKING:
+    from firesteel.table.syntax.statements import AlterItems
+
 _FAILED = "Failed to execute ALTER TABLE statement.\n"
 
 
-def added(schema: Schema, items: Any) -> Schema:
+def added(schema: Schema, items: AlterItems) -> Schema:
     """Return a schema with further columns, a watermark or a primary key."""
     columns = list(schema._columns)
     watermarks, key, name = schema._watermarks, schema._primary_key, schema._constraint_name
@@ -44,7 +47,7 @@ def added(schema: Schema, items: Any) -> Schema:
     return Schema(tuple(columns), watermarks, key, name)
 
 
-def modified(schema: Schema, items: Any) -> Schema:
+def modified(schema: Schema, items: AlterItems) -> Schema:
     """Return a schema with other columns, another watermark or primary key."""
     columns = list(schema._columns)
     watermarks, key, name = schema._watermarks, schema._primary_key, schema._constraint_name

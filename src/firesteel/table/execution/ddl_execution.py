@@ -23,6 +23,7 @@ from firesteel.table.table_result import TableResult, ok
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner
 
 
@@ -74,7 +75,7 @@ class DdlExecutor:
             )
         return merge_like(table, source, statement.like.options)
 
-    def create_table_as(self, statement: s.CreateTable, node: Any) -> bool:
+    def create_table_as(self, statement: s.CreateTable, node: Rel) -> bool:
         """Create the table of CREATE TABLE AS, and return whether there is anything to insert.
 
         The columns of the query come after declared ones, unless these have the same name.

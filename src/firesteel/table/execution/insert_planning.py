@@ -18,7 +18,9 @@ from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, TypeName, 
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.syntax.queries import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,9 @@ class InsertPlanner:
     def plan(
         self,
         path: tuple[str, ...],
-        query: Any,
+        query: Query,
         columns: tuple[str, ...] = (),
-        partition: tuple[tuple[str, Any], ...] = (),
+        partition: tuple[tuple[str, Unresolved], ...] = (),
         overwrite: bool = False,
         options: tuple[tuple[str, str], ...] = (),
     ) -> PlannedInsert:
@@ -111,7 +113,7 @@ class InsertPlanner:
             if name not in table.partition_keys:
                 raise ValidationException(f"SQL validation failed. Unknown target column '{name}'")
 
-    def _reordered(self, table: ResolvedTable, node: Any, columns: tuple[str, ...], static: Mapping[str, Any]) -> Any:
+    def _reordered(self, table: ResolvedTable, node: Rel, columns: tuple[str, ...], static: Mapping[str, Any]) -> Rel:
         """Return the query with all columns of the table: constants of partitions, and NULL for those left out."""
         targets = sink_columns(table)
         given = list(columns) or [column.name for column in targets if column.name not in static]
@@ -135,7 +137,7 @@ class InsertPlanner:
         source = q.Named(q.Resolved(node), "source_of_insert", tuple(inputs))
         return self._planner.resolve(q.Select(source, tuple(items)))
 
-    def _cast(self, table: ResolvedTable, node: Any) -> Any:
+    def _cast(self, table: ResolvedTable, node: Rel) -> Rel:
         """Return the query with the types of the table.
 
         Raises:
@@ -182,7 +184,7 @@ def _constants(static: Mapping[str, Any]) -> dict[str, Any]:
     return {name: getattr(value, "value", value) for name, value in static.items()}
 
 
-def _mismatch(table: ResolvedTable, node: Any, cause: str) -> ValidationException:
+def _mismatch(table: ResolvedTable, node: Rel, cause: str) -> ValidationException:
     found = zip(node.row_type.names, node.row_type.field_types(), strict=True)
     query = ", ".join(f"{name}: {type_text(kind)}" for name, kind in found)
     sink = ", ".join(f"{column.name}: {type_text(column.type)}" for column in sink_columns(table))

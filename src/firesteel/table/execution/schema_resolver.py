@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import DataType, TimestampKind
 from firesteel.columns.type_text import type_text
@@ -143,7 +143,7 @@ def _watermark(schema: Schema, columns: tuple[Column, ...], catalogs: CatalogMan
     return Watermark(mark.column, mark.expression, expression_sql(mark.expression))
 
 
-def _check_rowtime(kind: Any) -> None:
+def _check_rowtime(kind: DataType) -> None:
     if not isinstance(kind, (TimestampType, LocalZonedTimestampType)) or kind.precision > _MAX_ROWTIME_PRECISION:
         raise ValidationException(
             "Invalid data type of time field for watermark definition. The field must be of type TIMESTAMP(p) or "
@@ -154,7 +154,7 @@ def _check_rowtime(kind: Any) -> None:
         raise ValidationException("A watermark can not be defined for a processing-time attribute.")
 
 
-def _check_watermark(kind: Any, text: str) -> None:
+def _check_watermark(kind: DataType, text: str) -> None:
     if not isinstance(kind, (TimestampType, LocalZonedTimestampType)):
         raise ValidationException(
             "Invalid data type of expression for watermark definition. The field must be of type TIMESTAMP(p) or "

@@ -26,6 +26,7 @@ from firesteel.table.types import DataTypes, RowType
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.catalogs.catalog_objects import CatalogBaseTable
     from firesteel.table.planner.translate.planner import Planner
 
 _DESCRIBED = ("name", "type", "null", "key", "extras", "watermark")
@@ -230,7 +231,7 @@ class ShowExecutor:
         name = statement.path[0]
         return texts("result", [create_catalog_text(name, *self._catalogs.describe_catalog(name))], PrintStyle.RAW)
 
-    def _existing(self, path: tuple[str, ...], kind: str) -> Any:
+    def _existing(self, path: tuple[str, ...], kind: str) -> CatalogBaseTable:
         found = self._catalogs.get(path)
         if found is None:
             raise ValidationException(

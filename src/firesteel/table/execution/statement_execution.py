@@ -54,7 +54,7 @@ class StatementExecutor:
         self._models = ModelExecutor(catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
-    def execute(self, statement: object) -> TableResult:
+    def execute(self, statement: s.Statement) -> TableResult:
         """Execute a statement.
 
         Raises:
@@ -149,7 +149,7 @@ class StatementExecutor:
 
     # --- explanations ------------------------------------------------------------------------------------------------
 
-    def explain(self, statement: object, details: tuple[str, ...]) -> str:
+    def explain(self, statement: s.Statement, details: tuple[str, ...]) -> str:
         """Return how a statement is run.
 
         Raises:

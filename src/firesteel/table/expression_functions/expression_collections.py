@@ -9,6 +9,7 @@ from firesteel.table.syntax.unresolved import Apply, Lit
 
 if TYPE_CHECKING:
     from firesteel.table.expression import Expression
+    from firesteel.table.syntax.unresolved import Unresolved
 
 
 class CollectionMethods(ExpressionBase):
@@ -137,7 +138,7 @@ class CollectionMethods(ExpressionBase):
         return self._wrap(Apply(function, (self._node, Lit(None) if element is None else self._element(element))))
 
     @staticmethod
-    def _element(element: object) -> Any:
+    def _element(element: object) -> Unresolved:
         return element._node if isinstance(element, ExpressionBase) else Lit(element)
 
     def array_reverse(self) -> Expression[Any]:

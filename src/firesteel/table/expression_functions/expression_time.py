@@ -11,6 +11,9 @@ from firesteel.table.syntax.unresolved import Apply, Lit, TypeName, Unresolved
 from firesteel.table.types import DataTypes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from firesteel.columns.column_types import DataType
     from firesteel.table.expression import Expression, TimeIntervalUnit
 
 _MILLISECONDS = {
@@ -45,7 +48,7 @@ def _interval_node(count: Unresolved, unit: str) -> Unresolved:
     return Apply("*", (count, Lit(step, kind)))
 
 
-def _cast(make_type: Any, doc: str) -> property:
+def _cast(make_type: Callable[[], DataType], doc: str) -> property:
     def cast(self: TimeMethods) -> Expression[Any]:
         return self._wrap(Apply("CAST", (self._node, TypeName(make_type()))))
 

@@ -19,8 +19,7 @@ def as_function(function: object) -> UserDefinedFunctionWrapper:
         function = function()
     if isinstance(function, UserDefinedFunctionWrapper):
         return function
-    if isinstance(function, AggregateFunction):
-        return udaf(function)  # type: ignore[no-any-return]
-    if isinstance(function, TableAggregateFunction):
-        return udtaf(function)  # type: ignore[no-any-return]
+    if isinstance(function, AggregateFunction | TableAggregateFunction):
+        made: UserDefinedFunctionWrapper = (udaf if isinstance(function, AggregateFunction) else udtaf)(function)
+        return made
     raise TypeError(f"Wrap {function!r} with udf(), udtf(), udaf() or udtaf() before it is registered")

@@ -52,7 +52,8 @@ def infer_type(value: object) -> t.DataType:
         TypeError: The value has no SQL type.
     """
     if hasattr(value, "__UDT__"):
-        return value.__UDT__  # type: ignore[no-any-return]
+        declared: t.DataType = value.__UDT__
+        return declared
     atomic = _TYPES.get(type(value))
     if atomic is not None:
         return atomic

@@ -11,7 +11,12 @@ from firesteel.table.environment.row_input import RowInput
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.function_types import as_data_type, table_result_type
-from firesteel.table.functions.udf_base import AggregateFunction, FunctionContext, UserDefinedFunction
+from firesteel.table.functions.udf_base import (
+    AggregateFunction,
+    FunctionContext,
+    ImperativeAggregateFunction,
+    UserDefinedFunction,
+)
 from firesteel.table.syntax.unresolved import Alias, Apply, Star
 from firesteel.table.types import DataType, RowType
 
@@ -63,7 +68,7 @@ class UserDefinedFunctionWrapper:
     def __init__(
         self,
         func: object,
-        input_types: Any,
+        input_types: list[DataType] | None,
         func_type: str,
         deterministic: bool | None = None,
         name: str | None = None,
@@ -140,7 +145,7 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
     def __init__(
         self,
         func: object,
-        input_types: Any,
+        input_types: list[DataType] | None,
         result_type: DataType,
         func_type: str,
         deterministic: bool | None,
@@ -164,8 +169,8 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
     def __init__(
         self,
         func: object,
-        input_types: Any,
-        result_types: Any,
+        input_types: list[DataType] | None,
+        result_types: object,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> None:
@@ -185,9 +190,9 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
     def __init__(
         self,
         func: Any,
-        input_types: Any,
+        input_types: list[DataType] | None,
         result_type: object,
-        accumulator_type: Any,
+        accumulator_type: object,
         func_type: str,
         deterministic: bool | None,
         name: str | None,
@@ -196,8 +201,8 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         super().__init__(func, input_types, func_type, deterministic, name)
         if func_type == "general" and not isinstance(func, UserDefinedFunction):
             raise TypeError(f"Invalid function: {self.name} must be an AggregateFunction, or func_type be 'pandas'")
-        if result_type is None and isinstance(func, UserDefinedFunction):
-            result_type = func.get_result_type()  # type: ignore[attr-defined]
+        if result_type is None and isinstance(func, ImperativeAggregateFunction):
+            result_type = func.get_result_type()
         self.result_type = as_data_type(result_type, "result_type")
         if accumulator_type is None and func_type == "general":
             accumulator_type = func.get_accumulator_type()

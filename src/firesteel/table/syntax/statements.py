@@ -400,3 +400,7 @@ Statement = (
     | AnalyzeTable
 )
 """A statement: one of those defined above."""
+
+AlterItem = tuple[ColumnDefinition | WatermarkDefinition | tuple[str, tuple[str, ...]], str | tuple[str, str] | None]
+AlterItems = tuple[AlterItem, ...]
+"""What ADD and MODIFY name; see `AlterTable`."""
