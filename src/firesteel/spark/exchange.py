@@ -36,7 +36,6 @@ class Exchange:
 
     def __call__(self, rows: Any) -> Any:
         """Return the exchanged RDD."""
-
         context, jvm, any_class = self._context, self._context._jvm, self._any_class
         chunks = rows.mapPartitionsWithIndex(_chunks)
         chunks._bypass_serializer = True

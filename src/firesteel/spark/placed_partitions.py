@@ -17,7 +17,6 @@ def placed_partitions(context: Any, places: Sequence[str]) -> Any:
         places: The preferred location of each partition in Spark's notation: a host, or `executor_HOST_ID`; empty for
         none.
     """
-
     jvm, java = context._jvm, context._jsc.sc()
     to_seq, rows = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.java.util.ArrayList()
     for place in places:
