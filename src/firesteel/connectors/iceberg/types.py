@@ -104,7 +104,7 @@ class _Fields:
     def field(self, name: str, kind: t.DataType, doc: str | None = None) -> iceberg.NestedField:
         """Return a field of a struct."""
         identifier = next(self._ids)
-        return iceberg.NestedField(identifier, name, self.type_of(kind), required=not kind._nullable, doc=doc)
+        return iceberg.NestedField(identifier, name, self.type_of(kind), required=not kind.is_nullable, doc=doc)
 
     def type_of(self, kind: t.DataType) -> object:
         """Return the type of values.
@@ -121,7 +121,7 @@ class _Fields:
             return iceberg.FixedType(kind.length)
         if isinstance(kind, t.ArrayType):
             return iceberg.ListType(
-                next(self._ids), self.type_of(kind.element_type), element_required=not kind.element_type._nullable
+                next(self._ids), self.type_of(kind.element_type), element_required=not kind.element_type.is_nullable
             )
         if isinstance(kind, (t.MapType, t.MultisetType)):
             return self._map(*map_types(kind))
@@ -132,7 +132,7 @@ class _Fields:
     def _map(self, key: t.DataType, value: t.DataType) -> object:
         ids = next(self._ids), next(self._ids)
         return iceberg.MapType(
-            ids[0], self.type_of(key), ids[1], self.type_of(value), value_required=not value._nullable
+            ids[0], self.type_of(key), ids[1], self.type_of(value), value_required=not value.is_nullable
         )
 
 
@@ -203,7 +203,7 @@ def check_columns(columns: Sequence[Column], schema: Schema, name: str, writes: 
 
 
 def _check_required(columns: Sequence[Column], schema: Schema, name: str) -> None:
-    given = {column.name for column in columns if not column.type._nullable}
+    given = {column.name for column in columns if not column.type.is_nullable}
     missing = [field.name for field in schema.fields if field.required and field.name not in given]
     if missing:
         raise ValidationException(

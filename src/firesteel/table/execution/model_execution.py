@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.columns.type_text import quoted, type_text
+from firesteel.common.cases import method_case
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
 from firesteel.table.catalogs.catalog_objects import CatalogModel
 from firesteel.table.environment.print_style import PrintStyle
+from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.show_create import create_model_text
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s
@@ -20,14 +22,12 @@ if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
 
 
-class ModelExecutor:
+class ModelExecutor(Executor):
     """The executor of statements that create, change and drop models.
 
     Args:
         catalogs: All catalogs.
     """
-
-    rules: ClassVar[dict[type, Callable[[Any, Any], TableResult]]]
 
     def __init__(self, catalogs: CatalogManager) -> None:
         self._models = catalogs.models
@@ -61,6 +61,14 @@ class ModelExecutor:
         changed = CatalogModel(model._input_schema, model._output_schema, options, model._comment)
         self._models.replace(statement.path, changed)
         return ok()
+
+    rules: ClassVar[dict[type, Callable[[ModelExecutor, object], TableResult]]] = dict(
+        [
+            method_case(s.CreateModel, _create),
+            method_case(s.DropModel, _drop),
+            method_case(s.AlterModel, _alter),
+        ]
+    )
 
 
 def describe_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableResult:
@@ -100,10 +108,3 @@ def show_create_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableR
         raise ValidationException(f"Could not execute SHOW CREATE MODEL. Model with identifier {name} does not exist.")
     text = create_model_text(model, qualified, catalogs.models.is_temporary(path))
     return texts("result", [text], PrintStyle.RAW)
-
-
-ModelExecutor.rules = {
-    s.CreateModel: ModelExecutor._create,
-    s.DropModel: ModelExecutor._drop,
-    s.AlterModel: ModelExecutor._alter,
-}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from firesteel.table.planner.parse.token_reader import TokenReader
 from firesteel.table.syntax.queries import Query
@@ -26,7 +27,7 @@ class SpecialCalls(TokenReader):
             return self._case()
         if word == "EXISTS":
             return self._exists()
-        parse = _SPECIAL.get(word)
+        parse = self._special.get(word)
         follower = self.ahead().text
         if parse is None or follower != ("[" if word in ("ARRAY", "MAP") else "("):
             return self._nested_array(word, follower)
@@ -213,29 +214,28 @@ class SpecialCalls(TokenReader):
             Apply(word, (*operands, Apply(JSON_OPTION, (Lit("ON NULL"), Lit(on_null)))), position=position)
         )
 
-
-_SPECIAL: dict[str, Callable[[SpecialCalls, str, Position], Unresolved]] = {
-    "CAST": SpecialCalls._cast,
-    "TRY_CAST": SpecialCalls._cast,
-    "EXTRACT": SpecialCalls._extract,
-    "FLOOR": SpecialCalls._floor,
-    "CEIL": SpecialCalls._floor,
-    "CEILING": SpecialCalls._floor,
-    "TRIM": SpecialCalls._trim,
-    "SUBSTRING": SpecialCalls._substring,
-    "POSITION": SpecialCalls._position,
-    "OVERLAY": SpecialCalls._overlay,
-    "TIMESTAMPADD": SpecialCalls._unit_first,
-    "TIMESTAMPDIFF": SpecialCalls._unit_first,
-    "ARRAY": SpecialCalls._array,
-    "MAP": SpecialCalls._array,
-    "ROW": SpecialCalls._row,
-    "GROUPING": SpecialCalls._grouping,
-    "JSON_VALUE": SpecialCalls._json,
-    "JSON_QUERY": SpecialCalls._json,
-    "JSON_EXISTS": SpecialCalls._json,
-    "JSON_OBJECT": SpecialCalls._json_object,
-    "JSON_OBJECTAGG": SpecialCalls._json_object,
-    "JSON_ARRAY": SpecialCalls._json_array,
-    "JSON_ARRAYAGG": SpecialCalls._json_array,
-}
+    _special: ClassVar[dict[str, Callable[[SpecialCalls, str, Position], Unresolved]]] = {
+        "CAST": _cast,
+        "TRY_CAST": _cast,
+        "EXTRACT": _extract,
+        "FLOOR": _floor,
+        "CEIL": _floor,
+        "CEILING": _floor,
+        "TRIM": _trim,
+        "SUBSTRING": _substring,
+        "POSITION": _position,
+        "OVERLAY": _overlay,
+        "TIMESTAMPADD": _unit_first,
+        "TIMESTAMPDIFF": _unit_first,
+        "ARRAY": _array,
+        "MAP": _array,
+        "ROW": _row,
+        "GROUPING": _grouping,
+        "JSON_VALUE": _json,
+        "JSON_QUERY": _json,
+        "JSON_EXISTS": _json,
+        "JSON_OBJECT": _json_object,
+        "JSON_OBJECTAGG": _json_object,
+        "JSON_ARRAY": _json_array,
+        "JSON_ARRAYAGG": _json_array,
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from firesteel.table.planner.parse.parse_models import ModelParser
 from firesteel.table.planner.resolve.select_hints import table_options
@@ -18,9 +18,9 @@ class StatementParser(ModelParser):
         """Take a statement."""
         if self.at_query() or self.at("TABLE"):
             return s.Query(self.query())
-        parse = _STATEMENTS.get(self.token.upper)
+        parse = self.statements.get(self.token.upper)
         if parse is None:
-            self.fail(*sorted((*_STATEMENTS, "SELECT", "VALUES", "WITH")))
+            self.fail(*sorted((*self.statements, "SELECT", "VALUES", "WITH")))
         return parse(self)
 
     # --- CREATE and DROP -----------------------------------------------------------------------------------------
@@ -314,6 +314,28 @@ class StatementParser(ModelParser):
                 columns = self.comma_list(self.name)
         return s.AnalyzeTable(path, partition, columns)
 
+    statements: ClassVar[dict[str, Callable[[StatementParser], s.Statement]]] = {
+        "CREATE": _create,
+        "DROP": _drop,
+        "ALTER": ModelParser.alter,
+        "USE": _use,
+        "SHOW": _show,
+        "DESCRIBE": _describe,
+        "DESC": _describe,
+        "EXPLAIN": _explain,
+        "LOAD": _load,
+        "UNLOAD": _load,
+        "SET": _set,
+        "RESET": _reset,
+        "INSERT": _insert,
+        "EXECUTE": _execute,
+        "BEGIN": _begin,
+        "DELETE": _delete,
+        "ANALYZE": _analyze,
+        "STOP": _stop,
+        "CALL": ModelParser.call,
+    }
+
 
 _SHOWN = (
     "CATALOGS",
@@ -338,24 +360,3 @@ _SHOWN = (
     "CREATE CATALOG",
     "CREATE MODEL",
 )
-_STATEMENTS: dict[str, Callable[[StatementParser], s.Statement]] = {
-    "CREATE": StatementParser._create,
-    "DROP": StatementParser._drop,
-    "ALTER": StatementParser.alter,
-    "USE": StatementParser._use,
-    "SHOW": StatementParser._show,
-    "DESCRIBE": StatementParser._describe,
-    "DESC": StatementParser._describe,
-    "EXPLAIN": StatementParser._explain,
-    "LOAD": StatementParser._load,
-    "UNLOAD": StatementParser._load,
-    "SET": StatementParser._set,
-    "RESET": StatementParser._reset,
-    "INSERT": StatementParser._insert,
-    "EXECUTE": StatementParser._execute,
-    "BEGIN": StatementParser._begin,
-    "DELETE": StatementParser._delete,
-    "ANALYZE": StatementParser._analyze,
-    "STOP": StatementParser._stop,
-    "CALL": StatementParser.call,
-}

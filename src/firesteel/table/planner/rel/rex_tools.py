@@ -99,7 +99,7 @@ def conjunction(parts: Sequence[Rex]) -> Rex | None:
         return None
     result = parts[0]
     for part in parts[1:]:
-        nullable = result.type._nullable or part.type._nullable
+        nullable = result.type.is_nullable or part.type.is_nullable
         result = Call("AND", (result, part), BooleanType(nullable))
     return result
 

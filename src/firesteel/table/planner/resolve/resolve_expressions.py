@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.column_types import (
@@ -127,9 +127,9 @@ class ExpressionResolver:
         kind = literal.type if literal.type is not None else type_of_literal(literal.value)
         # The unit of an interval is only its notation.
         if isinstance(kind, DayTimeIntervalType):
-            kind = DAY_TIME.with_nullable(kind._nullable)
+            kind = DAY_TIME.with_nullable(kind.is_nullable)
         elif isinstance(kind, YearMonthIntervalType):
-            kind = YEAR_MONTH.with_nullable(kind._nullable)
+            kind = YEAR_MONTH.with_nullable(kind.is_nullable)
         return Literal(literal.value, kind)
 
     def _alias(self, alias: Alias) -> Rex:
@@ -148,7 +148,7 @@ class ExpressionResolver:
         if not isinstance(call.function, str):
             return self._user_call(call.function, call)
         name = call.function.upper()
-        special = _SPECIAL.get(name)
+        special = self._special.get(name)
         if special is not None:
             return special(self, call)
         function = self._user_function(call.function)
@@ -213,7 +213,7 @@ class ExpressionResolver:
                 f"SQL validation failed. {where(call.position)}Cast function cannot convert value of type "
                 f"{value.type!s} to type {target!s}"
             )
-        nullable = value.type._nullable or is_try
+        nullable = value.type.is_nullable or is_try
         return Call(str(call.function), (value,), target.nullable() if nullable else target.not_null())
 
     def _between(self, call: Apply) -> Rex:
@@ -236,7 +236,7 @@ class ExpressionResolver:
             kind = common_type(types) or comparable_types("IN", types)[0]
         except FunctionError as error:
             raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
-        nullable = any(operand.type._nullable for operand in operands)
+        nullable = any(operand.type.is_nullable for operand in operands)
         return Call("IN", tuple(cast(o, kind.nullable()) for o in operands), BooleanType(nullable))
 
     def _negate(self, call: Apply) -> Rex:
@@ -255,6 +255,15 @@ class ExpressionResolver:
         from firesteel.table.planner.resolve.scope import field_access
 
         return field_access(row, names[field] if isinstance(field, int) else str(field))
+
+    _special: ClassVar[dict[str, Callable[[ExpressionResolver, Apply], Rex]]] = {
+        "CAST": _cast,
+        "TRY_CAST": _cast,
+        "BETWEEN": _between,
+        "BETWEEN SYMMETRIC": _between,
+        "IN": _in,
+        "DOT": _dot,
+    }
 
 
 def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[Rex, ...]]:
@@ -280,19 +289,9 @@ def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[R
     return name, operands
 
 
-_SPECIAL: dict[str, Callable[[ExpressionResolver, Apply], Rex]] = {
-    "CAST": ExpressionResolver._cast,
-    "TRY_CAST": ExpressionResolver._cast,
-    "BETWEEN": ExpressionResolver._between,
-    "BETWEEN SYMMETRIC": ExpressionResolver._between,
-    "IN": ExpressionResolver._in,
-    "DOT": ExpressionResolver._dot,
-}
-
-
 def cast(rex: Rex, kind: DataType) -> Rex:
     """Return an expression in another type; the nullability stays that of the expression."""
-    wanted = kind.nullable() if rex.type._nullable else kind.not_null()
+    wanted = kind.nullable() if rex.type.is_nullable else kind.not_null()
     if rex.type.nullable() == kind.nullable() or isinstance(kind, NullType):
         return rex
     if isinstance(rex, Literal) and rex.value is None:

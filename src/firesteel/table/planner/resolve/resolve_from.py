@@ -306,7 +306,7 @@ def _unnested(kind: DataType) -> RowType:
     element = kind.element_type
     if isinstance(element, RowType):
         types = element.field_types()
-        return row_type(element.names, [t.nullable() for t in types] if element._nullable else types)
+        return row_type(element.names, [t.nullable() for t in types] if element.is_nullable else types)
     return row_type(["f0"], [element])
 
 

@@ -138,6 +138,6 @@ def field_access(rex: Rex, name: str) -> Rex:
     row = rex.type
     assert isinstance(row, RowType)
     kind: DataType = row.fields[row.names.index(name)].data_type
-    if row._nullable:
+    if row.is_nullable:
         kind = kind.nullable()
     return Call("DOT", (rex, Literal(name, CharType(max(1, len(name)), False))), kind)

@@ -14,7 +14,7 @@ from firesteel.table.syntax.unresolved import Apply, Lit
 def with_kind(kind: DataType, attribute: TimestampKind) -> DataType:
     """Return a timestamp type as a time attribute of this kind, or as a plain timestamp."""
     assert isinstance(kind, TimestampType | LocalZonedTimestampType)
-    return type(kind)(kind.precision, kind._nullable, kind=attribute)
+    return type(kind)(kind.precision, kind.is_nullable, kind=attribute)
 
 
 def without_time_attribute(kind: DataType) -> DataType:

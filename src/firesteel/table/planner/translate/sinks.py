@@ -60,7 +60,7 @@ def add_sink(
     not_null = tuple(
         (i, column.name)
         for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
-        if not column.type._nullable and field.data_type._nullable
+        if not column.type.is_nullable and field.data_type.is_nullable
     )
     if before is not UpdateBefore.KEPT or not_null:
         guard = SinkGuardFactory(not_null, enforcer.upper() == "DROP", before)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import DataType
@@ -82,7 +83,7 @@ class Translator:
         known = self._streams.get(id(node))
         if known is not None:
             return known[1]
-        made = _RULES[type(node)](self, node)
+        made = self._rules[type(node)](self, node)
         self._streams[id(node)] = (node, made)
         return made
 
@@ -409,6 +410,33 @@ class Translator:
         factory = SetOperationFactory(node.kind, node.all, _types(node))
         return self.join(node, factory, self._inputs(node), (keys, keys))
 
+    _rules: ClassVar[dict[type, Callable[[Translator, object], Batches]]] = dict(
+        [
+            method_case(rel.TableScan, _scan),
+            method_case(rel.StreamScan, _stream_scan),
+            method_case(rel.Values, _values),
+            method_case(rel.AssignWatermark, _watermark),
+            method_case(rel.Project, _project),
+            method_case(rel.Filter, _filter),
+            method_case(rel.Aggregate, _aggregate),
+            method_case(rel.WindowTableFunction, _window_table),
+            method_case(rel.WindowAggregate, _window_aggregate),
+            method_case(rel.Expand, _expand),
+            method_case(rel.Correlate, _correlate),
+            method_case(rel.Over, _over),
+            method_case(rel.Rank, _rank),
+            method_case(rel.Sort, _sort),
+            method_case(rel.Match, _match),
+            method_case(rel.Union, _union),
+            method_case(rel.Join, _join),
+            method_case(rel.IntervalJoin, _interval_join),
+            method_case(rel.TemporalJoin, _temporal_join),
+            method_case(rel.WindowJoin, _window_join),
+            method_case(rel.LookupJoin, _lookup_join),
+            method_case(rel.SetOperation, _set_operation),
+        ]
+    )
+
 
 def _types(node: Rel) -> tuple[DataType, ...]:
     return tuple(node.row_type.field_types())
@@ -437,31 +465,3 @@ def _window(window: rel.Window) -> WindowPlan:
 
 def _order(collations: tuple[rel.Collation, ...]) -> tuple[tuple[int, bool, bool], ...]:
     return tuple((c.index, c.descending, c.nulls_first) for c in collations)
-
-
-_RULES = dict(
-    [
-        method_case(rel.TableScan, Translator._scan),
-        method_case(rel.StreamScan, Translator._stream_scan),
-        method_case(rel.Values, Translator._values),
-        method_case(rel.AssignWatermark, Translator._watermark),
-        method_case(rel.Project, Translator._project),
-        method_case(rel.Filter, Translator._filter),
-        method_case(rel.Aggregate, Translator._aggregate),
-        method_case(rel.WindowTableFunction, Translator._window_table),
-        method_case(rel.WindowAggregate, Translator._window_aggregate),
-        method_case(rel.Expand, Translator._expand),
-        method_case(rel.Correlate, Translator._correlate),
-        method_case(rel.Over, Translator._over),
-        method_case(rel.Rank, Translator._rank),
-        method_case(rel.Sort, Translator._sort),
-        method_case(rel.Match, Translator._match),
-        method_case(rel.Union, Translator._union),
-        method_case(rel.Join, Translator._join),
-        method_case(rel.IntervalJoin, Translator._interval_join),
-        method_case(rel.TemporalJoin, Translator._temporal_join),
-        method_case(rel.WindowJoin, Translator._window_join),
-        method_case(rel.LookupJoin, Translator._lookup_join),
-        method_case(rel.SetOperation, Translator._set_operation),
-    ]
-)
