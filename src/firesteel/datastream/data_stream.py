@@ -15,6 +15,7 @@ from firesteel.datastream.streams.element_operators import ElementOperators
 from firesteel.datastream.streams.interval_join import IntervalJoin
 from firesteel.datastream.streams.joined_streams import CoGroupedStreams, JoinedStreams
 from firesteel.datastream.streams.keyed_operators import KeyedOperators
+from firesteel.datastream.streams.operator_builder import stream_of, transformation_of, transformations_of, values_of
 from firesteel.datastream.streams.refused_methods import refuse
 from firesteel.datastream.streams.stream_base import DataStreamSink, check_function, type_or_pickled
 from firesteel.datastream.streams.stream_partitioning import StreamPartitioning
@@ -143,7 +144,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
             >>> sorted(run_local(env).elements)
             [1, 2, 3]
         """
-        inputs = [stream._values() for stream in (self, *streams)]
+        inputs = [values_of(stream) for stream in (self, *streams)]
         for stream in inputs[1:]:
             if stream.get_type() != self.get_type():
                 raise InvalidProgramError(
@@ -152,12 +153,12 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         union = UnionTransformation(
             id=self._environment._ids.next(),
             name="Union",
-            inputs=[stream._transformation for stream in inputs],
-            parallelism=inputs[0]._transformation.parallelism,
+            inputs=[transformation_of(stream) for stream in inputs],
+            parallelism=transformation_of(inputs[0]).parallelism,
             output_type=self.get_type(),
             user_location=user_location(),
         )
-        return inputs[0]._new_stream(union)
+        return stream_of(inputs[0], union)
 
     def join(self, other_stream: DataStream[S]) -> JoinedStreams[T, S]:
         """Join two streams: pair the elements of both that have the same key and window.
@@ -333,7 +334,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
             user_location=user_location(),
             data_set_id=uuid.uuid4().hex,
         )
-        self._environment._transformations.append(transformation)
+        transformations_of(self._environment).append(transformation)
         return CachedDataStream(self._environment, transformation)
 
 

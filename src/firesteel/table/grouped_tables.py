@@ -12,6 +12,7 @@ from firesteel.table.expression_functions.expression_text import expression_text
 from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.syntax import queries
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref, Star, Unresolved, WindowSpec
+from firesteel.table.table_parts import rel_of, table_of, with_names
 
 if TYPE_CHECKING:
     from firesteel.table.table import Table
@@ -60,7 +61,7 @@ class GroupedTable(_Stage):
         Args:
             fields: Grouping columns and aggregate calls, such as `col("amount").sum.alias("total")`.
         """
-        return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
+        return table_of(self._t_env, queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate each group with a function that may return several columns.
@@ -143,7 +144,7 @@ class WindowGroupedTable(_Stage):
             fields: Grouping columns, aggregate calls, and `col("w").start`, `col("w").end`, `col("w").rowtime` or
                 `col("w").proctime` of the window `w`.
         """
-        return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
+        return table_of(self._t_env, queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate each window with a function that may return several columns.
@@ -188,7 +189,7 @@ class OverWindowedTable(_Stage):
         Args:
             fields: Columns, and calls such as `col("amount").sum.over(col("w"))`.
         """
-        return self._t_env._table(queries.Select(self._query, self._items(fields), windows=self._windows))
+        return table_of(self._t_env, queries.Select(self._query, self._items(fields), windows=self._windows))
 
 
 class AggregatedTable(_Stage):
@@ -225,13 +226,13 @@ class AggregatedTable(_Stage):
         else:
             names = self._names or tuple(fields_of_result)
             result = Apply("FLATTEN", (call,))
-        source = self._t_env._table(queries.Select(self._query, (*inner, result), group_by=self._keys))
-        found = source._names[len(inner) :]
+        source = table_of(self._t_env, queries.Select(self._query, (*inner, result), group_by=self._keys))
+        found = rel_of(source).row_type.names[len(inner) :]
         if len(found) != len(names):
             raise ValidationException(
                 f"The aggregate function returns the columns {found}, but its alias is {list(names)}"
             )
-        renamed = source._project_names([*(name for name in keys), *names])
+        renamed = with_names(source, [*(name for name in keys), *names])
         return renamed.select(*fields)
 
 
@@ -261,7 +262,7 @@ class FlatAggregateTable(_Stage):
         kind = getattr(self._function_call.function, "result_type", None)
         names = self._names or tuple(getattr(kind, "names", ("f0",)))
         items = select_items(fields, [*keys, *names])
-        return self._t_env._table(queries.FlatAggregate(self._query, self._keys, call, items))
+        return table_of(self._t_env, queries.FlatAggregate(self._query, self._keys, call, items))
 
 
 def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:

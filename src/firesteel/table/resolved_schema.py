@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.connectors import table_connector as base
+from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.resolved_expression import ResolvedExpression
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
+from firesteel.table.table_parts import column_of
 from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Column:
             name: Name of the column.
             resolved_expression: The expression, which also gives the type.
         """
-        node, kind = resolved_expression._node, resolved_expression.get_output_data_type()
+        node, kind = node_of(resolved_expression), resolved_expression.get_output_data_type()
         text = resolved_expression.as_serializable_string()
         return ComputedColumn(base.Column(name, kind, "COMPUTED", node, text))
 
@@ -446,9 +448,9 @@ class ResolvedSchema:
         return _row_type([column for column in self._columns if column.is_persisted()])
 
     def _unresolved(self) -> Schema:
-        columns = tuple(_definition(column._column) for column in self._columns)
+        columns = tuple(_definition(column_of(column)) for column in self._columns)
         marks = tuple(
-            WatermarkDefinition(mark._rowtime_attribute, mark._watermark_expression._node, str(mark))
+            WatermarkDefinition(mark.get_rowtime_attribute(), node_of(mark.get_watermark_expression()), str(mark))
             for mark in self._watermark_specs
         )
         key = self._primary_key

@@ -22,6 +22,16 @@ from firesteel.table.grouped_tables import (
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.syntax import queries
 from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, Ref, Star, Unresolved
+from firesteel.table.table_parts import (
+    executor_of,
+    group_window_of,
+    over_window_of,
+    pandas_of,
+    pipeline_of,
+    planner_of,
+    spark_of,
+    table_of,
+)
 from firesteel.table.table_schema import TableSchema
 from firesteel.table.window import GroupWindow, OverWindow
 
@@ -80,7 +90,7 @@ class Table(ColumnOperations):
         return self._node.row_type.names
 
     def _new(self, query: queries.Query) -> Table:
-        return self._t_env._table(query)
+        return table_of(self._t_env, query)
 
     def __str__(self) -> str:
         return f"UnnamedTable${id(self):x}"
@@ -229,7 +239,7 @@ class Table(ColumnOperations):
         Args:
             window: A window with an alias, such as `Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")`.
         """
-        return GroupWindowedTable(self._query, self._t_env, window._node)
+        return GroupWindowedTable(self._query, self._t_env, group_window_of(window))
 
     def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
         """Define windows over the rows around each row, for calls with `over` in the select that follows.
@@ -242,7 +252,7 @@ class Table(ColumnOperations):
         """
         if not over_windows:
             raise ValidationException("over_window needs at least one window")
-        return OverWindowedTable(self._query, self._t_env, tuple((w._name, w._spec) for w in over_windows))
+        return OverWindowedTable(self._query, self._t_env, tuple(map(over_window_of, over_windows)))
 
     def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate all rows with a function that may return several columns.
@@ -432,7 +442,7 @@ class Table(ColumnOperations):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Run the query and return its final rows as a `pandas.DataFrame`; the query must be bounded."""
-        return self._t_env._to_pandas(self._node)
+        return pandas_of(self._t_env, self._node)
 
     def to_spark(self, spark_session: SparkSession) -> DataFrame:
         """Run the query and return its final rows as a Spark DataFrame.
@@ -446,7 +456,7 @@ class Table(ColumnOperations):
         Raises:
             TableException: Spark has no type for a column, such as TIME or an interval.
         """
-        return self._t_env._to_spark(self._node, spark_session)
+        return spark_of(self._t_env, self._node, spark_session)
 
     def execute_insert(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TableResult:
         """Submit a job that writes the rows of the query to a table.
@@ -467,11 +477,11 @@ class Table(ColumnOperations):
             table_path_or_descriptor: The path of the table, or a descriptor of an anonymous table.
             overwrite: Whether to replace existing rows.
         """
-        return self._t_env._pipeline(self, table_path_or_descriptor, overwrite)
+        return pipeline_of(self._t_env, self, table_path_or_descriptor, overwrite)
 
     def execute(self) -> TableResult:
         """Submit a job that runs the query, and return its result."""
-        return self._t_env._execute_query(self._node)
+        return executor_of(self._t_env).collect(self._node)
 
     def explain(self, *extra_details: int) -> str:
         """Return the plans of the query as text.
@@ -479,7 +489,9 @@ class Table(ColumnOperations):
         Args:
             extra_details: Further details to include, of `ExplainDetail`.
         """
-        return self._t_env._explain([self._node], [], tuple(DETAIL_NAMES[detail] for detail in extra_details))
+        return planner_of(self._t_env).explain(
+            [self._node], [], tuple(DETAIL_NAMES[detail] for detail in extra_details)
+        )
 
     def print_explain(self, *extra_details: int) -> None:
         """Print the plans of the query.

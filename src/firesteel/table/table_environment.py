@@ -17,13 +17,13 @@ from firesteel.table.execution.statement_execution import StatementExecutor
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.functions.modules import Modules
 from firesteel.table.planner.parse.parser import parse, parse_all
-from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.translate.planner import Planner
 from firesteel.table.statement_set import StatementSet
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
+from firesteel.table.table_parts import rel_of
 from firesteel.table.table_pipeline import TablePipeline
 from firesteel.table.table_result import TableResult
 
@@ -152,14 +152,8 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """Resolve a query against the current catalogs and return its table."""
         return Table(self._planner.resolve(query), self)
 
-    def _execute_query(self, node: Rel) -> TableResult:
-        return self._executor.collect(node)
-
-    def _explain(self, nodes: list[Any], sinks: list[Any], details: tuple[str, ...]) -> str:
-        return self._planner.explain(nodes, sinks, details)
-
     def _pipeline(self, table: Table, target: Any, overwrite: bool) -> TablePipeline:
-        return TablePipeline(self, table._node, self._target_path(target, table._node), overwrite)
+        return TablePipeline(self, rel_of(table), self._target_path(target, rel_of(table)), overwrite)
 
     # --- dependencies ------------------------------------------------------------------------------------------------
 

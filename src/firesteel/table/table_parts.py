@@ -6,7 +6,7 @@ executor of an environment are read here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from firesteel.columns.column_types import RowType
     from firesteel.connectors.table_connector import Column
     from firesteel.table import resolved_schema as resolved
-    from firesteel.table.catalogs.model_objects import CatalogModel
+    from firesteel.table.catalogs.catalog_objects import CatalogModel
     from firesteel.table.changelog_mode import ChangelogMode
     from firesteel.table.execution.insert_planning import PlannedInsert
     from firesteel.table.execution.statement_execution import StatementExecutor

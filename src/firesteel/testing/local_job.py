@@ -19,6 +19,7 @@ from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+from firesteel.datastream.streams.operator_builder import configuration_of
 from firesteel.errors import InvalidProgramError, TranslationError
 from firesteel.functions.connector_base import Committer
 from firesteel.graph.job_graph import JobGraph
@@ -163,7 +164,7 @@ def _job_graph_of(program: StreamExecutionEnvironment | StreamGraph | JobGraph) 
     if isinstance(program, StreamGraph):
         return program.get_job_graph()
     job_graph = program.get_stream_graph().get_job_graph()
-    job_graph.configuration = {**program._configuration.to_dict(), **job_graph.configuration}
+    job_graph.configuration = {**configuration_of(program).to_dict(), **job_graph.configuration}
     return job_graph
 
 

@@ -22,6 +22,7 @@ from firesteel.connectors.table_connector import (
 )
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.datastream.streams.operator_builder import with_partitioner
 from firesteel.graph.partitioner import Partitioner
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class IcebergTableSink(_Iceberg):
         keys = tuple(names.index(key) for key in self._table.primary_key) if self._replaces else ()
         if keys:
             # One subtask gets all changes of a key, in their order.
-            stream = stream._new_stream(stream._partition(Partitioner("HASH", keys)))
+            stream = with_partitioner(stream, Partitioner("HASH", keys))
         writer, committer = (iceberg_module(f"firesteel.connectors.iceberg.{part}") for part in ("writer", "committer"))
         mode = "UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"
         sink = writer.IcebergSink(self._address, names, keys, committer.WriteMode[mode])

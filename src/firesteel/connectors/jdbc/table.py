@@ -18,6 +18,7 @@ from firesteel.connectors.lookup_cache import lookup_cache
 from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.datastream.streams.operator_builder import with_operator
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class JdbcTable:
             builder.set_result_set_fetch_size(options.number("scan.fetch-size"))
         rows = environment.from_source(builder.build(), WatermarkStrategy.no_watermarks(), name)
         fields = tuple((index, column.type) for index, column in enumerate(request.columns))
-        return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
+        return with_operator(rows, "RowsToColumns", RowsToColumnsOperator(fields), None)
 
     def lookup(self, keys: list[str]) -> JdbcLookup:
         """Return the lookup of all columns by the values of key columns.
@@ -105,7 +106,7 @@ class JdbcTable:
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
         row_type: Any = type_info_of(_row_type(columns))
-        rows = stream._new_stream(stream._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
+        rows = with_operator(stream, "ColumnsToRows", ColumnsToRowsOperator(types, names), row_type)
         connection = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(self._options.text("url"))
         if "username" in self._options.values:
             connection.with_user_name(self._options.text("username")).with_password(self._options.text("password"))

@@ -16,6 +16,7 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.datastream.streams.operator_builder import with_operator
 from firesteel.functions.connector_base import Sink, Source
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
 
@@ -67,7 +68,7 @@ class PythonSource:
         rows = environment.from_source(self._source, WatermarkStrategy.no_watermarks(), name)
         names = [column.name for column in self._table.physical_columns]
         fields = tuple((names.index(column.name), column.type) for column in request.columns)
-        return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
+        return with_operator(rows, "RowsToColumns", RowsToColumnsOperator(fields), None)
 
 
 class PythonSink:
@@ -86,5 +87,5 @@ class PythonSink:
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
         row_type = type_info_of(RowType([RowField(column.name, column.type) for column in columns]))
-        rows = stream._new_stream(stream._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
+        rows = with_operator(stream, "ColumnsToRows", ColumnsToRowsOperator(types, names), row_type)
         return rows.sink_to(self._sink).name(name)

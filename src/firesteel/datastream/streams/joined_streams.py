@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream.streams.operator_builder import add_operator, stream_like_input, values_of
 from firesteel.datastream.streams.stream_base import check_function, type_or_pickled
 from firesteel.datastream.streams.windowed_streams import WindowedStream
 from firesteel.datastream.window import Trigger, WindowAssigner
@@ -174,9 +175,9 @@ class EqualTo(Generic[W]):
     def _tagged(self, number: int) -> DataStream[Any]:
         """Return one side as `(key, (side, element))`: one operator as in Flink, and one exchange less."""
         side = self._sides[number]
-        stream = side.stream._values()
+        stream = values_of(side.stream)
         operator = TagAndKeyByOperator(number, side.key_selector, self._key_type)
-        return stream._like_input(stream._operator("Map", operator, None))
+        return stream_like_input(stream, add_operator(stream, "Map", operator, None))
 
 
 class Where(Generic[B, K, W]):

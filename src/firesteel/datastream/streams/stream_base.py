@@ -8,6 +8,7 @@ from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
+from firesteel.datastream.streams.operator_builder import transformation_of, transformations_of
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.transformations import (
@@ -188,7 +189,7 @@ class StreamBase(OperatorSettings, Generic[T]):
         **settings: Any,
     ) -> OperatorTransformation:
         """Add an operator that reads this stream, and `other` as its second input."""
-        inputs = [self._transformation] if other is None else [self._transformation, other._transformation]
+        inputs = [self._transformation] if other is None else [self._transformation, transformation_of(other)]
         transformation = cls(
             id=self._environment._ids.next(),
             name=name,
@@ -201,7 +202,7 @@ class StreamBase(OperatorSettings, Generic[T]):
             keyed=kind in (PythonOperatorKind.KEYED_PROCESS, PythonOperatorKind.KEYED_CO_PROCESS),
             **settings,
         )
-        self._environment._transformations.append(transformation)
+        transformations_of(self._environment).append(transformation)
         return transformation
 
     def _element_operator(

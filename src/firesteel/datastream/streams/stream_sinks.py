@@ -12,6 +12,7 @@ from firesteel.common.checks import require
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.values.java_text import to_java_string
 from firesteel.datastream.streams.collected_values import collected
+from firesteel.datastream.streams.operator_builder import transformation_of, transformations_of, with_operator
 from firesteel.datastream.streams.spark_dataframes import spark_value
 from firesteel.datastream.streams.stream_base import DataStreamSink, StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
@@ -90,7 +91,7 @@ class StreamSinks(StreamBase[T]):
         transformation = SinkTransformation(
             id=self._environment._ids.next(),
             name="Sink",
-            inputs=[self._values()._transformation],
+            inputs=[transformation_of(self._values())],
             parallelism=self._environment.get_parallelism(),
             output_type=self.get_type(),
             writer=op.SinkWriterOperator(sink, self.get_type()),
@@ -98,7 +99,7 @@ class StreamSinks(StreamBase[T]):
             pre_commit=sink.pre_commit_topology(),
             user_location=user_location(),
         )
-        self._environment._transformations.append(transformation)
+        transformations_of(self._environment).append(transformation)
         return DataStreamSink(self._environment, transformation)
 
     def _legacy_sink(self, name: str, operator: object) -> DataStreamSink:
@@ -113,7 +114,7 @@ class StreamSinks(StreamBase[T]):
         collect_id = uuid.uuid4().hex
         operator = op.CollectSinkOperator(collect_id, self._is_keyed, self.get_type())
         sink = self._legacy_sink("Data stream collect sink", operator)
-        sink.set_parallelism(1).uid(op.collect_uid(sink._transformation.id))
+        sink.set_parallelism(1).uid(op.collect_uid(transformation_of(sink).id))
         return collect_id
 
     @overload
@@ -201,4 +202,4 @@ def _printable(stream: DataStream[Any]) -> DataStream[Any]:
         to_text = partial(to_java_string, type_info=type_info)
     else:
         return stream
-    return stream._new_stream(stream._operator("Map", op.MapOperator(to_text), Types.STRING()))
+    return with_operator(stream, "Map", op.MapOperator(to_text), Types.STRING())

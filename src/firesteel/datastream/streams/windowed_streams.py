@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream.streams.operator_builder import add_operator, key_type_of, stream_of
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
 from firesteel.functions.operator_descriptors import WindowOperator
@@ -130,16 +131,20 @@ class _Windowed(WithoutJava, Generic[T, W]):
             aggregation,
             window_function,
             self._all_windows,
-            self._keyed_stream._key_type,
+            key_type_of(self._keyed_stream),
             state_type,
         )
         functions = [type(f).__name__ for f in (aggregation, window_function) if f is not None]
         parts = ", ".join([repr(self._assigner), type(self._trigger).__name__, *functions])
-        transformation = self._keyed_stream._operator(
-            type(self._assigner).__name__, operator, output_type, kind=PythonOperatorKind.KEYED_PROCESS
+        transformation = add_operator(
+            self._keyed_stream,
+            type(self._assigner).__name__,
+            operator,
+            output_type,
+            kind=PythonOperatorKind.KEYED_PROCESS,
         )
         transformation.description = f"{'AllWindow' if self._all_windows else 'Window'}({parts})"
-        return self._keyed_stream._new_stream(transformation)
+        return stream_of(self._keyed_stream, transformation)
 
     def _reduce(
         self, function: object, window_function: object, output_type: TypeInformation[Any] | None

@@ -12,6 +12,7 @@ from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.identifiers import parse_path
 from firesteel.table.syntax.statements import ColumnDefinition
+from firesteel.table.table_parts import rel_of
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_base import Catalog
@@ -160,9 +161,9 @@ class CatalogMethods:
         self._register_view(view_path, table, True)
 
     def _register_view(self, path: str, table: Table, is_temporary: bool, ignore_if_exists: bool = False) -> None:
-        row_type = table._node.row_type
+        row_type = rel_of(table).row_type
         schema = Schema(tuple(map(ColumnDefinition, row_type.names, row_type.field_types())))
-        view = CatalogBaseTable(schema, {}, query=table._node, view_columns=tuple(row_type.names))
+        view = CatalogBaseTable(schema, {}, query=rel_of(table), view_columns=tuple(row_type.names))
         self._catalogs.create_table(parse_path(path), view, is_temporary, ignore_if_exists)
 
     def drop_temporary_view(self, view_path: str) -> bool:

@@ -16,6 +16,7 @@ from firesteel.table.catalogs.catalog_objects import CatalogBaseTable
 from firesteel.table.environment.pandas_conversion import pandas_scan, to_pandas
 from firesteel.table.environment.spark_conversion import spark_scan, to_spark
 from firesteel.table.expression import Expression
+from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.inference import infer_schema
 from firesteel.table.planner.rel.rel import Values
 from firesteel.table.planner.resolve.time_attributes import without_time_attribute
@@ -26,6 +27,7 @@ from firesteel.table.syntax.identifiers import parse_path
 from firesteel.table.syntax.statements import ColumnDefinition
 from firesteel.table.syntax.unresolved import Apply
 from firesteel.table.table_descriptor import TableDescriptor
+from firesteel.table.table_parts import columns_of, constraint_of
 from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ class SourceMethods:
             raise ValidationException(f"Table `{'`.`'.join(parts)}` was not found.")
         node = self._planner.resolve(queries.TableRef(parts))
         declared = self._catalogs.get(parts)
-        key = None if declared is None else declared.schema._constraint_name
+        key = None if declared is None else constraint_of(declared.schema)
         schema = schema_of_table(found, key) if isinstance(found, ResolvedTable) else None
         return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
 
@@ -159,7 +161,7 @@ class SourceMethods:
 
     def _from_expressions(self, items: list[Expression[Any]], schema: Any) -> Table:
         """Return the table of expressions; expressions with row types become several columns."""
-        nodes = [item._node for item in items]
+        nodes = [node_of(item) for item in items]
         rows = tuple(node.operands if isinstance(node, Apply) and node.function == "ROW" else (node,) for node in nodes)
         row_type = schema if isinstance(schema, RowType) else None
         query: Any = queries.ValuesQuery(rows, row_type)
@@ -218,10 +220,10 @@ class SourceMethods:
 
 def _sink_schema(declared: Schema, row_type: RowType) -> Schema:
     """Return the schema of a sink: the columns of the query if none are declared. Flink: `SchemaTranslator`."""
-    if any(column.expression is None and not column.is_metadata for column in declared._columns):
+    if any(column.expression is None and not column.is_metadata for column in columns_of(declared)):
         return declared
     fields = zip(row_type.names, map(without_time_attribute, row_type.field_types()), strict=True)
-    taken = {column.name for column in declared._columns}
+    taken = {column.name for column in columns_of(declared)}
     derived = Schema(tuple(ColumnDefinition(name, kind) for name, kind in fields if name not in taken))
     return Schema.new_builder().from_schema(derived).from_schema(declared).build()
 

@@ -13,6 +13,7 @@ from firesteel.columns.batch import Kind
 from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
+from firesteel.datastream.streams.operator_builder import add_operator, transformation_of
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.functions.operator_descriptors import RowsToColumnsOperator
 from firesteel.table.environment.type_information import data_type_of
@@ -26,6 +27,7 @@ from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.resolved_schema import ResolvedSchema, resolved_schema
 from firesteel.table.schema import Schema
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of
 
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
@@ -48,8 +50,8 @@ class _Make:
 
     def __call__(self, environment: StreamExecutionEnvironment) -> DataStream[Any]:
         operator = RowsToColumnsOperator(self._columns, self._has_kinds)
-        transformation = self._stream._operator("DataStreamToTable", operator, None)
-        transformation.parallelism = self._stream._transformation.parallelism
+        transformation = add_operator(self._stream, "DataStreamToTable", operator, None)
+        transformation.parallelism = transformation_of(self._stream).parallelism
         return DataStream(self._stream.get_execution_environment(), transformation)
 
 
@@ -80,14 +82,14 @@ def stream_table(
         schema = _complete(fields[0], found)
         node = _by_schema(stream, schema, found, kinds, has_kinds, catalogs)
         columns, watermark = resolve_columns(schema, catalogs)
-        return node, resolved_schema(columns, watermark, schema._primary_key, schema._constraint_name)
+        return node, resolved_schema(columns, watermark, primary_key_of(schema), constraint_of(schema))
     fields_found = list(_by_expressions(found, fields)) if fields else found
     return _scan(stream, fields_found, kinds, has_kinds, ()), None
 
 
 def _complete(schema: Schema, found: list[_Column]) -> Schema:
     """Return a schema with the fields of the stream if it declares no physical columns."""
-    if any(column.expression is None and not column.is_metadata for column in schema._columns):
+    if any(column.expression is None and not column.is_metadata for column in columns_of(schema)):
         return schema
     builder = Schema.new_builder()
     for name, kind, _ in found:
@@ -184,7 +186,7 @@ def _by_schema(
                 )
             stored.append((column.name, column.type, known[column.name][1]))
     stored = [(name, _regular(kind), source) for name, kind, source in stored]
-    node: Any = _scan(stream, stored, kinds, has_kinds, schema._primary_key)
+    node: Any = _scan(stream, stored, kinds, has_kinds, primary_key_of(schema))
     if len(stored) < len(columns):
         node = _with_computed(node, columns, catalogs)
     if watermark is not None and catalogs.is_streaming:
@@ -207,7 +209,7 @@ def _with_rowtime(
     if not isinstance(node, rel.StreamScan):
         raise ValidationException("SOURCE_WATERMARK() next to computed columns is not supported for streams")
     columns = [(n, _rowtime(kind) if n == column else kind, source) for n, kind, source in stored]
-    return _scan(stream, columns, kinds, has_kinds, schema._primary_key)
+    return _scan(stream, columns, kinds, has_kinds, primary_key_of(schema))
 
 
 def _rowtime(kind: Any) -> Any:

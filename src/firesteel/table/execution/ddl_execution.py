@@ -21,6 +21,7 @@ from firesteel.table.planner.resolve.time_attributes import without_time_attribu
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.statements import ColumnDefinition
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
 from firesteel.table.table_result import TableResult, ok
 
 if TYPE_CHECKING:
@@ -85,13 +86,13 @@ class DdlExecutor(Executor):
         declared = self._declared(statement)
         kinds = [without_time_attribute(kind) for kind in node.row_type.field_types()]
         found = [ColumnDefinition(name, kind) for name, kind in zip(node.row_type.names, kinds, strict=True)]
-        by_name = {column.name: column for column in declared.schema._columns}
-        own = [column for column in declared.schema._columns if column.name not in node.row_type.names]
+        by_name = {column.name: column for column in columns_of(declared.schema)}
+        own = [column for column in columns_of(declared.schema) if column.name not in node.row_type.names]
         columns = (*own, *(by_name.get(column.name, column) for column in found))
         if statement.column_names:
             columns = _in_order(columns, statement.column_names)
         declared.schema = Schema(
-            columns, declared.schema._watermarks, declared.schema._primary_key, declared.schema._constraint_name
+            columns, watermarks_of(declared.schema), primary_key_of(declared.schema), constraint_of(declared.schema)
         )
         self._replace_or_create(statement, declared)
         return True

@@ -15,6 +15,7 @@ from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.show_create import create_model_text
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s
+from firesteel.table.table_parts import columns_of, input_schema_of, output_schema_of
 from firesteel.table.table_result import TableResult, ok, texts
 from firesteel.table.types import DataTypes, RowType
 
@@ -58,7 +59,7 @@ class ModelExecutor(Executor):
             options |= dict(statement.value)
         else:
             options = {key: value for key, value in options.items() if key not in statement.value}
-        changed = CatalogModel(model._input_schema, model._output_schema, options, model._comment)
+        changed = CatalogModel(input_schema_of(model), output_schema_of(model), options, model._comment)
         self._models.replace(statement.path, changed)
         return ok()
 
@@ -81,8 +82,8 @@ def describe_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableResu
     if model is None:
         name = ".".join(catalogs.qualify(path))
         raise ValidationException(f"Model with the identifier '{name}' doesn't exist.")
-    sides = ((model._input_schema, True), (model._output_schema, False))
-    columns = [(column, is_input) for schema, is_input in sides for column in schema._columns]
+    sides = ((input_schema_of(model), True), (output_schema_of(model), False))
+    columns = [(column, is_input) for schema, is_input in sides for column in columns_of(schema)]
     rows = [
         [c.name, type_text(c.declared_type.nullable()), c.declared_type.is_nullable, is_input]
         for c, is_input in columns

@@ -23,6 +23,7 @@ from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.functions.modules import Modules
 from firesteel.table.resolved_schema import column_extras
 from firesteel.table.syntax import statements as s
+from firesteel.table.table_parts import columns_of
 from firesteel.table.table_result import TableResult, texts
 from firesteel.table.types import DataTypes, RowType
 
@@ -156,7 +157,7 @@ class ShowExecutor(Executor):
         """Return the names and rows of a description, with comments if a column has one."""
         rows = self._described(path)
         found = self._catalogs.get(path)
-        comments = {column.name: column.comment for column in found.schema._columns} if found is not None else {}
+        comments = {column.name: column.comment for column in columns_of(found.schema)} if found is not None else {}
         if not any(comments.values()):
             return _DESCRIBED, rows
         return (*_DESCRIBED, "comment"), [[*row, comments.get(row[0])] for row in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table.expression_functions.expression_base import ExpressionBase, unary
+from firesteel.table.expression_functions.expression_base import ExpressionBase, node_of, unary
 from firesteel.table.syntax.unresolved import Apply, Lit
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class CollectionMethods(ExpressionBase):
 
     @staticmethod
     def _element(element: object) -> Unresolved:
-        return element._node if isinstance(element, ExpressionBase) else Lit(element)
+        return node_of(element) if isinstance(element, ExpressionBase) else Lit(element)
 
     def array_reverse(self) -> Expression[Any]:
         """Call ARRAY_REVERSE."""

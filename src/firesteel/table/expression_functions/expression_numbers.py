@@ -136,7 +136,7 @@ class AggregateMethods(ExpressionBase):
         Raises:
             ValidationException: this is no call of a function, or the alias is none.
         """
-        name = alias._node if isinstance(alias, ExpressionBase) else Ref((alias,))
+        name = node_of(alias) if isinstance(alias, ExpressionBase) else Ref((alias,))
         if isinstance(name, Lit):
             name = Ref((str(name.value),))
         if not isinstance(self._node, Apply) or not isinstance(name, Ref):

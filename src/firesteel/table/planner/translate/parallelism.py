@@ -8,6 +8,7 @@ from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import TableException
 from firesteel.connectors.table_connector import INSERT_ONLY, Batches, ResolvedTable, TableSink
 from firesteel.connectors.table_options import parallelism_option
+from firesteel.datastream.streams.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def scan_with_parallelism(translator: Translator, node: rel.TableScan, stream: B
     parallelism = parallelism_option(table.options, "scan.parallelism")
     if parallelism is None:
         return stream
-    _set(stream._transformation, None, parallelism)
+    _set(transformation_of(stream), None, parallelism)
     if node.source.kinds == INSERT_ONLY or parallelism == translator.environment.get_parallelism():
         return stream
     if not table.primary_key or not set(table.primary_key) <= set(names):
@@ -55,12 +56,12 @@ def consume_with_parallelism(
     """
     parallelism = parallelism_option(table.options, "sink.parallelism")
     if parallelism is None:
-        parallelism = stream._transformation.parallelism
-    if kinds != INSERT_ONLY and stream._transformation.parallelism != parallelism:
+        parallelism = transformation_of(stream).parallelism
+    if kinds != INSERT_ONLY and transformation_of(stream).parallelism != parallelism:
         names = [column.name for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
         stream = _by_primary_key(translator, stream, table, names, parallelism)
     written = sink.consume(stream, label)
-    _set(written._transformation, stream._transformation, parallelism)
+    _set(transformation_of(written), transformation_of(stream), parallelism)
     return written
 
 
@@ -70,7 +71,7 @@ def _by_primary_key(
     if not table.primary_key:
         raise TableException(
             f"The sink for table '{'.'.join(table.path)}' has a configured parallelism of {parallelism}, while the "
-            f"input parallelism is {stream._transformation.parallelism}. Since the configured parallelism is different "
+            f"input parallelism is {transformation_of(stream).parallelism}. Since the configured parallelism is different "
             "from the input's parallelism and the changelog mode contains non-insert kinds a primary key is required "
             "but no primary key could be found."
         )

@@ -22,6 +22,7 @@ from firesteel.common.options.table_options import (
 )
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
+from firesteel.datastream.streams.operator_builder import transformation_of, transformations_of
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.rel.rel import Rel
@@ -132,14 +133,14 @@ class Planner:
     def _own_job(self) -> Iterator[StreamExecutionEnvironment]:
         """Exclude the program's existing pipelines in the environment from the job that is created."""
         environment = self._environment
-        before = list(environment._transformations)
+        before = list(transformations_of(environment))
         try:
             yield environment
         finally:
-            environment._transformations[:] = before
+            transformations_of(environment)[:] = before
 
     def _keep_ancestors_of_last(self) -> None:
-        transformations = self._environment._transformations
+        transformations = transformations_of(self._environment)
         needed, waiting = set(), [transformations[-1]]
         while waiting:
             transformation = waiting.pop()
@@ -173,11 +174,11 @@ class Planner:
     def _checked_plan(self, nodes: Sequence[Rel], inserts: Sequence[Insert], job_name: str) -> str:
         """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
         with self._own_job() as environment:
-            environment._transformations.clear()
+            transformations_of(environment).clear()
             if inserts:
                 self.attach(inserts)
             else:
-                environment._transformations += [self.column_stream(node)._transformation for node in nodes]
+                environment._transformations += [transformation_of(self.column_stream(node)) for node in nodes]
             environment._check(job_name)
             return environment.get_execution_plan()
 

@@ -36,6 +36,7 @@ from firesteel.common.cases import method_case
 from firesteel.common.table_errors import TableException
 from firesteel.common.time import Duration
 from firesteel.connectors.table_connector import Batches, ScanRequest
+from firesteel.datastream.streams.operator_builder import add_operator, stream_of, transformation_of, with_partitioner
 from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.planner.rel import rel
@@ -109,7 +110,7 @@ class Translator:
         partitioned = stream if keys is None else self.by_columns(stream, keys)
         result = self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
         if keys is None:  # Another parallelism would change the order of related changes in a changelog.
-            result.set_parallelism(stream._transformation.parallelism)
+            result.set_parallelism(transformation_of(stream).parallelism)
         return result
 
     def join(
@@ -122,7 +123,7 @@ class Translator:
     def by_columns(self, stream: Batches, keys: tuple[int, ...]) -> Batches:
         """Partition a stream by key columns; without keys all rows go to one subtask."""
         partitioner = Partitioner("HASH", keys) if keys else GLOBAL
-        return stream._new_stream(stream._partition(partitioner))
+        return with_partitioner(stream, partitioner)
 
     def _add(
         self,
@@ -133,8 +134,8 @@ class Translator:
         is_global: bool,
         name: str | None,
     ) -> Batches:
-        transformation = stream._operator(name or describe(node), operator, None, kind=None, other=other)
-        result = stream._new_stream(transformation)
+        transformation = add_operator(stream, name or describe(node), operator, None, kind=None, other=other)
+        result = stream_of(stream, transformation)
         if is_global:
             result.force_non_parallel()
         return result
