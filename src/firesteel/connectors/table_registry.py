@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from types import ModuleType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
-from firesteel.table.table_config import TableConfig
+
+if TYPE_CHECKING:
+    from firesteel.table.table_config import TableConfig
 
 _CONNECTORS = {
     "blackhole": "blackhole.table",

@@ -8,7 +8,7 @@ from firesteel.common.checks import require
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.streams.operator_builder import values_of, with_operator
+from firesteel.functions.operator_builder import values_of, with_operator
 from firesteel.functions.operator_descriptors import AsyncWaitOperator
 from firesteel.functions.user_functions import AsyncFunction, AsyncRetryStrategy
 

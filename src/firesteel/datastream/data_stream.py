@@ -15,7 +15,6 @@ from firesteel.datastream.streams.element_operators import ElementOperators
 from firesteel.datastream.streams.interval_join import IntervalJoin
 from firesteel.datastream.streams.joined_streams import CoGroupedStreams, JoinedStreams
 from firesteel.datastream.streams.keyed_operators import KeyedOperators
-from firesteel.datastream.streams.operator_builder import stream_of, transformation_of, transformations_of, values_of
 from firesteel.datastream.streams.refused_methods import refuse
 from firesteel.datastream.streams.stream_base import DataStreamSink, check_function, type_or_pickled
 from firesteel.datastream.streams.stream_partitioning import StreamPartitioning
@@ -26,6 +25,14 @@ from firesteel.datastream.window import Window, WindowAssigner
 from firesteel.errors import InvalidProgramError
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.operator_builder import (
+    add_partitioner,
+    next_id,
+    stream_of,
+    transformation_of,
+    transformations_of,
+    values_of,
+)
 from firesteel.functions.state import MapStateDescriptor
 from firesteel.functions.user_functions import KeyedProcessFunction, KeySelector, NullByteKeySelector, ProcessFunction
 from firesteel.graph.partitioner import BROADCAST, HASH
@@ -151,7 +158,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
                     f"Cannot union streams of different types: {self.get_type()!r} and {stream.get_type()!r}"
                 )
         union = UnionTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="Union",
             inputs=[transformation_of(stream) for stream in inputs],
             parallelism=transformation_of(inputs[0]).parallelism,
@@ -289,7 +296,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
             cls=KeyByTransformation,
         )
         hidden = self._new_stream(transformation)
-        return KeyedStream(self._environment, hidden._partition(HASH), self.get_type(), self, checked_type)
+        return KeyedStream(self._environment, add_partitioner(hidden, HASH), self.get_type(), self, checked_type)
 
     def _keyed_by_elements(self, key_type: TypeInformation[Any]) -> KeyedStream[T, Any]:
         """Return a keyed stream of this stream, whose elements are `(key, value)` pairs already."""
@@ -325,7 +332,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
                 "Cache can only be called with physical transformation or side output transformation"
             )
         transformation = CacheTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="CacheWrite",
             inputs=[self._transformation],
             parallelism=self._transformation.parallelism,

@@ -53,7 +53,7 @@ def attribute_of(value: Static, name: str) -> Static:
     except AttributeError:
         return None
     owner = value.value if isinstance(value.value, type) else None
-    return Known(found, found._name if isinstance(found, MissingName) else f"{_prefix(value)}{name}", owner)
+    return Known(found, found.name if isinstance(found, MissingName) else f"{_prefix(value)}{name}", owner)
 
 
 def _prefix(value: Known) -> str:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from firesteel.table.table_environment import TableEnvironment
     from firesteel.table.table_pipeline import TablePipeline
     from firesteel.table.table_result import TableResult
+    from firesteel.table.table_schema import TableSchema
     from firesteel.table.window import GroupWindow, OverWindow
 
 # --- schemas ---------------------------------------------------------------------------------------------------------
@@ -66,7 +67,12 @@ def output_schema_of(model: CatalogModel) -> Schema:
     return model._output_schema
 
 
-def unresolved_of(schema: resolved.ResolvedSchema) -> Schema:
+def comment_of(model: CatalogModel) -> str | None:
+    """Return the comment of a model, None if it has none."""
+    return model._comment
+
+
+def unresolved_of(schema: resolved.ResolvedSchema | TableSchema) -> Schema:
     """Return a resolved schema as it may be declared."""
     return schema._unresolved()
 

@@ -19,9 +19,9 @@ from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
-from firesteel.datastream.streams.operator_builder import configuration_of
 from firesteel.errors import InvalidProgramError, TranslationError
 from firesteel.functions.connector_base import Committer
+from firesteel.functions.operator_builder import configuration_of
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.chain.clock import now_ms
@@ -389,7 +389,7 @@ def _files_of(committables: list[Committable]) -> list[str]:
 
 def _close_files(tasks: SlotTasks) -> None:
     """Close the open files of a slot, as the operating system does when a process is killed."""
-    for stage in tasks._stages.values():
+    for stage in tasks.stages.values():
         for subtask in stage.values():
             for _, operator in subtask.operators:
                 if isinstance(operator, SinkWriterRunner) and isinstance(operator.writer, FileWriter):

@@ -70,7 +70,7 @@ class OperatorHarness:
         self.watermarks: list[int] = []
         self.idle_changes: list[bool] = []
         self.has_ended = False
-        self._side_elements: dict[str, list[Element]] = {}
+        self.side_elements: dict[str, list[Element]] = {}
         self._key_selectors = list(key_selectors)
         self._kept_key = key_keeper(getattr(descriptor, "key_type", None))
         task = TaskInfo(
@@ -175,7 +175,7 @@ class OperatorHarness:
         Returns:
             The values in order, without timestamps; empty if there are none.
         """
-        return [value for value, _ in self._side_elements.get(tag.tag_id, ())]
+        return [value for value, _ in self.side_elements.get(tag.tag_id, ())]
 
     def num_keyed_state_entries(self) -> int:
         """Return the number of entries of all keyed states, including expired ones.
@@ -210,7 +210,7 @@ class _RecordingOutput(Output):
         return True
 
     def hand_on_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
-        self._harness._side_elements.setdefault(tag.tag_id, []).extend(_with_timestamps(values, timestamps))
+        self._harness.side_elements.setdefault(tag.tag_id, []).extend(_with_timestamps(values, timestamps))
 
 
 class _Recorder:

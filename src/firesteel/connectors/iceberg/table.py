@@ -22,7 +22,7 @@ from firesteel.connectors.table_connector import (
 )
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
-from firesteel.datastream.streams.operator_builder import with_partitioner
+from firesteel.functions.operator_builder import with_partitioner
 from firesteel.graph.partitioner import Partitioner
 
 if TYPE_CHECKING:

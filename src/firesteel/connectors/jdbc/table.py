@@ -18,7 +18,7 @@ from firesteel.connectors.lookup_cache import lookup_cache
 from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
-from firesteel.datastream.streams.operator_builder import with_operator
+from firesteel.functions.operator_builder import with_operator
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
 
 if TYPE_CHECKING:

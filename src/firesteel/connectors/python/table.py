@@ -16,8 +16,8 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
-from firesteel.datastream.streams.operator_builder import with_operator
 from firesteel.functions.connector_base import Sink, Source
+from firesteel.functions.operator_builder import with_operator
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.operator_builder import add_operator, is_keyed, key_type_of, stream_of
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.operator_builder import add_operator, is_keyed, key_type_of, stream_of
 from firesteel.functions.operator_descriptors import (
     BroadcastProcessOperator,
     CoFlatMapOperator,

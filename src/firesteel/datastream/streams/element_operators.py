@@ -9,10 +9,10 @@ from firesteel.common.checks import require
 from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream.streams.operator_builder import add_operator, stream_like_input, with_operator
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
+from firesteel.functions.operator_builder import add_operator, next_id, stream_like_input, with_operator
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import FilterFunction, FlatMapFunction, MapFunction
 from firesteel.graph.transformations import SideOutputTransformation
@@ -219,7 +219,7 @@ class ElementOperators(StreamBase[T]):
         """
         require(output_tag, OutputTag, "get_side_output()")
         side = SideOutputTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="SideOutput",
             inputs=[self._transformation],
             parallelism=self._transformation.parallelism,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 from firesteel.common.checks import require
 from firesteel.common.time import Duration, Time
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.operator_builder import add_operator, key_type_of, stream_of
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.operator_builder import add_operator, key_type_of, stream_of
 from firesteel.functions.operator_descriptors import IntervalJoinOperator
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import ProcessJoinFunction

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.operator_builder import add_operator, stream_like_input, values_of
 from firesteel.datastream.streams.stream_base import check_function, type_or_pickled
 from firesteel.datastream.streams.windowed_streams import WindowedStream
 from firesteel.datastream.window import Trigger, WindowAssigner
+from firesteel.functions.operator_builder import add_operator, keyed_by_elements, stream_like_input, values_of
 from firesteel.functions.operator_descriptors import TagAndKeyByOperator
 from firesteel.functions.user_functions import (
     CoGroupFunction,
@@ -170,7 +170,7 @@ class EqualTo(Generic[W]):
     def window(self, assigner: WindowAssigner[Any, Any]) -> W:
         """Assign the elements of both streams to windows; the assigner sees elements as pairs `(side, element)`."""
         tagged = self._tagged(0).union(self._tagged(1))
-        return self._with_window(tagged._keyed_by_elements(self._key_type).window(assigner))
+        return self._with_window(keyed_by_elements(tagged, self._key_type).window(assigner))
 
     def _tagged(self, number: int) -> DataStream[Any]:
         """Return one side as `(key, (side, element))`: one operator as in Flink, and one exchange less."""

@@ -8,8 +8,8 @@ from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
-from firesteel.datastream.streams.operator_builder import transformation_of, transformations_of
 from firesteel.datastream.streams.user_location import user_location
+from firesteel.functions.operator_builder import next_id, transformation_of, transformations_of
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.transformations import (
     OperatorTransformation,
@@ -191,7 +191,7 @@ class StreamBase(OperatorSettings, Generic[T]):
         """Add an operator that reads this stream, and `other` as its second input."""
         inputs = [self._transformation] if other is None else [self._transformation, transformation_of(other)]
         transformation = cls(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name=name,
             inputs=inputs,
             parallelism=self._environment.get_parallelism(),
@@ -226,7 +226,7 @@ class StreamBase(OperatorSettings, Generic[T]):
 
     def _partition(self, partitioner: Partitioner) -> PartitionTransformation:
         return PartitionTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="Partition",
             inputs=[self._transformation],
             parallelism=self._transformation.parallelism,

@@ -12,13 +12,21 @@ from firesteel.common.checks import require
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.values.java_text import to_java_string
 from firesteel.datastream.streams.collected_values import collected
-from firesteel.datastream.streams.operator_builder import transformation_of, transformations_of, with_operator
 from firesteel.datastream.streams.spark_dataframes import spark_value
 from firesteel.datastream.streams.stream_base import DataStreamSink, StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Sink, SupportsPreprocessing
+from firesteel.functions.operator_builder import (
+    collect,
+    legacy_sink,
+    next_id,
+    sink_of,
+    transformation_of,
+    transformations_of,
+    with_operator,
+)
 from firesteel.functions.user_functions import SinkFunction
 from firesteel.graph.transformations import SinkTransformation
 
@@ -44,7 +52,7 @@ class StreamSinks(StreamBase[T]):
         """
         stream = _printable(self._values())
         operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
-        return stream._legacy_sink("Print to Std. Out", operator)
+        return legacy_sink(stream, "Print to Std. Out", operator)
 
     def add_sink(self, sink_func: SinkFunction[T]) -> DataStreamSink:
         """Add a sink that passes each element to a function; for a `Sink`, use `sink_to`.
@@ -62,7 +70,7 @@ class StreamSinks(StreamBase[T]):
         if hasattr(sink_func, "as_sink"):
             return self.sink_to(sink_func.as_sink())
         operator = op.SinkFunctionOperator(sink_func, self.get_type())
-        return self._values()._legacy_sink("Unnamed", operator)
+        return legacy_sink(self._values(), "Unnamed", operator)
 
     def sink_to(self, sink: Sink[T]) -> DataStreamSink:
         """Add a sink, such as a `FileSink` or a `KafkaSink`.
@@ -85,11 +93,11 @@ class StreamSinks(StreamBase[T]):
         require(sink, Sink, "sink_to()")
         transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
         stream = self if transformer is None else transformer.apply(self)
-        return stream._sink(sink)
+        return sink_of(stream, sink)
 
     def _sink(self, sink: Sink[Any]) -> DataStreamSink:
         transformation = SinkTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="Sink",
             inputs=[transformation_of(self._values())],
             parallelism=self._environment.get_parallelism(),
@@ -158,8 +166,8 @@ class StreamSinks(StreamBase[T]):
         if limit is not None and limit <= 0:
             raise ValueError(f"limit must be greater than 0, found {limit}")
         collect_id = self.collect_async()
-        results: CloseableIterator[Any] = self._environment._collect(
-            collect_id, job_execution_name or "DataStream Collect", limit
+        results: CloseableIterator[Any] = collect(
+            self._environment, collect_id, job_execution_name or "DataStream Collect", limit
         )
         results.convert(collected(self._collected_type()))
         if limit is None:

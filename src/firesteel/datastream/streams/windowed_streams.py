@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.operator_builder import add_operator, key_type_of, stream_of
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
+from firesteel.functions.operator_builder import add_operator, key_type_of, keyed_by_nothing, stream_of
 from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import (
@@ -311,7 +311,7 @@ class AllWindowedStream(_Windowed[T, W]):
     _functions = (AllWindowFunction, ProcessAllWindowFunction)
 
     def __init__(self, data_stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
-        super().__init__(data_stream._key_by_nothing(), window_assigner)
+        super().__init__(keyed_by_nothing(data_stream), window_assigner)
 
     @overload
     def reduce(

@@ -15,6 +15,8 @@ from firesteel.common.values.ownership import own
 from firesteel.functions.state import StateDescriptor
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.map_table import MapTable
+from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.state.states import (
     KeyedAggregatingState,
     KeyedListState,
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
     from firesteel.functions.state import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
 
 
-def _life(state: Any, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired) -> Life:
+def _life(
+    table: StateTable | MapTable, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired
+) -> Life:
     assert descriptor.ttl_config is not None
-    return Life(descriptor.ttl_config, backend, state._table, unexpired)
+    return Life(descriptor.ttl_config, backend, table, unexpired)
 
 
 class TtlValueState(KeyedValueState):
@@ -41,7 +45,7 @@ class TtlValueState(KeyedValueState):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def value(self) -> Any:
         """Return the value of the current key, or None."""
@@ -66,7 +70,7 @@ class TtlListState(KeyedListState):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_list)
+        self._life = _life(self._table, backend, descriptor, unexpired_list)
 
     def get(self) -> list[Any]:
         """Return the elements, an empty list if there are none."""
@@ -110,7 +114,7 @@ class TtlMapState(KeyedMapState):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[Any, Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def _seen(self, key: object, stamped: Stamped, now: int) -> bool:
         """Return whether a present map key is visible; remove it if it has expired."""
@@ -191,7 +195,7 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def get(self) -> Any:
         """Return the reduced value, or None if nothing was added."""
@@ -217,7 +221,7 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
         self, backend: KeyedStateBackend, descriptor: AggregatingStateDescriptor[Any, Any, Any], namespaced: bool
     ) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def get(self) -> Any:
         """Return the result of the accumulator, or None if nothing was added."""

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
-
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.catalogs.catalog_manager import CatalogManager
@@ -32,7 +30,7 @@ from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
     import pandas
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner

@@ -11,7 +11,7 @@ from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.streams.operator_builder import add_operator, transformation_of
+from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 from firesteel.table.changelog_mode import ChangelogMode
 from firesteel.table.environment.stream_scans import stream_table

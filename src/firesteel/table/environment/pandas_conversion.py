@@ -168,7 +168,7 @@ def materialized(rows: Iterable[Row]) -> list[Row]:
     positions: dict[str, list[int]] = {}
     for row in rows:
         kind = row.get_row_kind()
-        key = repr(row._values)
+        key = repr(list(row))
         if kind in (RowKind.INSERT, RowKind.UPDATE_AFTER):
             positions.setdefault(key, []).append(len(left))
             left.append(row)

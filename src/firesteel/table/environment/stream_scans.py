@@ -13,8 +13,8 @@ from firesteel.columns.batch import Kind
 from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
-from firesteel.datastream.streams.operator_builder import add_operator, transformation_of
 from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import RowsToColumnsOperator
 from firesteel.table.environment.type_information import data_type_of
 from firesteel.table.execution.schema_resolver import resolve_columns

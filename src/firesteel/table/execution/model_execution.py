@@ -15,7 +15,7 @@ from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.show_create import create_model_text
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s
-from firesteel.table.table_parts import columns_of, input_schema_of, output_schema_of
+from firesteel.table.table_parts import columns_of, comment_of, input_schema_of, output_schema_of
 from firesteel.table.table_result import TableResult, ok, texts
 from firesteel.table.types import DataTypes, RowType
 
@@ -59,7 +59,7 @@ class ModelExecutor(Executor):
             options |= dict(statement.value)
         else:
             options = {key: value for key, value in options.items() if key not in statement.value}
-        changed = CatalogModel(input_schema_of(model), output_schema_of(model), options, model._comment)
+        changed = CatalogModel(input_schema_of(model), output_schema_of(model), options, comment_of(model))
         self._models.replace(statement.path, changed)
         return ok()
 

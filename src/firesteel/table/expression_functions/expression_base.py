@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.syntax.unresolved import Apply, Lit, Unresolved
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def operand_nodes(operands: tuple[object, ...]) -> tuple[Unresolved, ...]:
 
 def node_of(value: object) -> Unresolved:
     """Return the node of an expression, or a literal of a Python value."""
-    return node_of(value) if isinstance(value, ExpressionBase) else Lit(value)
+    return value._node if isinstance(value, ExpressionBase) else Lit(value)  # noqa: SLF001 - the door to it
 
 
 def unary(function: str, doc: str) -> property:

@@ -54,12 +54,12 @@ class Scope:
         Raises:
             ValidationException: there is no such column, or more than one.
         """
-        found = self._find(ref)
+        found = self.find_here(ref)
         if found is not None:
             return found
         scope = self.outer
         while scope is not None:
-            value = scope._find(ref)
+            value = scope.find_here(ref)
             if value is not None:
                 return OuterRef(value, value.type, scope.level)
             scope = scope.outer
@@ -76,7 +76,8 @@ class Scope:
         scope = f"table '{ref.path[-2]}'" if len(ref.path) > 1 else "any table"
         return f"{place}Column '{ref.path[-1]}' not found in {scope}{hint}"
 
-    def _find(self, ref: Ref) -> Rex | None:
+    def find_here(self, ref: Ref) -> Rex | None:
+        """Return the expression that a reference resolves to in this query alone, None: there is no such column."""
         for split in range(len(ref.path) - 1, -1, -1):
             qualifier, name, fields = ref.path[:split], ref.path[split], ref.path[split + 1 :]
             matches = [c for c in self.columns if c.name == name and _is_suffix(qualifier, c.qualifier)]
@@ -100,7 +101,7 @@ class Scope:
             return [(column.name, column.rex) for column in self.columns if column.in_star]
         found = [(c.name, c.rex) for c in self.columns if _is_suffix(qualifier, c.qualifier)]
         if not found:
-            field = self._find(Ref(qualifier))
+            field = self.find_here(Ref(qualifier))
             if field is not None and isinstance(field.type, RowType):
                 names = field.type.names
                 return [(name, _with_fields(field, (name,), Ref(qualifier))) for name in names]

@@ -8,7 +8,7 @@ from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import TableException
 from firesteel.connectors.table_connector import INSERT_ONLY, Batches, ResolvedTable, TableSink
 from firesteel.connectors.table_options import parallelism_option
-from firesteel.datastream.streams.operator_builder import transformation_of
+from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def _by_primary_key(
     if not table.primary_key:
         raise TableException(
             f"The sink for table '{'.'.join(table.path)}' has a configured parallelism of {parallelism}, while the "
-            f"input parallelism is {transformation_of(stream).parallelism}. Since the configured parallelism is different "
-            "from the input's parallelism and the changelog mode contains non-insert kinds a primary key is required "
-            "but no primary key could be found."
+            f"input parallelism is {transformation_of(stream).parallelism}. Since the configured parallelism is "
+            "different from the input's parallelism and the changelog mode contains non-insert kinds a primary key is "
+            "required but no primary key could be found."
         )
     return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))
 

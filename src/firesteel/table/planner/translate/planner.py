@@ -22,8 +22,8 @@ from firesteel.common.options.table_options import (
 )
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
-from firesteel.datastream.streams.operator_builder import transformation_of, transformations_of
 from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.operator_builder import check, collect, transformation_of, transformations_of
 from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
@@ -110,7 +110,7 @@ class Planner:
             stream = self.column_stream(node)
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
-            batches = environment._collect(collect_id, _COLLECT, None)
+            batches = collect(environment, collect_id, _COLLECT, None)
         rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
         return batches.job_client, rows
 
@@ -178,8 +178,8 @@ class Planner:
             if inserts:
                 self.attach(inserts)
             else:
-                environment._transformations += [transformation_of(self.column_stream(node)) for node in nodes]
-            environment._check(job_name)
+                transformations_of(environment).extend([transformation_of(self.column_stream(node)) for node in nodes])
+            check(environment, job_name)
             return environment.get_execution_plan()
 
     def _optimized(self, nodes: Sequence[Rel]) -> list[Rel]:

@@ -36,7 +36,7 @@ from firesteel.common.cases import method_case
 from firesteel.common.table_errors import TableException
 from firesteel.common.time import Duration
 from firesteel.connectors.table_connector import Batches, ScanRequest
-from firesteel.datastream.streams.operator_builder import add_operator, stream_of, transformation_of, with_partitioner
+from firesteel.functions.operator_builder import add_operator, stream_of, transformation_of, with_partitioner
 from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.planner.rel import rel
