@@ -23,8 +23,6 @@ from firesteel.table.planner.rel.rex_tools import (
 )
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.resolve.time_attributes import without_time_attribute
-from firesteel.table.planner.rules.rules import optimize
-from firesteel.table.planner.traits.upsert_keys import upsert_key
 
 
 @dataclass(slots=True)
@@ -167,13 +165,13 @@ def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Any]) -> re
 
 def _special(sides: Sides, kind: str, context: Any, time: Rex | None, null_aware: bool) -> Any:
     if time is not None:
-        return _temporal(sides, kind, time, context)
+        return _temporal(sides, kind, time)
     if not context.is_streaming:
         return join_parts(sides, kind, null_aware, sides.rest)
     window = _window_join(sides, kind, null_aware)
     if window is not None:
         return window
-    interval = _interval_join(sides, kind, context) if kind not in ("SEMI", "ANTI") else None
+    interval = _interval_join(sides, kind) if kind not in ("SEMI", "ANTI") else None
     if interval is not None:
         return interval
     sides.left, sides.right = _materialized(sides.left), _materialized(sides.right)
@@ -204,7 +202,7 @@ def _window_join(sides: Sides, kind: str, null_aware: bool) -> Any:
 # --- temporal joins --------------------------------------------------------------------------------------------------
 
 
-def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
+def _temporal(sides: Sides, kind: str, time: Any) -> Any:
     if kind not in ("INNER", "LEFT"):
         raise ValidationException(f"Temporal table join currently only supports INNER JOIN and LEFT JOIN, found {kind}")
     if not isinstance(time, InputRef) or not is_time(time.type):
@@ -216,15 +214,12 @@ def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
         if scan is not None:
             return _lookup(sides, kind, scan)
         return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, None)
-    sides.right = optimize(sides.right, context.is_streaming)  # a Top-N of one row shows its key
-    key = upsert_key(sides.right)
-    if key is None:
-        raise ValidationException(
-            "Temporal Table Join requires primary key in versioned table, but no primary key can be found."
-        )
     times = [i for i, t in enumerate(sides.right.row_type.field_types()) if is_rowtime(t)]
     if not times:
-        raise ValidationException("Event-Time Temporal Table Join requires a versioned table with a rowtime attribute")
+        raise ValidationException(
+            "Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but "
+            "no row time attribute can be found."
+        )
     return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, times[0])
 
 
@@ -255,7 +250,7 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
 # --- interval joins --------------------------------------------------------------------------------------------------
 
 
-def _interval_join(sides: Sides, kind: str, context: object) -> Any:
+def _interval_join(sides: Sides, kind: str) -> Any:
     """Return the interval join that bounds on the difference of two times make, None: there are not both bounds."""
     if not sides.left_keys and kind != "INNER":
         return None
