@@ -324,6 +324,8 @@ class GroupedSelect:
     def _aggregate(self) -> tuple[Any, Any]:
         source = _Projection(self.node)
         keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
+        if self._sets is not None:
+            source.keep_apart()
         calls = tuple(self._rel_call(call, source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
         columns = self._window_columns() if window is None else None
@@ -393,14 +395,19 @@ class _Projection:
         self._node = node
         self._expressions: list[Rex] = []
         self._names: list[str] = []
+        self._apart = 0
+
+    def keep_apart(self) -> None:
+        """Give later expressions columns of their own: a grouping set replaces keys by NULL, and not arguments."""
+        self._apart = len(self._expressions)
 
     def column(self, rex: Rex, name: str = "") -> int:
         """Return the index of the column of an expression, adding it if necessary."""
-        if rex not in self._expressions:
+        if rex not in self._expressions[self._apart :]:
             self._expressions.append(rex)
             known = self._node.row_type.names[rex.index] if isinstance(rex, InputRef) else ""
             self._names.append(name or known or f"$f{len(self._names)}")
-        return self._expressions.index(rex)
+        return self._expressions.index(rex, self._apart)
 
     def kept(self, index: int) -> int | None:
         """Return the index of a source column in the projection, or None if it is not read."""
