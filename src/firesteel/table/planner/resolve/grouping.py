@@ -307,17 +307,25 @@ class GroupedSelect:
         return change
 
     def flat(self, query: q.FlatAggregate) -> Any:
-        """Return the node of a table aggregate function: keys, then the function's columns."""
+        """Return the node of a table aggregate function: keys, the function's columns, and properties of the window."""
         alias = query.call if isinstance(query.call, Alias) else None
         call: Any = alias.expression if alias is not None else query.call
         made = self._made(call)
         self._calls = [made]
+        for item in query.properties:
+            self.resolver.resolve(item)
         node, _ = self._aggregate()
         result = result_row_type(made.function)
         names = list(alias.names) if alias is not None else result.names
+        if len(names) != len(result):
+            raise ValidationException(
+                f"The table aggregate function returns the columns {result.names}, but its alias is {names}"
+            )
+        kinds = [self._key_type(i) for i in range(len(self._keys))]
+        properties = [self._property_type(name) for name in self._properties]
         kind = row_type(
-            unique_names([*self._names, *names]),
-            [*(self._key_type(i) for i in range(len(self._keys))), *result.field_types()],
+            unique_names([*self._names, *names, *(item.names[0] for item in query.properties)]),
+            [*kinds, *result.field_types(), *properties],
         )
         return replace(node, row_type=kind, flat=True)
 
