@@ -19,7 +19,8 @@ from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.row_index import RowIndex, pairs
 from firesteel.columns.kernels.row_joins import RegularJoin
-from firesteel.columns.rows import INSERT, batch_of, freeze, kinds_list, rows_of
+from firesteel.columns.row_keys import freeze
+from firesteel.columns.rows import INSERT, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type

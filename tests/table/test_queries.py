@@ -134,6 +134,14 @@ BATCH = {
         "SELECT k, SUM(x), GROUPING(k) FROM v GROUP BY ROLLUP (k)",
         [("a", 3, 0), ("b", 4, 0), ("c", 9, 0), (None, 16, 1)],
     ),
+    "aggregates of the keys of grouping sets": (
+        "SELECT k, MAX(k), COUNT(k), SUM(x + 1), COUNT(DISTINCT k) FILTER (WHERE k <> 'a') FROM v GROUP BY ROLLUP (k)",
+        [("a", "a", 2, 5, 0), ("b", "b", 2, 6, 1), ("c", "c", 1, 10, 1), (None, "c", 5, 21, 2)],
+    ),
+    "aggregates of a key that is an expression": (
+        "SELECT x + 1, SUM(x + 1), MIN(x) FROM v WHERE x < 3 GROUP BY GROUPING SETS ((x + 1), ())",
+        [(2, 4, 1), (3, 3, 2), (None, 7, 1)],
+    ),
     "a correlated subquery": (
         """SELECT a.k, (SELECT MAX(b.x) FROM v AS b WHERE b.k = a.k) FROM (VALUES ('a'), ('z')) AS a(k)""",
         [("a", 2), ("z", None)],

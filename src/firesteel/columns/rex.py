@@ -6,7 +6,7 @@ The planner creates them from the program; `firesteel.columns.evaluate` computes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.data_type import DataType
@@ -53,7 +53,7 @@ class UserCall:
             pandas function.
     """
 
-    function: Any = field(compare=False)
+    function: Any
     operands: tuple[Rex, ...]
     type: DataType
 

@@ -10,16 +10,17 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.hashing import key_groups
+from firesteel.columns.row_keys import freeze, python_values
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = map(int, Kind)
 Row = tuple[Any, ...]
 
 
 def rows_of(batch: ColumnBatch) -> list[Row]:
-    """Return the rows as tuples of values as returned by Arrow's `to_pylist`."""
+    """Return the rows as tuples of values; see `python_values`."""
     if not batch.columns:
         return [()] * batch.length
-    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    return list(zip(*map(python_values, batch.columns), strict=True))
 
 
 def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) -> list[Row]:
@@ -32,17 +33,9 @@ def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) ->
 
 
 def _hashable(column: pa.Array) -> list[Any]:
-    values = column.to_pylist()
-    return [freeze(value) for value in values] if pa.types.is_nested(column.type) else values
-
-
-def freeze(value: Any) -> Any:
-    """Return a hashable form of a nested value."""
-    if isinstance(value, dict):
-        return tuple((key, freeze(item)) for key, item in value.items())
-    if isinstance(value, list):
-        return tuple(freeze(item) for item in value)
-    return value
+    if pa.types.is_nested(column.type):
+        return list(map(freeze, column.to_pylist()))
+    return python_values(column)
 
 
 def kinds_list(batch: ColumnBatch) -> list[int]:

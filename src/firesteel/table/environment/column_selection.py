@@ -12,7 +12,7 @@ from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.udf_wrappers import UserDefinedAggregateFunctionWrapper
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star
 
-_PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
+WINDOW_PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
 
 
 def select_items(fields: Iterable[Any], names: list[str]) -> tuple[Any, ...]:
@@ -82,7 +82,7 @@ def _is_aggregate(call: Apply) -> bool:
 
 
 def _is_property(call: Apply) -> bool:
-    return call.function in _PROPERTIES
+    return call.function in WINDOW_PROPERTIES
 
 
 def _key(item: Any) -> str:

@@ -81,7 +81,7 @@ def input_refs(rex: object) -> set[int]:
 
 
 def is_deterministic(rex: object) -> bool:
-    """Return whether an expression has equal results for equal rows of a query."""
+    """Return whether an expression may move past joins and filters: how often it is computed changes no result."""
 
     def holds(part: object) -> bool:
         if isinstance(part, UserCall):
@@ -90,6 +90,12 @@ def is_deterministic(rex: object) -> bool:
         return function is None or function.deterministic
 
     return all(map(holds, walk(rex)))
+
+
+def is_repeatable(rex: object) -> bool:
+    """Return whether an expression may be computed at two places, which then have the same value of a row."""
+    calls = (find_function(part.function) for part in walk(rex) if isinstance(part, Call))
+    return is_deterministic(rex) and not any(function is not None and function.momentary for function in calls)
 
 
 def shift(rex: object, by: int) -> Any:

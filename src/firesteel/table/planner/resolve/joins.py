@@ -16,6 +16,7 @@ from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
     input_refs,
+    is_deterministic,
     refs,
     remap,
     row_type,
@@ -95,7 +96,7 @@ def _filtered_sides(left: Any, right: Any, kind: str, parts: list[Any]) -> tuple
     width = len(left.row_type)
     on_left, on_right, rest = [], [], []
     for part in parts:
-        used = input_refs(part)
+        used = input_refs(part) if is_deterministic(part) else set()
         if used and max(used) < width and kind in ("INNER", "RIGHT", "SEMI"):
             on_left.append(part)
         elif used and min(used) >= width and kind in ("INNER", "LEFT", "SEMI", "ANTI"):
@@ -138,7 +139,7 @@ def _column(rex: Any, width: int, more: list[Rex]) -> int:
 
 def _equal_sides(part: object, width: int) -> tuple[Any, Any] | None:
     """Return both sides of an equality of the two inputs, each over its own columns."""
-    if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2):
+    if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2 and is_deterministic(part)):
         return None
     for a, b in (part.operands, part.operands[::-1]):
         on_left, on_right = input_refs(a), input_refs(b)

@@ -21,7 +21,7 @@ from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import one_row, renamed
-from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, shift, unique_names
+from firesteel.table.planner.rel.rex_tools import is_deterministic, result_row_type, row_type, shift, unique_names
 from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
@@ -174,7 +174,7 @@ class FromResolver:
                 rex: Any = resolver.resolve(part)
             except ValidationException:
                 continue  # of tables further right, of the query around, or an error that is found later
-            if isinstance(rex.type, BooleanType):
+            if isinstance(rex.type, BooleanType) and is_deterministic(rex):
                 self._conditions.remove(part)
                 condition = rex if condition is None else resolver.call("AND", (condition, rex))
         return condition

@@ -11,12 +11,13 @@ from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated, with_outer_values
-from firesteel.table.planner.rel.projections import first_columns
+from firesteel.table.planner.rel.projections import extended, first_columns
 from firesteel.table.planner.rel.rex_tools import (
     Deferred,
     OuterRef,
     conjunction,
     conjuncts,
+    is_deterministic,
     refs,
     row_type,
     shift,
@@ -54,6 +55,11 @@ class Subqueries:
         if subquery.kind in ("ARRAY", "MAP"):
             raise ValidationException(f"SQL validation failed. {subquery.kind} of a subquery is not supported")
         node = self._queries.resolve(subquery.query, self._scope)
+        if operand is not None and not is_deterministic(operand):
+            raise ValidationException(
+                f"SQL validation failed. {subquery.kind} of a subquery can't compare the result of a function that is "
+                "not deterministic here, as its value would be computed several times. Give it a name in a SELECT first"
+            )
         if subquery.kind == "EXISTS":
             return conditions.exists(self._resolver, self._append(conditions.counts(node))[0])
         if subquery.kind == "IN":
@@ -244,7 +250,16 @@ def _semi_join(apply: applies.Apply, subquery: Subquery, scope: Scope, queries: 
     if subquery.kind == "IN":
         operands = _operands(ExpressionResolver(scope, queries.context.catalogs), subquery.operand)
         check_width(len(operands), len(inner.row_type))
-    return applies.unnest(replace(apply, inner=inner, operands=tuple(operands)), queries.context)
+    outer, operands = _computed_once(apply.outer, operands)
+    joined = applies.unnest(replace(apply, outer=outer, inner=inner, operands=tuple(operands)), queries.context)
+    return joined if outer is apply.outer else first_columns(joined, apply.outer.row_type)
+
+
+def _computed_once(node: Any, operands: list[Any]) -> tuple[Any, list[Any]]:
+    """Return a node with a column for each operand that is not deterministic, and the operands over it."""
+    grown = extended(node, [operand for operand in operands if not is_deterministic(operand)], "$once")
+    columns = iter(refs(grown.row_type)[len(node.row_type) :])
+    return grown, [operand if is_deterministic(operand) else next(columns) for operand in operands]
 
 
 def check_width(values: int, columns: int) -> None:

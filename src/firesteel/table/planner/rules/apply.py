@@ -18,7 +18,7 @@ from firesteel.table.planner.rel.rex_tools import (
     fits,
     inline,
     input_refs,
-    is_deterministic,
+    is_repeatable,
     refs,
     row_type,
     shift,
@@ -135,7 +135,7 @@ def _of_groups(apply: Apply, context: Any) -> Any:
     Outer rows without a group get the values of an aggregate of no rows. None: the subquery is not of this form.
     """
     inner, columns = apply.inner, refs(apply.inner.row_type)
-    while isinstance(inner, rel.Project) and all(map(is_deterministic, inner.expressions)):
+    while isinstance(inner, rel.Project) and all(map(is_repeatable, inner.expressions)):
         columns = tuple(inline(rex, inner.expressions) for rex in columns)
         inner = inner.input
     if not is_total(inner) or is_correlated(columns, apply.level):

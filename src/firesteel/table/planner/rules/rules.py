@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.columns.rex import Call, InputRef, Literal
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import with_inputs
-from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, inline, input_refs, refs, walk
+from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.empty import prune_empty
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
@@ -72,11 +72,16 @@ def merge_projects(node: object, is_streaming: bool) -> Any:
 
 
 def filter_below_project(node: object, is_streaming: bool) -> Any:
-    """Push a filter below a projection of plain columns, so that one operator does both."""
+    """Push a filter below a projection, so that one operator does both.
+
+    The projection computes its columns again, so the filter must not read any whose second value may differ.
+    """
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.Project)):
         return node
     inner = node.input
     if isinstance(inner.input, rel.Over) or not _mergeable((node.condition,), inner.expressions):
+        return node
+    if not _reads_repeatable(node.condition, inner.expressions):
         return node
     condition = inline(node.condition, inner.expressions)
     source: Any = inner.input
@@ -95,6 +100,10 @@ def _mergeable(outer: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
     return all(count <= 1 or isinstance(rex, cheap) for count, rex in zip(counts, inner, strict=True))
 
 
+def _reads_repeatable(condition: Any, expressions: tuple[Any, ...]) -> bool:
+    return all(is_repeatable(expressions[index]) for index in input_refs(condition))
+
+
 def top_n(node: object, is_streaming: bool) -> Any:
     """Convert a filter on a row number over partitions to a Top-N. Flink: `FlinkLogicalRankRule`."""
     if not isinstance(node, rel.Filter):
@@ -108,29 +117,29 @@ def top_n(node: object, is_streaming: bool) -> Any:
     if call.function not in _RANKINGS or not group.order:
         return node
     width = len(over.input.row_type)
-    condition = node.condition if project is None else inline(node.condition, project.expressions)
-    start, end, rest = 1, None, []
-    for part in conjuncts(condition):
-        bound = _rank_bound(part, width)
+    columns = refs(over.row_type) if project is None else project.expressions
+    start, end, rest, above = 1, None, [], []
+    for part in conjuncts(node.condition):
+        below = inline(part, columns)
+        bound = _rank_bound(below, width)
         if bound is None:
-            rest.append(part)
+            is_below = _reads_repeatable(part, columns)
+            (rest if is_below else above).append(below if is_below else part)
             continue
         low, high = bound
         start = max(start, low or 1)
         end = high if end is None else end if high is None else min(end, high)
     if end is None:
         return node
-    columns = window_columns(over.input)
-    window = (
-        columns[:2] if columns is not None and columns[0] in group.partition and columns[1] in group.partition else None
-    )
+    found = window_columns(over.input)
+    window = found[:2] if found is not None and found[0] in group.partition and found[1] in group.partition else None
     rank = rel.Rank(
         over.input, str(call.function), group.partition, group.order, start, end, True, over.row_type, window
     )
     result: Any = rank if not rest else rel.Filter(rank, conjunction(rest))
-    if project is None:
-        return result
-    return replace(project, input=result)
+    if project is not None:
+        result = replace(project, input=result)
+    return rel.Filter(result, conjunction(above)) if above else result
 
 
 def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None:

@@ -181,6 +181,7 @@ class Translator:
             _types(node.input),
             _types(node),
             self.retracts(node.input),
+            node.flat,
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
 
