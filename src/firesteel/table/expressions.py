@@ -646,7 +646,7 @@ def call(f: Any, *args: Any) -> Expression[Any]:
         [Row(loud='TO!')]
     """
     if isinstance(f, str):
-        return Expression(Apply(f, tuple(map(node_of, args))))
+        return Expression(Apply(f, tuple(map(node_of, args)), named=True))
     return f(*args)  # type: ignore[no-any-return]
 
 

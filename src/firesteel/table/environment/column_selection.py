@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
@@ -110,7 +111,7 @@ def _expanded(node: Any, names: list[str]) -> list[Any]:
         return [Ref((name,)) for name in _selected(node, names)]
     if isinstance(node, Apply) and any(_is_selection(operand) for operand in node.operands):
         operands = [item for operand in node.operands for item in _expanded(operand, names)]
-        return [Apply(node.function, tuple(operands), node.distinct, node.condition, node.order_by)]
+        return [replace(node, operands=tuple(operands))]
     if isinstance(node, Alias):
         (inner,) = _expanded(node.expression, names) if not _is_selection(node.expression) else [node.expression]
         return [Alias(inner, node.names)]

@@ -44,6 +44,8 @@ class Apply:
         distinct: `COUNT(DISTINCT x)`.
         condition: The condition of `FILTER (WHERE ...)`.
         order_by: The items of `WITHIN GROUP (ORDER BY ...)` or of the call's own ORDER BY.
+        named: Whether the program wrote the name, which may be that of a function of its own. Operators, syntax and
+            methods of expressions always mean the built-in function.
     """
 
     function: Any
@@ -52,6 +54,7 @@ class Apply:
     condition: Any = None
     order_by: tuple[Any, ...] = ()
     position: Position | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,13 @@ from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.subqueries import Subqueries
-from firesteel.table.planner.resolve.unresolved_tools import group_window, has_aggregate, is_aggregate, name_of
+from firesteel.table.planner.resolve.unresolved_tools import (
+    group_window,
+    has_aggregate,
+    is_aggregate,
+    name_of,
+    user_function,
+)
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
 
@@ -236,7 +242,7 @@ class GroupedSelect:
     def _made(self, call: Apply) -> _Call:
         function: Any = call.function
         if isinstance(function, str):
-            function = self.context.catalogs.find_function(tuple(function.split("."))) or function.upper()
+            function = user_function(call, self.context.catalogs) or function.upper()
         stars = any(isinstance(operand, Star) for operand in call.operands)
         if stars and not isinstance(function, str):
             arguments = tuple(rex for _, rex in self.scope.star())

@@ -16,6 +16,7 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rex_tools import Deferred, refs, row_type, transform, unique_names
+from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Lit, OverCall, Star, WindowSpec
 
 RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
@@ -56,7 +57,7 @@ class OverCalls:
         inner: Apply = call.call
         function: Any = inner.function
         if isinstance(function, str):
-            function = resolver.catalogs.find_function(tuple(function.split("."))) or function.upper()
+            function = user_function(inner, resolver.catalogs) or function.upper()
         operands = [o for o in inner.operands if not isinstance(o, Star)]
         arguments = tuple(resolver.resolve(operand) for operand in operands)
         condition = None if inner.condition is None else resolver.resolve(inner.condition)

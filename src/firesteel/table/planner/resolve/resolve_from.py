@@ -27,6 +27,7 @@ from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolv
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name, table_options
 from firesteel.table.planner.resolve.subqueries import conjuncts_of, filter_by, has_subquery
+from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Apply, Ref
@@ -250,7 +251,7 @@ class FromResolver:
     def _table_function(self, call: Apply, resolver: ExpressionResolver) -> tuple[Any, tuple[Rex, ...]]:
         function: Any = call.function
         if isinstance(function, str):
-            function = self.context.catalogs.find_function(tuple(function.split(".")))
+            function = user_function(call, self.context.catalogs)
             if function is None:
                 raise ValidationException(
                     f"SQL validation failed. {where(call.position, str(call.function))}No match found for function "

@@ -32,13 +32,20 @@ def walk(expression: object) -> Iterator[Any]:
         yield from walk(part)
 
 
+def user_function(call: Apply, catalogs: Any) -> Any:
+    """Return the user's function that a call by name means, None: it means a built-in function, or none."""
+    if catalogs is None or not call.named:
+        return None
+    return catalogs.find_function(tuple(call.function.split(".")))
+
+
 def is_aggregate(expression: Any, catalogs: Any) -> bool:
     """Return whether an expression is the call of an aggregate function."""
     if not isinstance(expression, Apply):
         return False
     function: Any = expression.function
     if isinstance(function, str):
-        user = catalogs.find_function(tuple(function.split("."))) if catalogs is not None else None
+        user = user_function(expression, catalogs)
         if user is None:
             return find_aggregate(function) is not None
         function = user

@@ -12,7 +12,6 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
-    TABLE_LOCAL_TIME_ZONE,
     TABLE_NOT_NULL_ENFORCER,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
@@ -173,8 +172,7 @@ class Planner:
 
     def _translator(self) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
-        zone = self._config.get_configuration().get(TABLE_LOCAL_TIME_ZONE)
-        settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
+        settings = QuerySettings(self._config.get_local_timezone(), time.time_ns() // 1000)
         return Translator(self._environment, self._is_streaming, settings, self._config)
 
 
