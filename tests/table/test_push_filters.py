@@ -164,6 +164,7 @@ def folded(table):
     return sorted(result, key=repr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["batch", "streaming"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_moved_filters_leave_the_same_rows(mode, source, monkeypatch):
