@@ -19,8 +19,17 @@ settings.register_profile("firesteel", deadline=None, derandomize="CI" in os.env
 settings.load_profile("firesteel")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the fast tests first, so that most mistakes show within a minute."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of continuous integration that splits the tests over machines."""
+    parser.addoption("--shard", default="1/1", help="run each N-th module of tests, beginning with the K-th: K/N")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the shard; run the fast ones first, so that most mistakes show within a minute."""
+    number, shards = map(int, config.getoption("shard").split("/"))
+    modules = sorted({item.path for item in items})[number - 1 :: shards]
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in modules])
+    items[:] = [item for item in items if item.path in modules]
     items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("spark", "slow")])
 
 
