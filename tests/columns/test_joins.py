@@ -19,13 +19,16 @@ from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.row_index import RowIndex, pairs
 from firesteel.columns.kernels.row_joins import RegularJoin
-from firesteel.columns.rows import INSERT, batch_of, freeze, kinds_list, rows_of
+from firesteel.columns.row_keys import freeze
+from firesteel.columns.rows import INSERT, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.rexes import call, column
+
+pytestmark = pytest.mark.slow
 
 GROUPS = 8
 TYPES = tuple(map(parse_type, ("STRING", "INT", "DOUBLE", "ARRAY<INT>", "DECIMAL(10, 2)")))

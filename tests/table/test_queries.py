@@ -10,6 +10,8 @@ import pytest
 from firesteel.table.errors import TableException, ValidationException
 from tests.table.environments import MINI_BATCH, environment
 
+pytestmark = pytest.mark.slow
+
 ORDERS = """1,alice,book,2,10.50,2024-01-01 10:00:01
 2,bob,pen,10,1.25,2024-01-01 10:00:04
 3,alice,pen,5,1.25,2024-01-01 10:00:08
@@ -133,6 +135,14 @@ BATCH = {
     "grouping sets": (
         "SELECT k, SUM(x), GROUPING(k) FROM v GROUP BY ROLLUP (k)",
         [("a", 3, 0), ("b", 4, 0), ("c", 9, 0), (None, 16, 1)],
+    ),
+    "aggregates of the keys of grouping sets": (
+        "SELECT k, MAX(k), COUNT(k), SUM(x + 1), COUNT(DISTINCT k) FILTER (WHERE k <> 'a') FROM v GROUP BY ROLLUP (k)",
+        [("a", "a", 2, 5, 0), ("b", "b", 2, 6, 1), ("c", "c", 1, 10, 1), (None, "c", 5, 21, 2)],
+    ),
+    "aggregates of a key that is an expression": (
+        "SELECT x + 1, SUM(x + 1), MIN(x) FROM v WHERE x < 3 GROUP BY GROUPING SETS ((x + 1), ())",
+        [(2, 4, 1), (3, 3, 2), (None, 7, 1)],
     ),
     "a correlated subquery": (
         """SELECT a.k, (SELECT MAX(b.x) FROM v AS b WHERE b.k = a.k) FROM (VALUES ('a'), ('z')) AS a(k)""",

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.lib.stride_tricks import sliding_window_view
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.row_keys import float_bits, freeze
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -59,14 +60,13 @@ def _hash(array: pa.Array) -> Hashes:
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         found = _hash_bytes(array)
     elif pa.types.is_floating(kind):
-        filled = pc.fill_null(array, 0.0).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        found = (filled + 0.0).view(np.uint64)  # -0.0 becomes 0.0: they are equal
+        found = float_bits(array).view(np.uint64)
     elif pa.types.is_decimal(kind):
         found = _hash_bytes(array.cast(pa.string()))
     elif pa.types.is_boolean(kind):
         found = pc.fill_null(array, False).cast(pa.int8()).to_numpy(zero_copy_only=False).astype(np.uint64)
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
-        texts = [repr(value).encode() for value in array.to_pylist()]
+        texts = [repr(freeze(value)).encode() for value in array.to_pylist()]
         return np.fromiter((zlib.crc32(text) for text in texts), np.uint64, len(texts))
     else:
         plain = array if pa.types.is_integer(kind) else array.cast(_integer_of(kind))

@@ -6,7 +6,7 @@ The planner creates them from the program; `firesteel.columns.evaluate` computes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from firesteel.columns.data_type import DataType
@@ -81,7 +81,7 @@ class UserCall:
             pandas function.
     """
 
-    function: UserFunction = field(compare=False)
+    function: UserFunction
     operands: tuple[Rex, ...]
     type: DataType
 

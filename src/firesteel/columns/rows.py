@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.hashing import key_groups
+from firesteel.columns.row_keys import freeze, python_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +20,10 @@ Row = tuple[Any, ...]
 
 
 def rows_of(batch: ColumnBatch) -> list[Row]:
-    """Return the rows as tuples of values as returned by Arrow's `to_pylist`."""
+    """Return the rows as tuples of values; see `python_values`."""
     if not batch.columns:
         return [()] * batch.length
-    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    return list(zip(*map(python_values, batch.columns), strict=True))
 
 
 def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) -> list[Row]:
@@ -35,17 +36,9 @@ def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) ->
 
 
 def _hashable(column: pa.Array) -> list[Any]:
-    values = column.to_pylist()
-    return [freeze(value) for value in values] if pa.types.is_nested(column.type) else values
-
-
-def freeze(value: object) -> object:
-    """Return a hashable form of a nested value."""
-    if isinstance(value, dict):
-        return tuple((key, freeze(item)) for key, item in value.items())
-    if isinstance(value, list):
-        return tuple(freeze(item) for item in value)
-    return value
+    if pa.types.is_nested(column.type):
+        return list(map(freeze, column.to_pylist()))
+    return python_values(column)
 
 
 def kinds_list(batch: ColumnBatch) -> list[int]:

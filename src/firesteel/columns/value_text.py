@@ -6,6 +6,7 @@ Values are Python values as returned by `pyarrow.Array.to_pylist`.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +20,7 @@ Formatter = Callable[[Any], str]
 double_text: Formatter = java_formatter(Types.DOUBLE())
 float_text: Formatter = java_formatter(Types.FLOAT())
 UTC = datetime.UTC
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -192,16 +194,14 @@ def time_zone(name: str) -> datetime.tzinfo:
     Raises:
         ValueError: The time zone does not exist.
     """
-    offset = name.removeprefix("GMT").removeprefix("UTC")
     if name in ("UTC", "GMT", "Z", "UT"):
         return UTC
-    if offset[:1] in ("+", "-"):
-        hours, _, minutes = offset[1:].partition(":")
-        delta = datetime.timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return datetime.timezone(-delta if offset[0] == "-" else delta)
+    if found := _OFFSET.fullmatch(name):
+        delta = datetime.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+        return datetime.timezone(-delta if found[1] == "-" else delta)
     try:
         return ZoneInfo(name)
-    except (KeyError, OSError) as error:
+    except (KeyError, OSError, ValueError) as error:
         raise ValueError(
             f"Unknown time zone {name!r}; use a name or offset such as 'Europe/Berlin', 'UTC' or 'GMT+02:00'"
         ) from error

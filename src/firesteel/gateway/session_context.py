@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
-from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
@@ -99,8 +98,7 @@ class SessionContext:
         Raises:
             ValueError: `table.local-time-zone` names no time zone.
         """
-        name = self.table_env.get_config().get_local_timezone()
-        return time_zone("UTC" if name == "default" else name)
+        return self.table_env.get_config().time_zone
 
     def get(self, option: Option[T]) -> T:
         """Return the value of an option."""

@@ -648,7 +648,7 @@ def call(f: Any, *args: object) -> Expression[Any]:
         [Row(loud='TO!')]
     """
     if isinstance(f, str):
-        return Expression(Apply(f, tuple(map(node_of, args))))
+        return Expression(Apply(f, tuple(map(node_of, args)), named=True))
     made: Expression[Any] = f(*args)
     return made
 

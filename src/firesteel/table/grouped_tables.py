@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.environment.column_selection import select_items
+from firesteel.table.environment.column_selection import WINDOW_PROPERTIES, select_items
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_text import expression_text
@@ -226,14 +227,15 @@ class AggregatedTable(_Stage):
         else:
             names = self._names or tuple(fields_of_result)
             result = Apply("FLATTEN", (call,))
-        source = table_of(self._t_env, queries.Select(self._query, (*inner, result), group_by=self._keys))
-        found = rel_of(source).row_type.names[len(inner) :]
+        items, properties = _without_properties(fields, [*keys, *names])
+        source = table_of(self._t_env, queries.Select(self._query, (*inner, result, *properties), group_by=self._keys))
+        found = rel_of(source).row_type.names[len(inner) : len(rel_of(source).row_type) - len(properties)]
         if len(found) != len(names):
             raise ValidationException(
                 f"The aggregate function returns the columns {found}, but its alias is {list(names)}"
             )
-        renamed = with_names(source, [*(name for name in keys), *names])
-        return renamed.select(*fields)
+        renamed = with_names(source, [*keys, *names, *(item.names[0] for item in properties)])
+        return table_of(self._t_env, queries.Select(queries.Resolved(rel_of(renamed)), items))
 
 
 class FlatAggregateTable(_Stage):
@@ -256,13 +258,47 @@ class FlatAggregateTable(_Stage):
         self._names = names
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """Return columns of the keys and of the function's rows."""
+        """Return expressions over the keys, the function's columns, and the properties of a window.
+
+        Raises:
+            ValidationException: The alias has another number of columns than the function returns.
+        """
         call: Any = Alias(self._function_call, self._names) if self._names else self._function_call
         keys, _ = _named_keys(self._keys)
         kind = getattr(self._function_call.function, "result_type", None)
         names = self._names or tuple(getattr(kind, "names", ("f0",)))
-        items = select_items(fields, [*keys, *names])
-        return table_of(self._t_env, queries.FlatAggregate(self._query, self._keys, call, items))
+        items, properties = _without_properties(fields, [*keys, *names])
+        source = table_of(self._t_env, queries.FlatAggregate(self._query, self._keys, call, properties))
+        return table_of(self._t_env, queries.Select(queries.Resolved(rel_of(source)), items))
+
+
+def _without_properties(
+    fields: tuple[object, ...], names: list[str]
+) -> tuple[tuple[Unresolved, ...], tuple[Alias, ...]]:
+    """Return select items with references to properties of the window, and these properties under their names.
+
+    Args:
+        fields: The arguments of `select`.
+        names: The other columns that the items refer to.
+    """
+    found: list[str] = []
+    window: list[Apply] = []
+
+    def change(node: Unresolved) -> Unresolved:
+        if isinstance(node, Alias):
+            return replace(node, expression=change(node.expression))
+        if not isinstance(node, Apply) or not isinstance(node.function, str):
+            return node
+        if node.function not in WINDOW_PROPERTIES:
+            return replace(node, operands=tuple(map(change, node.operands)))
+        if node.function not in found:
+            found.append(node.function)
+            window.append(node)
+        return Ref((f"${node.function}",))
+
+    columns = [Ref((name,)) for name in names]
+    items = [part for item in select_items(fields, names) for part in (columns if item == Star() else [change(item)])]
+    return tuple(items), tuple(Alias(node, (f"${node.function}",)) for node in window)
 
 
 def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import datetime
-import re
-import time
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.option_check import check_option, check_options
 from firesteel.common.options.python_options import PYTHON_EXECUTABLE
 from firesteel.common.options.stored_options import TABLE_CODE_LENGTH
 from firesteel.common.options.table_options import TABLE_LOCAL_TIME_ZONE, TABLE_SQL_DIALECT, TABLE_STATE_TTL
+from firesteel.common.system_time_zone import system_time_zone
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.sql_dialect import SqlDialect, dialect_of
 
 __all__ = ["TableConfig"]
-
-_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
 
 class TableConfig:
@@ -81,8 +78,16 @@ class TableConfig:
         self._configuration.add_all(configuration)
 
     def get_local_timezone(self) -> str:
-        """Return the time zone of the session."""
-        return self._configuration.get(TABLE_LOCAL_TIME_ZONE)
+        """Return the ID of the time zone of the session; by default that of this machine.
+
+        Raises:
+            ValidationException: The time zone does not exist.
+        """
+        name = self._configuration.get(TABLE_LOCAL_TIME_ZONE)
+        if name == "default":
+            return system_time_zone()
+        _zone(name)
+        return name
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the time zone of the session.
@@ -93,7 +98,8 @@ class TableConfig:
         Raises:
             ValidationException: The time zone does not exist.
         """
-        _zone(timezone_id)
+        if timezone_id != "default":
+            _zone(timezone_id)
         self._configuration.set_string(TABLE_LOCAL_TIME_ZONE.key, timezone_id)
 
     @property
@@ -160,14 +166,9 @@ class TableConfig:
 
 
 def _zone(name: str) -> datetime.tzinfo:
-    if name == "default":
-        return datetime.datetime.fromtimestamp(time.time()).astimezone().tzinfo or datetime.UTC
-    if found := _OFFSET.fullmatch(name):
-        offset = datetime.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
-        return datetime.timezone(offset if found[1] == "+" else -offset)
     try:
-        return ZoneInfo("UTC" if name == "Z" else name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
+        return time_zone(name)
+    except ValueError as error:
         raise ValidationException(
             f"Invalid time zone '{name}'. The value should be a Time Zone Database (TZDB) ID such as "
             "'America/Los_Angeles' or a GMT offset such as 'GMT-03:00'"

@@ -51,6 +51,7 @@ _COMMITTABLES = {
 _SHOWN = {
     **VALUES,
     "firesteel.common.types": ("Row", "RowKind", "_make_row"),
+    "firesteel.columns.row_keys": ("NAN",),
     "firesteel.operators.state.state_table": ("DELETED",),
 }
 

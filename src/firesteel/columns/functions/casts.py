@@ -166,6 +166,8 @@ def _text_to_number(source: t.DataType, target: Any, context: EvaluationContext)
         return lambda array: cut(slow(array))
 
     def cast(array: pa.Array) -> pa.Array:
+        if pc.any(pc.match_substring_regex(array, "[xX]")).as_py():  # Arrow reads hexadecimal numbers
+            return slow(array)
         try:
             result = array.cast(wanted)
         except pa.ArrowInvalid:

@@ -24,8 +24,8 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, argument, signature
-from firesteel.columns.functions.value_accumulators import freeze
 from firesteel.columns.rex import Literal
+from firesteel.columns.row_keys import freeze
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import any_nullable, common_type
 

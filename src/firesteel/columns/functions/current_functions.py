@@ -73,7 +73,7 @@ def _bind_typeof(call: CallSite) -> Kernel:
 
 
 def _current(name: str, result: t.DataType, compute: Callable[[EvaluationContext], Any]) -> Function:
-    return Function(name, signature(name, result), _scalar(compute))
+    return Function(name, signature(name, result), _scalar(compute), momentary=True)
 
 
 FUNCTIONS = [
@@ -85,7 +85,7 @@ FUNCTIONS = [
     _current("CURRENT_DATE", t.DateType(), lambda context: _local(context).date()),
     _current("CURRENT_TIME", t.TimeType(0), lambda context: _local(context).time().replace(microsecond=0)),
     _current("LOCALTIME", t.TimeType(0), lambda context: _local(context).time().replace(microsecond=0)),
-    _current("CURRENT_DATABASE", STRING, lambda context: context.database),
-    Function("CURRENT_WATERMARK", _resolve_watermark, _bind_watermark),
+    Function("CURRENT_DATABASE", signature("CURRENT_DATABASE", STRING), _scalar(lambda context: context.database)),
+    Function("CURRENT_WATERMARK", _resolve_watermark, _bind_watermark, momentary=True),
     Function("TYPEOF", signature("TYPEOF", STRING, "ANY", "BOOLEAN", optional=1, nullable=True), _bind_typeof),
 ]

@@ -79,7 +79,8 @@ class Function:
         resolve: Returns, for the operands and their types, the types to cast the operands to and the result type.
             Raises `FunctionError` for operands that the function does not accept.
         bind: Creates the kernel of a call. A kernel takes one column per operand and the number of rows.
-        deterministic: Whether equal calls return equal results within a query.
+        deterministic: Whether equal calls return equal results for the same row.
+        momentary: Whether the result depends on when a row is processed, as that of `NOW()` in streaming mode.
         fails: Returns whether a call may raise. CASE and AND then compute it only for the rows that need it.
     """
 
@@ -87,6 +88,7 @@ class Function:
     resolve: Callable[[Types, Operands], Resolved]
     bind: Bind
     deterministic: bool = True
+    momentary: bool = False
     fails: Callable[[CallSite], bool] = never_fails
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from firesteel.columns.functions.cast_parsing import moment_of
 from firesteel.columns.functions.function_errors import FunctionError
 
 _PART = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|([^a-zA-Z']+)", re.DOTALL)
@@ -98,7 +99,7 @@ def java_parser(pattern: str) -> Callable[[str], datetime.datetime | None]:
             names.append(letter)
         adjacent = index + 1 < len(split) and bool(split[index + 1][0])
         regex += _group(letter, text, adjacent) if letter else re.escape(text)
-    compiled = re.compile(regex, re.IGNORECASE)
+    compiled = re.compile(regex, re.IGNORECASE | re.ASCII)
 
     def parse(value: str) -> datetime.datetime | None:
         match = compiled.fullmatch(value)
@@ -129,21 +130,14 @@ def _moment(fields: dict[str, str]) -> datetime.datetime | None:
     month = fields.get("M") or fields.get("L") or "1"
     if not month.isdigit():
         month = str(next(i for i, name in enumerate(_MONTHS, 1) if name[:3].lower() == month[:3].lower()))
-    hour = int(fields.get("H") or fields.get("k") or 0) % 24
+    hour = int(fields["H"]) if "H" in fields else int(fields.get("k") or 0) % 24
     half_day = fields.get("h") or fields.get("K")
     if half_day is not None:
         hour = int(half_day) % 12 + (12 if fields.get("a", "AM").upper() == "PM" else 0)
     micros = int((fields.get("S", "") + "000000")[:6])
     try:
-        moment = datetime.datetime(
-            int(year) + (2000 if len(year) == 2 else 0),
-            int(month),
-            int(fields.get("d") or 1),
-            hour,
-            int(fields.get("m") or 0),
-            int(fields.get("s") or 0),
-            micros,
-        )
-    except ValueError:
+        date = (int(year) + (2000 if len(year) == 2 else 0), int(month), int(fields.get("d") or 1))
+        moment = moment_of((*date, hour, int(fields.get("m") or 0), int(fields.get("s") or 0)), micros)
+    except (ValueError, OverflowError):
         return None
     return moment + datetime.timedelta(days=int(fields["D"]) - 1) if "D" in fields else moment

@@ -26,8 +26,14 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.java_dates import java_formatter, java_parser
+from firesteel.columns.functions.lenient_dates import lenient_moment, sql_moment
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
-from firesteel.columns.functions.time_zones import instant_datetime, local_datetime, to_local
+from firesteel.columns.functions.time_zones import (
+    instant_datetime,
+    local_datetime,
+    old_instant_datetime,
+    to_local,
+)
 from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable
 from firesteel.columns.value_text import UTC, time_zone
@@ -237,9 +243,8 @@ def _date_format(call: CallSite) -> Callable[[Any, str], str | None]:
 
     def text(value: Any, pattern: str) -> str | None:
         if isinstance(value, str):
-            try:
-                value = parse_timestamp(value)
-            except CastError:
+            value = lenient_moment(value)
+            if value is None:
                 return None
         return java_formatter(pattern)(local_datetime(value, zone) if value.tzinfo else value)
 
@@ -248,7 +253,8 @@ def _date_format(call: CallSite) -> Callable[[Any, str], str | None]:
 
 def _parse(text: str, pattern: str | None) -> datetime.datetime | None:
     if pattern is not None and pattern != DEFAULT_FORMAT:
-        return java_parser(pattern)(text)
+        moment = java_parser(pattern)(text)
+        return sql_moment(text) if moment is None else moment
     try:
         return parse_timestamp(text)
     except CastError:
@@ -313,19 +319,19 @@ def _unix_timestamp(call: CallSite) -> Callable[..., int]:
     def seconds(text: str | None = None, pattern: str = DEFAULT_FORMAT) -> int:
         if text is None:
             return context.now_us() // 1_000_000
-        moment = _parse(text, pattern)
+        moment = lenient_moment(text) if pattern == DEFAULT_FORMAT else java_parser(pattern)(text)
         if moment is None:
             return -(2**63)
-        return (instant_datetime(moment, context.time_zone) - _EPOCH) // _SECOND
+        return (old_instant_datetime(moment, context.time_zone) - _EPOCH) // _SECOND
 
     return seconds
 
 
 def _convert_tz(text: str, source: str, target: str) -> str | None:
-    moment = _parse(text, DEFAULT_FORMAT)
+    moment = lenient_moment(text)
     if moment is None:
         return None
-    instant = instant_datetime(moment, time_zone(source))
+    instant = old_instant_datetime(moment, time_zone(source))
     return java_formatter(DEFAULT_FORMAT)(local_datetime(instant, time_zone(target)))
 
 

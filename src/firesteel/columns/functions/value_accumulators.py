@@ -5,18 +5,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 from firesteel.columns.functions.accumulators import Accumulator, State
 from firesteel.columns.functions.function_errors import FunctionError
-
-
-def freeze(value: object) -> Hashable:
-    """Return a hashable form of a value of any SQL type."""
-    if isinstance(value, dict):
-        return tuple((key, freeze(item)) for key, item in value.items())
-    return tuple(map(freeze, value)) if isinstance(value, (list, tuple)) else value
+from firesteel.columns.row_keys import freeze
 
 
 class Extreme(Accumulator):
@@ -52,8 +46,8 @@ class RetractableExtreme(Accumulator):
     def new(self) -> State:
         return [None, {}]
 
-    def _change(self, state: State, value: object, count: int) -> None:
-        counts = state[1]
+    def _change(self, state: State, value: Any, count: int) -> None:
+        counts, value = state[1], freeze(value)
         left = counts.get(value, 0) + count
         if left:
             counts[value] = left
@@ -235,11 +229,12 @@ class Percentile(Accumulator):
         state[1] = args[1]
         if args[0] is None or frequency is None or frequency <= 0:
             return
-        left = state[0].get(args[0], 0) + sign * frequency
+        value = freeze(args[0])
+        left = state[0].get(value, 0) + sign * frequency
         if left:
-            state[0][args[0]] = left
+            state[0][value] = left
         else:
-            del state[0][args[0]]
+            del state[0][value]
 
     def add(self, state: State, *args: object) -> None:
         self._change(state, args, 1)

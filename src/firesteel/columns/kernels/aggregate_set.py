@@ -12,7 +12,7 @@ from firesteel.columns.functions.accumulators import State
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import UserFunction
-from firesteel.columns.rows import freeze
+from firesteel.columns.row_keys import freeze
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.values.bounded_results import all_of
 
@@ -210,8 +210,7 @@ class _Sorted:
 
     def retract(self, state: State, values: object) -> None:
         """Remove a row from the buffer."""
-        if values in state:
-            state.remove(values)
+        _remove(state, values)
 
     def merge(self, state: State, other: State) -> None:
         """Append the rows of another state."""
@@ -228,11 +227,19 @@ class _Sorted:
         return self._call.value(inner)
 
 
+def _remove(state: list[Any], values: Any) -> None:
+    """Remove the first one of equal rows, if there is one."""
+    sought = freeze(values)
+    place = next((place for place, known in enumerate(state) if freeze(known) == sought), None)
+    if place is not None:
+        del state[place]
+
+
 def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, Any]:
     """Return the sort key of a value for `reverse=descending`, which puts NULL first or last as required."""
     if value is None:
         return nulls_first == descending, 0
-    return nulls_first != descending, value
+    return nulls_first != descending, freeze(value)
 
 
 class _UserAggregate:
@@ -317,7 +324,7 @@ class _PandasAggregate:
 
     def retract(self, state: State, values: object) -> None:
         """Remove a row from the buffer."""
-        state.remove(values)
+        _remove(state, values)
 
     def merge(self, state: State, other: State) -> None:
         """Append the rows of another state."""

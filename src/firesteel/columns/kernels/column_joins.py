@@ -21,7 +21,7 @@ from firesteel.columns.kernels.join_state import LOGS
 from firesteel.columns.kernels.row_index import Array, RowIndex, pairs
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.rex import input_columns
-from firesteel.columns.rows import freeze
+from firesteel.columns.row_keys import freeze, key_column
 from firesteel.columns.values import arrow_type
 
 _PAIRS = 1 << 17
@@ -97,7 +97,7 @@ class PairMatcher:
                 found = [freeze(x) == freeze(y) for x, y in zip(left.to_pylist(), right.to_pylist(), strict=True)]
                 equal &= np.array(found, bool)
             else:
-                equal &= pc.equal(left, right).to_numpy(zero_copy_only=False)
+                equal &= pc.equal(key_column(left), key_column(right)).to_numpy(zero_copy_only=False)
         return equal
 
     def _holds(self, index: int, batch: ColumnBatch, rows: Array, other: ColumnBatch, positions: Array) -> Array:

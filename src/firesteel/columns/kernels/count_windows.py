@@ -57,5 +57,6 @@ class CountWindows(Kernel):
                 states = self._aggregates.new()
                 for member in kept:
                     self._aggregates.add(states, member)
-                self._output.extend([(*original, *self._aggregates.values(states))])
+                found = self._aggregates.rows(states) if self._plan.flat else [self._aggregates.values(states)]
+                self._output.extend((*original, *result) for result in found)
         self._output.flush()

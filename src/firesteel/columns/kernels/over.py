@@ -14,6 +14,7 @@ from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, State
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.row_keys import python_values
 from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 
@@ -93,7 +94,7 @@ class Over(TimedKernel):
         if not plan.order:
             return [0] * batch.length
         column = batch.columns[plan.order[0][0]]
-        return times_of(column) if str(column.type).startswith("timestamp") else column.to_pylist()
+        return times_of(column) if str(column.type).startswith("timestamp") else python_values(column)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the rows up to the watermark, in order of time."""

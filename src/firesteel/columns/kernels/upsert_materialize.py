@@ -11,13 +11,13 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.row_keys import freeze
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
     UPDATE_AFTER,
     Row,
     RowOutput,
-    freeze,
     is_retraction,
     keys_of,
     kinds_list,
@@ -102,5 +102,4 @@ class UpsertMaterialize(Kernel):
     def _identity(self, row: Row) -> Row:
         columns = self._plan.upsert_key
         values = row if columns is None else [row[column] for column in columns]
-        # NaN is not equal to itself, and two NaN are the same value of a row.
-        return tuple("NaN" if value != value else freeze(value) for value in values)
+        return tuple(map(freeze, values))

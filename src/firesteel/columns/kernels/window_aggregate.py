@@ -20,7 +20,7 @@ from firesteel.columns.kernels.row_groups import Array, can_factorize
 from firesteel.columns.kernels.vector_calls import vector_calls
 from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import US, WindowPlan, assign, merge_session, millis_of, times_of, touching
-from firesteel.columns.rows import batch_of, is_retraction, keys_of, kinds_list
+from firesteel.columns.rows import RowOutput, batch_of, is_retraction, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
 
 
@@ -33,6 +33,7 @@ class WindowAggregateFactory:
         window_columns: The indexes of these columns, if `window` is None.
         properties: The last columns of the result, each `start`, `end`, `rowtime` or `proctime`.
         output_types: Logical types of keys, calls and properties.
+        flat: Whether the only call is a table aggregate function.
     """
 
     keys: tuple[int, ...]
@@ -43,6 +44,7 @@ class WindowAggregateFactory:
     input_types: tuple[DataType, ...]
     output_types: tuple[DataType, ...]
     retracts: bool = False
+    flat: bool = False
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -228,6 +230,9 @@ class WindowAggregate(TimedKernel):
                     ended += self._take_sessions(entry, end)
                 else:
                     ended += self._take_window(entry, end)
+        if self._plan.flat:
+            self._give_rows(ended)
+            return
         for start in range(0, len(ended), _GIVEN_AT_ONCE):
             self._give(ended[start : start + _GIVEN_AT_ONCE])
 
@@ -260,6 +265,14 @@ class WindowAggregate(TimedKernel):
             *self._properties(np.array(starts, np.int64), np.array(ends, np.int64)),
         ]
         self.context.emit(ColumnBatch(tuple(columns), len(ended)))
+
+    def _give_rows(self, ended: Sequence[_Ended]) -> None:
+        """Emit the rows that a table aggregate function has for windows."""
+        output = RowOutput(self._types, self.context.emit)
+        for values, accumulators, start, end in ended:
+            times = [column.to_pylist()[0] for column in self._properties(np.array([start]), np.array([end]))]
+            output.extend((*values, *row, *times) for row in self._aggregates.rows(accumulators))
+        output.flush()
 
     def _results(self, accumulators: Sequence[Any]) -> Sequence[pa.Array]:
         fields = None if self._calls is None else load(self._calls, accumulators)

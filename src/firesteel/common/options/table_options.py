@@ -5,7 +5,9 @@ from __future__ import annotations
 from firesteel.common.options.kinds import boolean, choice, duration, integer_from, string
 from firesteel.common.options.option import Option
 
-TABLE_LOCAL_TIME_ZONE = Option("table.local-time-zone", string, "default", "Time zone of the session; `default` is UTC")
+TABLE_LOCAL_TIME_ZONE = Option(
+    "table.local-time-zone", string, "default", "Time zone of the session; `default` is that of the client"
+)
 TABLE_STATE_TTL = Option(
     "table.exec.state.ttl",
     duration,

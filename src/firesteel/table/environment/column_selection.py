@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
@@ -12,7 +13,7 @@ from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.udf_wrappers import UserDefinedAggregateFunctionWrapper
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star, Unresolved, constant, named_type
 
-_PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
+WINDOW_PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
 
 
 def select_items(fields: Iterable[Any], names: list[str]) -> tuple[Any, ...]:
@@ -82,7 +83,7 @@ def _is_aggregate(call: Apply) -> bool:
 
 
 def _is_property(call: Apply) -> bool:
-    return call.function in _PROPERTIES
+    return call.function in WINDOW_PROPERTIES
 
 
 def _key(item: Unresolved) -> str:
@@ -110,7 +111,7 @@ def _expanded(node: Unresolved, names: list[str]) -> list[Unresolved]:
         return [Ref((name,)) for name in _selected(node, names)]
     if isinstance(node, Apply) and any(_is_selection(operand) for operand in node.operands):
         operands = [item for operand in node.operands for item in _expanded(operand, names)]
-        return [Apply(node.function, tuple(operands), node.distinct, node.condition, node.order_by)]
+        return [replace(node, operands=tuple(operands))]
     if isinstance(node, Alias):
         (inner,) = _expanded(node.expression, names) if not _is_selection(node.expression) else [node.expression]
         return [Alias(inner, node.names)]

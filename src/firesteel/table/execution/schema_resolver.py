@@ -11,9 +11,9 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, Watermark
 from firesteel.table.expression_functions.expression_text import expression_sql
+from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
-from firesteel.table.planner.resolve.time_attributes import with_kind
 from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
 from firesteel.table.types import LocalZonedTimestampType, RowField, RowType, TimestampType
 

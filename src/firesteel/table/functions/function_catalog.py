@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.definition_names import sql_name
 from firesteel.columns.functions.registry import find_function as find_scalar
 from firesteel.columns.rex import UserFunction
 from firesteel.common.table_errors import ValidationException
@@ -57,7 +58,7 @@ class FunctionCatalog:
             name = path[0].lower()
             if name in self._system:
                 return self._system[name]
-            if find_scalar(path[0]) is not None or find_aggregate(path[0]) is not None:
+            if find_scalar(name) is not None or find_aggregate(name) is not None or sql_name(name) is not None:
                 return None
         if len(path) > 3:
             return None

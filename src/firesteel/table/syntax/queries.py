@@ -159,12 +159,17 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class FlatAggregate:
-    """`flat_aggregate` of the Table API: a table aggregate function over groups; `items` may name its columns."""
+    """`flat_aggregate` of the Table API: the keys of groups, and the columns of a table aggregate function over them.
+
+    Attributes:
+        call: The call, whose alias may name the columns.
+        properties: Properties of the window, each with an alias, which are the last columns.
+    """
 
     source: Query
     group_by: tuple[Unresolved, ...]
     call: Unresolved
-    items: tuple[Unresolved, ...]
+    properties: tuple[Alias, ...]
 
 
 @dataclass(frozen=True, slots=True)

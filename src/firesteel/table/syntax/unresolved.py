@@ -56,6 +56,8 @@ class Apply:
         distinct: `COUNT(DISTINCT x)`.
         condition: The condition of `FILTER (WHERE ...)`.
         order_by: The items of `WITHIN GROUP (ORDER BY ...)` or of the call's own ORDER BY.
+        named: Whether the program wrote the name, which may be that of a function of its own. Operators, syntax and
+            methods of expressions always mean the built-in function.
     """
 
     function: str | UserFunction
@@ -64,6 +66,7 @@ class Apply:
     condition: Unresolved | None = None
     order_by: tuple[Ordering, ...] = ()
     position: Position | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 from firesteel.columns.column_types import DecimalType
@@ -281,7 +282,7 @@ class ExpressionParser(SpecialCalls):
             if self.accept("ORDER", "BY"):
                 order_by = self.comma_list(self.ordering)
         self.expect(")")
-        return self.behind_call(Apply(name, operands, bool(distinct), None, order_by, position))
+        return self.behind_call(Apply(name, operands, bool(distinct), None, order_by, position, True))
 
     def argument(self) -> Unresolved:
         """Take an argument: an expression, a query, or `name => expression` as an `Apply` of `=>`."""
@@ -301,19 +302,19 @@ class ExpressionParser(SpecialCalls):
     def behind_call(self, call: Apply) -> Unresolved:
         """Parse the clauses after a call: IGNORE NULLS, WITHIN GROUP, FILTER and OVER."""
         if self.accept("IGNORE", "NULLS"):
-            call = Apply(f"{call.function} IGNORE NULLS", call.operands, call.distinct, None, (), call.position)
+            call = replace(call, function=f"{call.function} IGNORE NULLS", order_by=())
         else:
             self.accept("RESPECT", "NULLS")
         if self.accept("WITHIN", "GROUP"):
             self.expect("(", "ORDER", "BY")
             orderings = self.comma_list(self.ordering)
             self.expect(")")
-            call = Apply(call.function, call.operands, call.distinct, call.condition, orderings, call.position)
+            call = replace(call, order_by=orderings)
         if self.at("FILTER", "("):
             self.expect("FILTER", "(", "WHERE")
             condition = self.expression()
             self.expect(")")
-            call = Apply(call.function, call.operands, call.distinct, condition, call.order_by, call.position)
+            call = replace(call, condition=condition)
         if self.accept("OVER"):
             return OverCall(call, self.window_spec() if self.at("(") else WindowSpec(name=self.name()))
         return call

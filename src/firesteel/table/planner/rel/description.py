@@ -124,7 +124,8 @@ def _window_aggregate(node: rel.WindowAggregate) -> str:
     names = node.input.row_type.names
     if node.window is None:
         return _grouped(node, "WindowAggregate")
-    return _grouped(node, "GroupWindowAggregate", f"window=[{_window_text(node.window, names)}], ")
+    name = "GroupWindowTableAggregate" if node.flat else "GroupWindowAggregate"
+    return _grouped(node, name, f"window=[{_window_text(node.window, names)}], ")
 
 
 def _window_table(node: rel.WindowTableFunction) -> str:

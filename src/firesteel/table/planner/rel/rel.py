@@ -190,6 +190,7 @@ class WindowAggregate(OneInput):
     Attributes:
         window: The assignment of rows to windows; None if the input already has window columns.
         window_columns: In that case the indexes of start, end and time in the input (None for missing ones).
+        flat: Whether the only call is a table aggregate function, with several rows per group and several columns.
     """
 
     input: Rel
@@ -199,6 +200,7 @@ class WindowAggregate(OneInput):
     properties: tuple[str, ...]
     row_type: RowType
     window_columns: tuple[int | None, int | None, int | None] | None = None
+    flat: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -58,7 +58,7 @@ def input_refs(rex: Rex) -> set[int]:
 
 
 def is_deterministic(rex: Rex) -> bool:
-    """Return whether an expression has equal results for equal rows of a query."""
+    """Return whether an expression may move past joins and filters: how often it is computed changes no result."""
 
     def holds(part: object) -> bool:
         if isinstance(part, UserCall):
@@ -67,6 +67,12 @@ def is_deterministic(rex: Rex) -> bool:
         return function is None or function.deterministic
 
     return all(map(holds, walk(rex)))
+
+
+def is_repeatable(rex: Rex) -> bool:
+    """Return whether an expression may be computed at two places, which then have the same value of a row."""
+    calls = (find_function(part.function) for part in walk(rex) if isinstance(part, Call))
+    return is_deterministic(rex) and not any(function is not None and function.momentary for function in calls)
 
 
 def shift(rex: Rex, by: int) -> Rex:

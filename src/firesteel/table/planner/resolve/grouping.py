@@ -24,13 +24,19 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, transform, unique_names
+from firesteel.table.planner.rel.time_attributes import interval_millis, with_kind, without_time_attribute
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.subqueries import Subqueries
-from firesteel.table.planner.resolve.time_attributes import interval_millis, with_kind, without_time_attribute
-from firesteel.table.planner.resolve.unresolved_tools import group_window, has_aggregate, is_aggregate, name_of
+from firesteel.table.planner.resolve.unresolved_tools import (
+    group_window,
+    has_aggregate,
+    is_aggregate,
+    name_of,
+    user_function,
+)
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Unresolved, constant
 
@@ -235,7 +241,7 @@ class GroupedSelect:
     def _made(self, call: Apply) -> _Call:
         function: str | UserFunction = call.function
         if isinstance(function, str):
-            function = self.context.catalogs.find_function(tuple(function.split("."))) or function.upper()
+            function = user_function(call, self.context.catalogs) or function.upper()
         stars = any(isinstance(operand, Star) for operand in call.operands)
         if stars and not isinstance(function, str):
             arguments = tuple(rex for _, rex in self.scope.star())
@@ -308,26 +314,36 @@ class GroupedSelect:
         return change
 
     def flat(self, query: q.FlatAggregate) -> Rel:
-        """Return the node of a table aggregate function: keys, then the function's columns."""
+        """Return the node of a table aggregate function: keys, the function's columns, and properties of the window."""
         alias = query.call if isinstance(query.call, Alias) else None
         call = alias.expression if alias is not None else query.call
         assert isinstance(call, Apply)
         made = self._made(call)
         self._calls = [made]
+        for item in query.properties:
+            self.resolver.resolve(item)
         node, _ = self._aggregate()
         assert isinstance(node, rel.Aggregate)
         assert not isinstance(made.function, str)
         result = result_row_type(made.function)
         names = list(alias.names) if alias is not None else result.names
+        if len(names) != len(result):
+            raise ValidationException(
+                f"The table aggregate function returns the columns {result.names}, but its alias is {names}"
+            )
+        kinds = [self._key_type(i) for i in range(len(self._keys))]
+        properties = [self._property_type(name) for name in self._properties]
         kind = row_type(
-            unique_names([*self._names, *names]),
-            [*(self._key_type(i) for i in range(len(self._keys))), *result.field_types()],
+            unique_names([*self._names, *names, *(item.names[0] for item in query.properties)]),
+            [*kinds, *result.field_types(), *properties],
         )
         return replace(node, row_type=kind, flat=True)
 
     def _aggregate(self) -> tuple[Rel, Callable[[Rex], Rex | None]]:
         source = _Projection(self.node)
         keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
+        if self._sets is not None:
+            source.keep_apart()
         calls = tuple(self._rel_call(call, source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
         columns = self._window_columns() if window is None else None
@@ -397,14 +413,19 @@ class _Projection:
         self._node = node
         self._expressions: list[Rex] = []
         self._names: list[str] = []
+        self._apart = 0
+
+    def keep_apart(self) -> None:
+        """Give later expressions columns of their own: a grouping set replaces keys by NULL, and not arguments."""
+        self._apart = len(self._expressions)
 
     def column(self, rex: Rex, name: str = "") -> int:
         """Return the index of the column of an expression, adding it if necessary."""
-        if rex not in self._expressions:
+        if rex not in self._expressions[self._apart :]:
             self._expressions.append(rex)
             known = self._node.row_type.names[rex.index] if isinstance(rex, InputRef) else ""
             self._names.append(name or known or f"$f{len(self._names)}")
-        return self._expressions.index(rex)
+        return self._expressions.index(rex, self._apart)
 
     def kept(self, index: int) -> int | None:
         """Return the index of a source column in the projection, or None if it is not read."""

@@ -17,6 +17,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, transform, unique_names
+from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Bound, Lit, OverCall, Star, WindowSpec
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class OverCalls:
         inner: Apply = call.call
         function: str | UserFunction = inner.function
         if isinstance(function, str):
-            function = self._context.catalogs.find_function(tuple(function.split("."))) or function.upper()
+            function = user_function(inner, self._context.catalogs) or function.upper()
         operands = [o for o in inner.operands if not isinstance(o, Star)]
         arguments = tuple(resolver.resolve(operand) for operand in operands)
         condition = None if inner.condition is None else resolver.resolve(inner.condition)

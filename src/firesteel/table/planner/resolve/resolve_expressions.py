@@ -30,6 +30,7 @@ from firesteel.columns.column_types import (
 )
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.comparison import comparable_types
+from firesteel.columns.functions.definition_names import sql_name
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.functions.table_api_types import table_api_type
@@ -39,6 +40,7 @@ from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import (
     Alias,
     Apply,
@@ -147,13 +149,15 @@ class ExpressionResolver:
     def _apply(self, call: Apply) -> Rex:
         if not isinstance(call.function, str):
             return self._user_call(call.function, call)
-        name = call.function.upper()
+        function = user_function(call, self.catalogs)
+        if function is not None:
+            return self._user_call(function, call)
+        if call.named and call.position is None:
+            call = replace(call, function=sql_name(call.function) or call.function)
+        name = str(call.function).upper()
         special = self._special.get(name)
         if special is not None:
             return special(self, call)
-        function = self._user_function(call.function)
-        if function is not None:
-            return self._user_call(function, call)
         if name in WINDOW_STARTS:
             raise ValidationException(
                 f"SQL validation failed. {where(call.position)}{name} must be used with its window in GROUP BY"
@@ -170,9 +174,6 @@ class ExpressionResolver:
         if not isinstance(made, Call):
             return made
         return replace(made, type=table_api_type(made.function, types, made.type))
-
-    def _user_function(self, name: str) -> UserFunction | None:
-        return None if self.catalogs is None else self.catalogs.find_function(tuple(name.split(".")))
 
     def call(self, name: str, operands: tuple[Rex, ...], call: Apply | None = None) -> Rex:
         """Return the call of a library function, with operands cast to its parameter types."""

@@ -23,13 +23,14 @@ from firesteel.connectors.table_connector import ResolvedTable, Watermark
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import one_row, renamed
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, shift, unique_names
-from firesteel.table.planner.resolve.joins import make_join
+from firesteel.table.planner.rel.rex_tools import is_deterministic, result_row_type, row_type, shift, unique_names
+from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name, table_options
 from firesteel.table.planner.resolve.subqueries import conjuncts_of, filter_by, has_subquery
-from firesteel.table.planner.resolve.time_attributes import with_kind
+from firesteel.table.planner.resolve.unresolved_tools import user_function
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.queries import Query
 from firesteel.table.syntax.unresolved import Apply, Ref, Unresolved
@@ -191,7 +192,7 @@ class FromResolver:
                 rex: Rex = resolver.resolve(part)
             except ValidationException:
                 continue  # of tables further right, of the query around, or an error that is found later
-            if isinstance(rex.type, BooleanType):
+            if isinstance(rex.type, BooleanType) and is_deterministic(rex):
                 self._conditions.remove(part)
                 condition = rex if condition is None else resolver.call("AND", (condition, rex))
         return condition
@@ -276,13 +277,13 @@ class FromResolver:
     def _table_function(self, call: Apply, resolver: ExpressionResolver) -> tuple[UserFunction, tuple[Rex, ...]]:
         function = call.function
         if isinstance(function, str):
-            user_function = self.context.catalogs.find_function(tuple(function.split(".")))
-            if user_function is None:
+            found = user_function(call, self.context.catalogs)
+            if found is None:
                 raise ValidationException(
                     f"SQL validation failed. {where(call.position, str(call.function))}No match found for function "
                     f"signature {call.function}"
                 )
-            function = user_function
+            function = found
         rex = resolver.resolve(replace(call, function=function))
         assert isinstance(rex, UserCall)
         return function, rex.operands

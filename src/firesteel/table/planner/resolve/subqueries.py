@@ -11,15 +11,24 @@ from firesteel.columns.rex import Call, Deferred, InputRef, Literal, OuterRef, R
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated, with_outer_values
-from firesteel.table.planner.rel.projections import first_columns
+from firesteel.table.planner.rel.projections import extended, first_columns
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, refs, row_type, shift, transform, walk
+from firesteel.table.planner.rel.rex_tools import (
+    conjunction,
+    conjuncts,
+    is_deterministic,
+    refs,
+    row_type,
+    shift,
+    transform,
+    walk,
+)
 from firesteel.table.planner.resolve import subquery_conditions as conditions
-from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.unresolved_tools import walk as walk_unresolved
 from firesteel.table.planner.rules import apply as applies
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.rows_of_nothing import with_rows
 from firesteel.table.syntax.unresolved import Apply, Subquery, Unresolved
 
@@ -49,6 +58,11 @@ class Subqueries:
         if subquery.kind in ("ARRAY", "MAP"):
             raise ValidationException(f"SQL validation failed. {subquery.kind} of a subquery is not supported")
         node = self._queries.resolve(subquery.query, self._scope)
+        if operand is not None and not is_deterministic(operand):
+            raise ValidationException(
+                f"SQL validation failed. {subquery.kind} of a subquery can't compare the result of a function that is "
+                "not deterministic here, as its value would be computed several times. Give it a name in a SELECT first"
+            )
         if subquery.kind == "EXISTS":
             return conditions.exists(self._resolver, self._append(conditions.counts(node))[0])
         if subquery.kind == "IN":
@@ -256,6 +270,13 @@ def _compared(subquery: Subquery, inner: Rel, resolver: ExpressionResolver) -> l
     operands = _operands(resolver, subquery.operand)
     check_width(len(operands), len(inner.row_type))
     return operands
+
+
+def _computed_once(node: Rel, operands: list[Rex]) -> tuple[Rel, list[Rex]]:
+    """Return a node with a column for each operand that is not deterministic, and the operands over it."""
+    grown = extended(node, [operand for operand in operands if not is_deterministic(operand)], "$once")
+    columns = iter(refs(grown.row_type)[len(node.row_type) :])
+    return grown, [operand if is_deterministic(operand) else next(columns) for operand in operands]
 
 
 def check_width(values: int, columns: int) -> None:

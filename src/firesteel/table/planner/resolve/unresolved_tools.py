@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeGuard
 
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.rex import UserFunction
 from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, OverCall, Ref, Unresolved, WindowSpec
 
 if TYPE_CHECKING:
@@ -35,13 +36,20 @@ def walk(expression: Unresolved) -> Iterator[Unresolved]:
         yield from walk(part)
 
 
+def user_function(call: Apply, catalogs: CatalogManager | None) -> UserFunction | None:
+    """Return the user's function that a call by name means, None: it means a built-in function, or none."""
+    if catalogs is None or not call.named or not isinstance(call.function, str):
+        return None
+    return catalogs.find_function(tuple(call.function.split(".")))
+
+
 def is_aggregate(expression: Unresolved, catalogs: CatalogManager | None) -> TypeGuard[Apply]:
     """Return whether an expression is the call of an aggregate function."""
     if not isinstance(expression, Apply):
         return False
     function = expression.function
     if isinstance(function, str):
-        user = catalogs.find_function(tuple(function.split("."))) if catalogs is not None else None
+        user = user_function(expression, catalogs)
         if user is None:
             return find_aggregate(function) is not None
         function = user

@@ -18,17 +18,17 @@ from firesteel.table.planner.rel.rex_tools import (
     fits,
     inline,
     input_refs,
-    is_deterministic,
+    is_repeatable,
     refs,
     row_type,
     shift,
     transform,
     walk,
 )
-from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.rules.domain import Domain, cannot_unnest
 from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
 from firesteel.table.planner.rules.empty import ONE_ROW, WITHOUT_ROWS
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
 from firesteel.table.planner.rules.rows_of_nothing import has_rows, is_total, with_rows
@@ -139,7 +139,7 @@ def _of_groups(apply: Apply, context: ResolveContext) -> Rel | None:
     """
     inner: Rel = apply.inner
     columns: tuple[Rex, ...] = refs(inner.row_type)
-    while isinstance(inner, rel.Project) and all(map(is_deterministic, inner.expressions)):
+    while isinstance(inner, rel.Project) and all(map(is_repeatable, inner.expressions)):
         columns = tuple(inline(rex, inner.expressions) for rex in columns)
         inner = inner.input
     if not is_total(inner) or is_correlated(columns, apply.level):

@@ -17,8 +17,8 @@ from firesteel.table.planner.rel.outer_refs import is_correlated
 from firesteel.table.planner.rel.projections import distinct
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjunction, refs, row_type, shift, transform, unique_names
-from firesteel.table.planner.resolve.joins import make_join
-from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
+from firesteel.table.planner.rules.joins import make_join
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import ResolveContext

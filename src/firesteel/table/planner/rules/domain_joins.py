@@ -9,9 +9,19 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated
 from firesteel.table.planner.rel.projections import filtered
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, fits, input_refs, refs, remap, row_type, shift
-from firesteel.table.planner.resolve.joins import make_join
+from firesteel.table.planner.rel.rex_tools import (
+    conjunction,
+    conjuncts,
+    fits,
+    input_refs,
+    is_deterministic,
+    refs,
+    remap,
+    row_type,
+    shift,
+)
 from firesteel.table.planner.rules.domain import Domain
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import picked
 
@@ -61,7 +71,10 @@ class _Sides:
             start: The first column of the domain in them.
         """
         width = len(self.node.left.row_type)
-        alone = [all(index < width or index >= start for index in input_refs(part)) for part in parts]
+        alone = [
+            is_deterministic(part) and all(index < width or index >= start for index in input_refs(part))
+            for part in parts
+        ]
         below = [part for part, is_alone in zip(parts, alone, strict=True) if is_alone]
         rest = [part for part, is_alone in zip(parts, alone, strict=True) if not is_alone]
         return [remap(part, lambda i: i if i < width else i - start + width) for part in below], rest

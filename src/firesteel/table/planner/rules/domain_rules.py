@@ -15,6 +15,7 @@ from firesteel.table.planner.rel.rex_tools import (
     conjuncts,
     inline,
     is_deterministic,
+    is_repeatable,
     refs,
     remap,
     row_type,
@@ -41,7 +42,7 @@ def _filter(domain: Domain, node: rel.Filter, conditions: list[Rex]) -> Rel:
 def _project(domain: Domain, node: rel.Project, conditions: list[Rex]) -> Rel:
     width = len(node.input.row_type)
     expressions = (*(domain.bound(rex, width) for rex in node.expressions), *domain.columns(width))
-    moves = all(map(is_deterministic, expressions))
+    moves = all(map(is_repeatable, expressions))
     below = [inline(part, expressions) for part in conditions] if moves else []
     project = rel.Project(domain.joined(node.input, below), expressions, domain.kind(node))
     return project if moves else filtered(project, conditions)
@@ -148,8 +149,10 @@ def _union(domain: Domain, node: rel.Union, conditions: list[Rex]) -> Rel:
 
 
 def _set_operation(domain: Domain, node: rel.SetOperation, conditions: list[Rex]) -> Rel:
-    left, right = domain.joined(node.left, conditions), domain.joined(node.right, conditions)
-    return replace(node, left=left, right=right, row_type=domain.kind(node))
+    below = [part for part in conditions if is_deterministic(part)]
+    left, right = domain.joined(node.left, below), domain.joined(node.right, below)
+    result = replace(node, left=left, right=right, row_type=domain.kind(node))
+    return filtered(result, [part for part in conditions if not is_deterministic(part)])
 
 
 UNNESTED: Rules = dict(

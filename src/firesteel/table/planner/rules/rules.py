@@ -9,11 +9,13 @@ from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import filtered, with_inputs
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, refs, walk
+from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.empty import prune_empty
+from firesteel.table.planner.rules.join_order import avoid_cross_products
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
+from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
 from firesteel.table.planner.rules.reuse import share_subplans
 from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
 
@@ -72,11 +74,16 @@ def merge_projects(node: Rel, is_streaming: bool) -> Rel:
 
 
 def filter_below_project(node: Rel, is_streaming: bool) -> Rel:
-    """Push a filter below a projection of plain columns, so that one operator does both."""
+    """Push a filter below a projection, so that one operator does both.
+
+    The projection computes its columns again, so the filter must not read any whose second value may differ.
+    """
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.Project)):
         return node
     inner = node.input
     if isinstance(inner.input, rel.Over) or not _mergeable((node.condition,), inner.expressions):
+        return node
+    if not _reads_repeatable(node.condition, inner.expressions):
         return node
     condition = inline(node.condition, inner.expressions)
     source: Rel = inner.input
@@ -96,6 +103,10 @@ def _mergeable(outer: tuple[Rex, ...], inner: tuple[Rex, ...]) -> bool:
     return all(count <= 1 or isinstance(rex, cheap) for count, rex in zip(counts, inner, strict=True))
 
 
+def _reads_repeatable(condition: Rex, expressions: tuple[Rex, ...]) -> bool:
+    return all(is_repeatable(expressions[index]) for index in input_refs(condition))
+
+
 def top_n(node: Rel, is_streaming: bool) -> Rel:
     """Convert a filter on a row number over partitions to a Top-N. Flink: `FlinkLogicalRankRule`."""
     if not isinstance(node, rel.Filter):
@@ -109,29 +120,31 @@ def top_n(node: Rel, is_streaming: bool) -> Rel:
     if call.function not in _RANKINGS or not group.order:
         return node
     width = len(over.input.row_type)
-    condition = node.condition if project is None else inline(node.condition, project.expressions)
-    start, end, rest = 1, None, []
-    for part in conjuncts(condition):
-        bound = _rank_bound(part, width)
+    columns = refs(over.row_type) if project is None else project.expressions
+    start, end = 1, None
+    rest: list[Rex] = []
+    above: list[Rex] = []
+    for part in conjuncts(node.condition):
+        below = inline(part, columns)
+        bound = _rank_bound(below, width)
         if bound is None:
-            rest.append(part)
+            is_below = _reads_repeatable(part, columns)
+            (rest if is_below else above).append(below if is_below else part)
             continue
         low, high = bound
         start = max(start, low or 1)
         end = high if end is None else end if high is None else min(end, high)
     if end is None:
         return node
-    columns = window_columns(over.input)
-    window = (
-        columns[:2] if columns is not None and columns[0] in group.partition and columns[1] in group.partition else None
-    )
+    found = window_columns(over.input)
+    window = found[:2] if found is not None and found[0] in group.partition and found[1] in group.partition else None
     rank = rel.Rank(
         over.input, str(call.function), group.partition, group.order, start, end, True, over.row_type, window
     )
     result = filtered(rank, rest)
-    if project is None:
-        return result
-    return replace(project, input=result)
+    if project is not None:
+        result = replace(project, input=result)
+    return filtered(result, above)
 
 
 def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None:
@@ -181,9 +194,12 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
 
 
 _RULES = (
+    avoid_cross_products,
     merge_projects,
     top_n,
     filter_below_project,
+    push_filter,
+    push_join_condition,
     merge_projects,
     drop_rank_number,
     push_partitions_into_scan,

@@ -24,7 +24,7 @@ from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import inline, is_deterministic, walk
+from firesteel.table.planner.rel.rex_tools import inline, is_repeatable, walk
 from firesteel.table.table_config import TableConfig
 
 
@@ -37,7 +37,7 @@ def push_watermark_into_scan(node: Rel, is_streaming: bool) -> Rel:
     if not isinstance(scan, rel.TableScan) or not getattr(scan.source, "has_watermarks_per_split", False):
         return node
     expression = node.expression if project is None else inline(node.expression, project.expressions)
-    if not is_deterministic(expression) or any(isinstance(part, UserCall) for part in walk(expression)):
+    if not is_repeatable(expression) or any(isinstance(part, UserCall) for part in walk(expression)):
         return node
     if project is None:
         return replace(scan, watermark=expression, row_type=node.row_type)

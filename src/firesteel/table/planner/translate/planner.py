@@ -14,7 +14,6 @@ from firesteel.columns.rex import Rex
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
-    TABLE_LOCAL_TIME_ZONE,
     TABLE_NOT_NULL_ENFORCER,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
@@ -31,7 +30,8 @@ from firesteel.table.planner.resolve.resolve_queries import QueryResolver, Resol
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
-from firesteel.table.planner.traits.row_kinds import check_bounded, check_row_kinds, kinds_of
+from firesteel.table.planner.traits.row_kinds import kinds_of
+from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.sinks import add_sink
 from firesteel.table.planner.translate.translate import Translator
 from firesteel.table.syntax.queries import Query
@@ -183,17 +183,15 @@ class Planner:
             return environment.get_execution_plan()
 
     def _optimized(self, nodes: Sequence[Rel]) -> list[Rel]:
-        """Return the optimized plans of the queries of one job."""
+        """Return the optimized plans of the queries of one job, which have passed all checks."""
         reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
         plans = optimize_all(nodes, self._is_streaming, reuses)
-        for plan in plans:
-            check_row_kinds(plan) if self._is_streaming else check_bounded(plan)
+        validate(plans, self._is_streaming)
         return plans
 
     def _translator(self) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
-        zone = self._config.get_configuration().get(TABLE_LOCAL_TIME_ZONE)
-        settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
+        settings = QuerySettings(self._config.get_local_timezone(), time.time_ns() // 1000)
         return Translator(self._environment, self._is_streaming, settings, self._config)
 
 

@@ -33,7 +33,6 @@ from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.rex import Rex
 from firesteel.columns.settings import QuerySettings
 from firesteel.common.cases import method_case
-from firesteel.common.table_errors import TableException
 from firesteel.common.time import Duration
 from firesteel.connectors.table_connector import Batches, ScanRequest
 from firesteel.functions.operator_builder import add_operator, stream_of, transformation_of, with_partitioner
@@ -76,11 +75,7 @@ class Translator:
         self._streams: dict[int, tuple[Rel, Batches]] = {}
 
     def stream(self, node: Rel) -> Batches:
-        """Return the DataStream of column batches of a node.
-
-        Raises:
-            TableException: The node is not supported in this mode.
-        """
+        """Return the DataStream of column batches of a node, which has passed the checks of plans."""
         known = self._streams.get(id(node))
         if known is not None:
             return known[1]
@@ -213,6 +208,7 @@ class Translator:
             _types(node.input),
             _types(node),
             self.retracts(node.input),
+            node.flat,
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
 
@@ -260,25 +256,9 @@ class Translator:
         return stream
 
     def _over_time(self, node: rel.Over, group: rel.OverGroup) -> int | None:
-        if not self.is_streaming:
-            return None
-        if not group.order:
-            raise TableException("The window rank function requires order by clause with non-constant fields.")
-        kind = node.input.row_type.fields[group.order[0].index].data_type
-        if getattr(getattr(kind, "kind", None), "name", "REGULAR") == "REGULAR":
-            raise TableException("OVER windows' ordering in stream mode must be defined on a time attribute.")
-        if group.order[0].descending:
-            raise TableException("OVER windows' ordering in stream mode must be ascending")
-        whole = [c.function for c in group.calls if c.function in ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST")]
-        if whole:
-            raise TableException(f"{whole[0]} Function is not supported in stream mode.")
-        if group.frame.high not in (0,):
-            raise TableException(
-                "OVER RANGE FOLLOWING windows are not supported yet."
-                if not group.frame.is_rows
-                else "OVER ROWS FOLLOWING windows are not supported yet."
-            )
-        return group.order[0].index if is_rowtime(kind) else None
+        """Return the rowtime column by which a group of a stream is ordered, None if all rows are there at once."""
+        first = group.order[0].index if self.is_streaming else None
+        return first if first is not None and is_rowtime(node.input.row_type.fields[first].data_type) else None
 
     def _rank(self, node: rel.Rank) -> Batches:
         is_final = not self.retracts(node.input)
@@ -290,8 +270,6 @@ class Translator:
             if time is not None and not keeps_last:
                 factory = FirstRowFactory(node.partition, time, _types(node))
             return self.operator(node, factory, stream, node.partition)
-        if self.is_streaming and node.function != "ROW_NUMBER" and node.window is None:
-            raise TableException(f"{node.function}() on streaming table is not supported currently")
         factory = RankFactory(
             node.function,
             node.partition,
@@ -311,23 +289,18 @@ class Translator:
             factory: KernelFactory = SortFactory(_order(node.collations), _types(node), None, node.offset, node.fetch)
             return self.operator(node, factory, stream, ())
         if sorts_all(node):
-            if node.fetch is None:
-                raise TableException("OFFSET without FETCH or LIMIT is not supported on a stream")
-            end = node.offset + node.fetch
+            assert node.fetch is not None
             factory = RankFactory(
                 "ROW_NUMBER",
                 (),
                 _order(node.collations),
                 node.offset + 1,
-                end,
+                node.offset + node.fetch,
                 False,
                 _types(node),
                 self.retracts(node.input),
             )
             return self.operator(node, factory, stream, ())
-        first = node.row_type.fields[node.collations[0].index].data_type
-        if not is_rowtime(first) or node.collations[0].descending:
-            raise TableException("Sort on a non-time-attribute field is not supported.")
         factory = SortFactory(_order(node.collations), _types(node), node.collations[0].index)
         return self.operator(node, factory, stream, ())
 
