@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from firesteel.columns.kernels.match_pattern import Pattern
 from firesteel.common.table_errors import ValidationException
@@ -35,6 +34,10 @@ _WINDOW_FUNCTIONS = {
 }
 
 _MODEL_FUNCTIONS = ("ML_PREDICT", "ML_EVALUATE")
+
+
+_WindowArgument = tuple[Query, tuple[str, ...]] | str | Unresolved
+"""An argument of TUMBLE(...): a table with its PARTITION BY, the column in DESCRIPTOR(...), or an expression."""
 
 
 class QueryParser(HintParser):
@@ -307,23 +310,28 @@ class QueryParser(HintParser):
         if word not in _WINDOW_FUNCTIONS or self.ahead().text != "(":
             return TableFunctionCall(self.expression())
         self.next()
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, Unresolved] = {}
+        query: Query | None = None
+        time_column: str | None = None
         partition: tuple[str, ...] = ()
         self.expect("(")
         for index, (name, value) in enumerate(self.comma_list(self._window_argument)):
-            if isinstance(value, tuple):
-                value, partition = value
-            arguments[(name or _WINDOW_FUNCTIONS[word][index]).upper()] = value
+            key = (name or _WINDOW_FUNCTIONS[word][index]).upper()
+            if key == "DATA" and isinstance(value, tuple):
+                query, partition = value
+            elif key == "TIMECOL" and isinstance(value, str):
+                time_column = value
+            elif not isinstance(value, tuple | str):
+                arguments[key] = value
         self.expect(")")
         lengths = tuple(arguments[key] for key in _WINDOW_FUNCTIONS[word][2:] if key in arguments and key != "OFFSET")
-        missing = [key for key in _WINDOW_FUNCTIONS[word] if key not in arguments and key != "OFFSET"]
-        if missing:
+        given = {*arguments, *["DATA"] * (query is not None), *["TIMECOL"] * (time_column is not None)}
+        missing = [key for key in _WINDOW_FUNCTIONS[word] if key not in given and key != "OFFSET"]
+        if query is None or time_column is None or missing:
             self.fail(*missing)
-        return WindowTable(
-            word, arguments["DATA"], arguments["TIMECOL"], lengths, arguments.get("OFFSET"), partition, position
-        )
+        return WindowTable(word, query, time_column, lengths, arguments.get("OFFSET"), partition, position)
 
-    def _window_argument(self) -> tuple[str | None, Any]:
+    def _window_argument(self) -> tuple[str | None, _WindowArgument]:
         name = None
         if self.token.kind == "word" and self.ahead().text == "=>":
             name = self.next().text
@@ -341,7 +349,7 @@ class QueryParser(HintParser):
         if self.accept("DESCRIPTOR"):
             return name, self.names()[0]
         if self.at("("):
-            return name, self.table_argument()
+            return name, (self.table_argument(), ())
         return name, self.expression()
 
     def table_argument(self) -> Query:

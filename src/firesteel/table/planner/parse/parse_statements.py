@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 from firesteel.table.planner.parse.parse_models import ModelParser
 from firesteel.table.planner.resolve.select_hints import table_options
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.unresolved import Unresolved
+
+
+class _TableElements(TypedDict, total=False):
+    """What the parentheses of CREATE TABLE hold: fields of `CreateTable`."""
+
+    columns: tuple[s.ColumnDefinition, ...]
+    watermarks: tuple[s.WatermarkDefinition, ...]
+    primary_key: tuple[str, ...]
+    constraint_name: str | None
+    column_names: tuple[str, ...]
 
 
 class StatementParser(ModelParser):
@@ -70,7 +80,7 @@ class StatementParser(ModelParser):
 
     def _create_table(self, is_temporary: bool, or_replace: bool) -> s.CreateTable:
         exists, path = self._if_not_exists(), self.path()
-        elements = self._table_elements() if self.at("(") else {}
+        elements: _TableElements = self._table_elements() if self.at("(") else {}
         comment = self._comment()
         distribution = self._distribution()
         partitioned_by = self.names() if self.accept("PARTITIONED", "BY") else ()
@@ -109,28 +119,36 @@ class StatementParser(ModelParser):
             self.expect("BUCKETS")
         return s.Distribution(kind, columns, buckets)
 
-    def _table_elements(self) -> dict[str, Any]:
+    def _table_elements(self) -> _TableElements:
         """Parse the elements in the parentheses of CREATE TABLE."""
-        found: dict[str, Any] = {"columns": [], "watermarks": [], "primary_key": (), "constraint_name": None}
+        columns: list[s.ColumnDefinition] = []
+        watermarks: list[s.WatermarkDefinition] = []
+        primary_key: tuple[str, ...] = ()
+        constraint_name = None
         names: list[str] = []
         self.expect("(")
         while not self.at(")"):
             if self.at("WATERMARK", "FOR"):
-                found["watermarks"].append(self.watermark())
+                watermarks.append(self.watermark())
             elif self.at_any("PRIMARY", "CONSTRAINT"):
-                found["constraint_name"], found["primary_key"] = self.primary_key()
+                constraint_name, primary_key = self.primary_key()
             elif self.is_name() and self.ahead().text in (",", ")"):
                 names.append(self.name())
             else:
                 column, is_key = self.column()
-                found["columns"].append(column)
+                columns.append(column)
                 if is_key:
-                    found["primary_key"] = (column.name,)
+                    primary_key = (column.name,)
             if not self.accept(","):
                 break
         self.expect(")")
-        columns, watermarks = tuple(found.pop("columns")), tuple(found.pop("watermarks"))
-        return {**found, "columns": columns, "watermarks": watermarks, "column_names": tuple(names)}
+        return {
+            "columns": tuple(columns),
+            "watermarks": tuple(watermarks),
+            "primary_key": primary_key,
+            "constraint_name": constraint_name,
+            "column_names": tuple(names),
+        }
 
     def _like_clause(self) -> s.LikeClause:
         source = self.path()

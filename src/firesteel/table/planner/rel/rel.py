@@ -7,14 +7,14 @@ Each node has `row_type` (a `RowType`: names and types of its columns) and `inpu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import DataType, RowType
 from firesteel.columns.kernels.match_pattern import Pattern
 from firesteel.columns.rex import Rex, UserFunction
-from firesteel.connectors.table_connector import ResolvedTable, ScanSource
+from firesteel.connectors.table_connector import Lookup, ResolvedTable, ScanSource
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
@@ -282,7 +282,7 @@ class LookupJoin:
 
     left: Rel
     table: ResolvedTable
-    lookup: Any
+    lookup: Lookup
     kind: str
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
@@ -479,7 +479,6 @@ class Match(OneInput):
     row_type: RowType
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     all_rows: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 Grouped = Aggregate | WindowAggregate

@@ -323,7 +323,7 @@ class GroupedSelect:
         for item in query.properties:
             self.resolver.resolve(item)
         node, _ = self._aggregate()
-        assert isinstance(node, rel.Aggregate)
+        assert isinstance(node, rel.Aggregate | rel.WindowAggregate)
         assert not isinstance(made.function, str)
         result = result_row_type(made.function)
         names = list(alias.names) if alias is not None else result.names

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 from firesteel.columns.column_types import DoubleType, FloatType
+from firesteel.columns.rex import Rex
+from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
 from firesteel.table.planner.rel.projections import filtered, with_inputs
@@ -19,7 +21,7 @@ from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, input_
 
 __all__ = ["push_filter", "push_join_condition"]
 
-_Parts = list[Any]
+_Parts = list[Rex]
 """The conditions of a filter, all of which must hold."""
 
 
@@ -171,30 +173,32 @@ def _below_left(node: rel.TemporalJoin | rel.LookupJoin, parts: _Parts) -> _Belo
     return with_inputs(node, inputs), [part for part in parts if part not in moved]
 
 
-BELOW: dict[type, Callable[[Any, _Parts], _Below]] = {
-    rel.TableScan: _stays,
-    rel.StreamScan: _stays,
-    rel.Values: _stays,
-    rel.AssignWatermark: _stays,
-    rel.Project: _stays,  # `filter_below_project`
-    rel.Filter: _stays,
-    rel.Aggregate: _below_aggregate,
-    rel.WindowTableFunction: _below_window_table,
-    rel.WindowAggregate: _below_window_aggregate,
-    rel.Join: _below_join,
-    rel.IntervalJoin: _below_sides,
-    rel.TemporalJoin: _below_left,
-    rel.LookupJoin: _below_left,
-    rel.WindowJoin: _below_sides,
-    rel.Correlate: _below_all_columns,
-    rel.Union: _below_all_columns,
-    rel.SetOperation: _below_all_columns,
-    rel.Sort: _below_sort,
-    rel.Over: _below_over,
-    rel.Rank: _below_rank,
-    rel.Expand: _stays,
-    rel.Match: _stays,
-}
+BELOW: dict[type, Callable[[object, _Parts], _Below]] = dict(
+    [
+        case(rel.TableScan, _stays),
+        case(rel.StreamScan, _stays),
+        case(rel.Values, _stays),
+        case(rel.AssignWatermark, _stays),
+        case(rel.Project, _stays),  # `filter_below_project`
+        case(rel.Filter, _stays),
+        case(rel.Aggregate, _below_aggregate),
+        case(rel.WindowTableFunction, _below_window_table),
+        case(rel.WindowAggregate, _below_window_aggregate),
+        case(rel.Join, _below_join),
+        case(rel.IntervalJoin, _below_sides),
+        case(rel.TemporalJoin, _below_left),
+        case(rel.LookupJoin, _below_left),
+        case(rel.WindowJoin, _below_sides),
+        case(rel.Correlate, _below_all_columns),
+        case(rel.Union, _below_all_columns),
+        case(rel.SetOperation, _below_all_columns),
+        case(rel.Sort, _below_sort),
+        case(rel.Over, _below_over),
+        case(rel.Rank, _below_rank),
+        case(rel.Expand, _stays),
+        case(rel.Match, _stays),
+    ]
+)
 """What passes below each node."""
 
 if missing := set(get_args(rel.Rel)) ^ BELOW.keys():

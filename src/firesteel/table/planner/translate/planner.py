@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import RowType
-from firesteel.columns.rex import Rex
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
@@ -25,9 +24,7 @@ from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.operator_builder import check, collect, transformation_of, transformations_of
 from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
-from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.row_kinds import kinds_of
@@ -35,7 +32,6 @@ from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.sinks import add_sink
 from firesteel.table.planner.translate.translate import Translator
 from firesteel.table.syntax.queries import Query
-from firesteel.table.syntax.unresolved import Unresolved
 from firesteel.table.table_config import TableConfig
 
 if TYPE_CHECKING:
@@ -79,14 +75,6 @@ class Planner:
         node = QueryResolver(context).resolve(query)
         context.hint_names.check()
         return node
-
-    def resolve_expression(self, expression: Unresolved, row_type: RowType) -> Rex:
-        """Resolve an expression over the columns of a row.
-
-        Raises:
-            ValidationException: A name is unknown, or types do not fit.
-        """
-        return ExpressionResolver(Scope.of(row_type), self._context.catalogs).resolve(expression)
 
     def kinds(self, node: Rel) -> frozenset[Kind]:
         """Return the kinds of rows that a query emits."""
