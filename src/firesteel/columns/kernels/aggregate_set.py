@@ -133,7 +133,7 @@ class _BuiltIn:
         return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
 
 
-def _columns(batch: ColumnBatch, indexes: tuple[int, ...]) -> list[Any]:
+def _columns(batch: ColumnBatch, indexes: tuple[int, ...]) -> list[object]:
     if not indexes:
         return [()] * batch.length
     return list(zip(*(batch.columns[i].to_pylist() for i in indexes), strict=True))
@@ -230,7 +230,7 @@ class _Sorted:
         return self._call.value(inner)
 
 
-def _remove(state: list[Any], values: Any) -> None:
+def _remove(state: list[object], values: object) -> None:
     """Remove the first one of equal rows, if there is one."""
     sought = freeze(values)
     place = next((place for place, known in enumerate(state) if freeze(known) == sought), None)
@@ -238,7 +238,7 @@ def _remove(state: list[Any], values: Any) -> None:
         del state[place]
 
 
-def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, Any]:
+def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, object]:
     """Return the sort key of a value for `reverse=descending`, which puts NULL first or last as required."""
     if value is None:
         return nulls_first == descending, 0

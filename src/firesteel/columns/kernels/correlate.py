@@ -157,7 +157,7 @@ def _unnest(value: Any, width: int, with_ordinality: bool) -> list[Row]:
 
 def _padded(places: list[int], found: list[Any], length: int) -> tuple[list[int], list[Any]]:
     """Add a row of NULLs for each input row without results."""
-    by_place: list[list[Any]] = [[] for _ in range(length)]
+    by_place: list[list[object]] = [[] for _ in range(length)]
     for place, row in zip(places, found, strict=True):
         by_place[place].append(row)
     all_places: list[int] = []

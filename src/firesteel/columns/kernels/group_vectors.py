@@ -31,7 +31,7 @@ def load(calls: Sequence[VectorCall], states: Sequence[list[Any]]) -> list[Field
     return fields if all(call.covers_states(parts) for call, parts in zip(calls, fields, strict=True)) else None
 
 
-def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> list[list[Any]]:
+def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> list[list[object]]:
     """Convert arrays back to the accumulators of `count` groups."""
     columns = [call.store(parts) for call, parts in zip(calls, fields, strict=True)]
     return list(map(list, zip(*columns, strict=True))) if columns else [[] for _ in range(count)]

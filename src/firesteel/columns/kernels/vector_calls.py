@@ -175,7 +175,7 @@ class VectorExtreme(_Numeric):
         self.dtype = np.dtype(self.type.to_pandas_dtype())
         self.functions = (np.minimum if is_min else np.maximum, np.add)
         if isinstance(plan.type, _FLOATS):
-            self._identity: Any = np.inf if is_min else -np.inf
+            self._identity: object = np.inf if is_min else -np.inf
         else:
             limits = np.iinfo(self.dtype)
             self._identity = limits.max if is_min else limits.min

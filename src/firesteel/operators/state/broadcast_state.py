@@ -50,7 +50,7 @@ class BroadcastStates:
 class OperatorBroadcastState(BroadcastState[Any, Any]):
     """A map that every subtask holds in full, keyed by canonical forms; `writable` on the broadcast side only."""
 
-    def __init__(self, descriptor: MapStateDescriptor[Any, Any], table: StateTable, writable: bool) -> None:
+    def __init__(self, descriptor: MapStateDescriptor[object, object], table: StateTable, writable: bool) -> None:
         self._name = descriptor.name
         self._keep_key = key_keeper(descriptor.key_type_info)
         self._coerce_value = coercer(descriptor.value_type_info) or own
@@ -90,7 +90,7 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         self._check_writable()
         self._table.put(self._keep_key(key), self._coerce_value(value))
 
-    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+    def put_all(self, dict_value: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
         """Set the values of several keys."""
         for key, value in entries_of(dict_value):
             self.put(key, value)

@@ -98,9 +98,9 @@ class DiskDict(MutableMapping[Any, Any]):
         self._remove = f"DELETE FROM {name} WHERE k = ?"
         self._read_between = f"SELECT k, v, e FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
         self._count = f"SELECT count(*) FROM {name}"
-        self._young: dict[Any, Any] = {}
-        self._old: dict[Any, Any] = {}
-        self._unwritten: set[Any] = set()
+        self._young: dict[object, object] = {}
+        self._old: dict[object, object] = {}
+        self._unwritten: set[object] = set()
 
     def get(self, entry: object, default: object = None) -> Any:
         """Return the value of an entry, or the default."""
@@ -147,7 +147,7 @@ class DiskDict(MutableMapping[Any, Any]):
         key, whole = self._encode(entry)
         return key, pickled(value), whole
 
-    def __getitem__(self, entry: object) -> Any:
+    def __getitem__(self, entry: object) -> object:
         value = self.get(entry)
         if value is None:
             raise KeyError(entry)

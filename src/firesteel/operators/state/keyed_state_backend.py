@@ -52,11 +52,11 @@ class KeyedStateBackend:
     """
 
     def __init__(
-        self, key_type: TypeInformation[Any] | None, max_parallelism: int, store: DiskStore | None = None
+        self, key_type: TypeInformation[object] | None, max_parallelism: int, store: DiskStore | None = None
     ) -> None:
         self._store = store
         self.current_key: Any = None
-        self.current_entry: Any = None
+        self.current_entry: object = None
         self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
         self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
@@ -130,7 +130,7 @@ class KeyedStateBackend:
             table.clear_key(key)
 
 
-def parts_of(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
+def parts_of(name: str, items: Iterable[tuple[object, object]]) -> Iterator[Delta]:
     """Yield the entries of one state and their values as deltas of bounded size."""
     rest = iter(items)
     while part := dict(islice(rest, _CHUNK)):

@@ -73,7 +73,7 @@ class MapTable(DirtyEntries, ABC):
         """Return the entries that have a map."""
 
     @abstractmethod
-    def _all(self) -> Iterator[tuple[Any, Any]]: ...
+    def _all(self) -> Iterator[tuple[object, object]]: ...
 
     def key_of(self, entry: Any) -> Any:
         """Return the key that `(entry, map key)` belongs to."""
@@ -118,7 +118,7 @@ class MapsInMemory(MapTable):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._maps: dict[Any, dict[Any, Any]] = {}
+        self._maps: dict[object, dict[object, object]] = {}
 
     def get(self, entry: object, key: object, default: object = None) -> Any:
         """Return the value of a map key, or the default."""
@@ -150,7 +150,7 @@ class MapsInMemory(MapTable):
         """Return the entries that have a map."""
         return list(self._maps)
 
-    def _all(self) -> Iterator[tuple[Any, Any]]:
+    def _all(self) -> Iterator[tuple[object, object]]:
         for entry, stored in self._maps.items():
             for key, value in stored.items():
                 yield (entry, key), value

@@ -38,24 +38,24 @@ class StateStore:
         self._namespaced = namespaced
         self._states: dict[str, object] = {}
 
-    def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> KeyedValueState:
+    def get_state(self, state_descriptor: ValueStateDescriptor[object]) -> KeyedValueState:
         """Return the value state of a descriptor."""
         return self._state(KeyedValueState, state_descriptor)
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> KeyedListState:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[object]) -> KeyedListState:
         """Return the list state of a descriptor."""
         return self._state(KeyedListState, state_descriptor)
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> KeyedMapState:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[object, object]) -> KeyedMapState:
         """Return the map state of a descriptor."""
         return self._state(KeyedMapState, state_descriptor)
 
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[Any]) -> KeyedReducingState:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[object]) -> KeyedReducingState:
         """Return the reducing state of a descriptor."""
         return self._state(KeyedReducingState, state_descriptor)
 
     def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor[Any, Any, Any]
+        self, state_descriptor: AggregatingStateDescriptor[object, object, object]
     ) -> KeyedAggregatingState:
         """Return the aggregating state of a descriptor."""
         return self._state(KeyedAggregatingState, state_descriptor)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Coerce = Callable[[Any], Any]
 
 
-def _coerce(type_info: TypeInformation[Any] | None) -> Coerce:
+def _coerce(type_info: TypeInformation[object] | None) -> Coerce:
     """Return a function that converts to the declared type or copies, so that user code can't change stored values."""
     return coercer(type_info) or own
 
@@ -53,7 +53,7 @@ def has_ttl(descriptor: StateDescriptor) -> bool:
     return descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled()
 
 
-def entries_of(mapping: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+def entries_of(mapping: Mapping[object, object] | Iterable[tuple[object, object]]) -> Iterable[tuple[object, object]]:
     """Return the pairs of a `put_all` argument: a dict as in PyFlink's signature, or pairs as in its implementation."""
     return mapping.items() if isinstance(mapping, Mapping) else mapping
 
@@ -171,7 +171,9 @@ class KeyedMapState(MapState[Any, Any]):
 
     __slots__ = ("_backend", "_coerce_value", "_keep_key", "_namespaced", "_show", "_table")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[Any, Any], namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[object, object], namespaced: bool
+    ) -> None:
         self._backend = backend
         self._namespaced = namespaced
         self._table = backend.map_table(table_name(descriptor, namespaced, has_ttl(descriptor)))
@@ -190,7 +192,7 @@ class KeyedMapState(MapState[Any, Any]):
         """Set the value of a map key."""
         self._table.put(self._entry(), self._keep_key(key), self._coerce_value(value))
 
-    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+    def put_all(self, dict_value: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
         """Set the values of several map keys."""
         for key, value in entries_of(dict_value):
             self.put(key, value)
@@ -235,7 +237,9 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
 
     __slots__ = ("_coerce", "_reduce", "_show")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[Any], namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[object], namespaced: bool
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = coercer(descriptor.type_info)
         self._show = _show(descriptor.type_info)
@@ -268,7 +272,10 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
     __slots__ = ("_coerce", "_function")
 
     def __init__(
-        self, backend: KeyedStateBackend, descriptor: AggregatingStateDescriptor[Any, Any, Any], namespaced: bool
+        self,
+        backend: KeyedStateBackend,
+        descriptor: AggregatingStateDescriptor[object, object, object],
+        namespaced: bool,
     ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = coercer(descriptor.type_info)

@@ -28,9 +28,9 @@ class _TimerQueue:
         live: Number of live timers.
     """
 
-    def __init__(self, registered: Container[Any]) -> None:
+    def __init__(self, registered: Container[object]) -> None:
         self._registered = registered
-        self._heap: list[tuple[int, int, Any]] = []
+        self._heap: list[tuple[int, int, object]] = []
         self._sequence = 0
         self.live = 0
 

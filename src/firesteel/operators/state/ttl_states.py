@@ -102,7 +102,7 @@ class TtlListState(KeyedListState):
         else:
             self.clear()
 
-    def _begin(self, values: Iterable[Any]) -> list[Stamped]:
+    def _begin(self, values: Iterable[object]) -> list[Stamped]:
         now = self._life.access()
         return [(self._coerce(value), now) for value in values]
 
@@ -141,7 +141,7 @@ class TtlMapState(KeyedMapState):
         """Set the value of a map key with the current timestamp."""
         self.put_all([(key, value)])
 
-    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+    def put_all(self, dict_value: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
         """Set the values of several map keys with the current timestamp."""
         now = self._life.access()
         for key, value in entries_of(dict_value):
@@ -193,7 +193,9 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[Any], namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[object], namespaced: bool
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_value)
 
@@ -218,7 +220,10 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
     __slots__ = ("_life",)
 
     def __init__(
-        self, backend: KeyedStateBackend, descriptor: AggregatingStateDescriptor[Any, Any, Any], namespaced: bool
+        self,
+        backend: KeyedStateBackend,
+        descriptor: AggregatingStateDescriptor[object, object, object],
+        namespaced: bool,
     ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_value)
