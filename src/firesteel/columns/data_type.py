@@ -86,11 +86,11 @@ class DataType:
         """
         return obj
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         """Return the attributes that decide equality within one class."""
         return (self._nullable,)
 
-    def _arguments(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[object, ...]:
         """Return the arguments that the repr shows."""
         return self._identity()
 

@@ -98,7 +98,7 @@ class Topology:
     vertex_description_mode: str = "TREE"
     vertex_name_include_index_prefix: bool = False
     configuration: dict[str, str] = field(default_factory=dict)
-    resources: dict[str, Any] = field(default_factory=dict)
+    resources: dict[str, object] = field(default_factory=dict)
     nodes: dict[int, StreamNode] = field(default_factory=dict)
     source_ids: list[int] = field(default_factory=list)
     sink_ids: list[int] = field(default_factory=list)

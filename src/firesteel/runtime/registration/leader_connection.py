@@ -70,7 +70,7 @@ class LeaderConnection(Generic[S]):
         self._on_timeout = on_timeout
         self._timeout: Timer | None = None
         self._leader: tuple[str, str | None] | None = None
-        self._registration: asyncio.Future[Any] | None = None
+        self._registration: asyncio.Future[object] | None = None
         self._gateway: object = None
 
     @property

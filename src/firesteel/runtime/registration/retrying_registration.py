@@ -68,11 +68,11 @@ class RegistrationOptions:
 
 async def register_with_retry(
     clock: Clock,
-    connect: Callable[[], Awaitable[Any]],
-    register: Callable[[Any], Awaitable[object]],
+    connect: Callable[[], Awaitable[object]],
+    register: Callable[[object], Awaitable[object]],
     success_type: type[S],
     options: RegistrationOptions,
-) -> tuple[Any, S | Rejected]:
+) -> tuple[object, S | Rejected]:
     """Connect and register with retries; return the gateway and the response, a success or a rejection.
 
     Flink: `runtime.registration.RetryingRegistration`. It retries indefinitely; to stop it, cancel the task that awaits

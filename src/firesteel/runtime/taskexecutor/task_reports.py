@@ -58,7 +58,7 @@ class TaskReports:
         # A callback and not a task: there are several reports for each task.
         self._endpoint.spawn(call, "reporting states").add_done_callback(answered)
 
-    def _answered(self, job_id: str, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[Any]) -> None:
+    def _answered(self, job_id: str, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[object]) -> None:
         if answer.cancelled() or not self._endpoint.is_running:
             return
         error = answer.exception()
