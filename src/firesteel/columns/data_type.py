@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    pass
+from typing import Any, TypeVar
 
 T = TypeVar("T", bound="DataType")
 

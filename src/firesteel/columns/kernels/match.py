@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
@@ -26,8 +27,8 @@ class MatchFactory:
     partition: tuple[int, ...]
     order: Order
     pattern: Pattern
-    define: tuple[tuple[str, Any], ...]
-    measures: tuple[Any, ...]
+    define: tuple[tuple[str, Cell], ...]
+    measures: tuple[Cell, ...]
     after: tuple[str, ...]
     within: int | None
     subsets: tuple[tuple[str, tuple[str, ...]], ...]
@@ -139,7 +140,7 @@ class Match(TimedKernel):
             raise RuntimeError("Could not skip to first element of a match.")
         return start + place
 
-    def fits(self, name: str, rows: list[Any], start: int, labels: list[str]) -> bool:
+    def fits(self, name: str, rows: list[Cell], start: int, labels: list[str]) -> bool:
         """Return whether the row after the labelled ones satisfies the condition of a variable."""
         condition = self._define.get(name)
         if condition is None:
@@ -166,7 +167,7 @@ class _Search:
     loop (`A+?`) are left as early as possible, because the match that ends first wins.
     """
 
-    def __init__(self, kernel: Match, rows: list[Any], start: int, now: int) -> None:
+    def __init__(self, kernel: Match, rows: list[Cell], start: int, now: int) -> None:
         self._kernel = kernel
         self._rows = rows
         self._start = start

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from firesteel.columns.cells import Cell
 from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 class Matched:
     """The rows of a match so far; `labels` names the variable of each row from `start` on."""
 
-    rows: list[Any]
+    rows: list[Cell]
     start: int
     labels: list[str]
 
-    def of(self, names: tuple[str, ...] | None) -> list[Any]:
+    def of(self, names: tuple[str, ...] | None) -> list[Cell]:
         """Return the rows of some variables, or of all if `names` is None."""
         found = zip(self.rows[self.start :], self.labels, strict=False)
         return [row for (_, row), label in found if names is None or label in names]
@@ -55,7 +56,7 @@ class MatchExpression:
             return replace(rex, operands=tuple(self._split(operand) for operand in rex.operands))
         return rex
 
-    def value(self, matched: Matched, current: str | None) -> Any:
+    def value(self, matched: Matched, current: str | None) -> Cell:
         """Return the value; `current` is the variable under test for the last row, or None for a measure."""
         row = tuple(self._part(part, matched, current) for part in self._parts)
         return self._rest(batch_of([row], self._types))[0].as_py()
@@ -65,7 +66,7 @@ class MatchExpression:
             return None
         return self._subsets.get(name, (name,))
 
-    def _part(self, part: Call, matched: Matched, current: str | None) -> Any:
+    def _part(self, part: Call, matched: Matched, current: str | None) -> Cell:
         function = part.function
         if function == "MATCH_REF":
             return self._reference(part, matched, 0, True)
@@ -133,7 +134,7 @@ def _variable(rex: object) -> str | None:
     return None
 
 
-def _evaluated(rex: Rex, row: tuple[Any, ...], plan: MatchFactory) -> object:
+def _evaluated(rex: Rex, row: tuple[Cell, ...], plan: MatchFactory) -> object:
     """Return the argument of an aggregate for one row."""
     plain = _plain(rex)
     if isinstance(plain, InputRef):

@@ -6,7 +6,7 @@ from bisect import insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
@@ -30,11 +30,13 @@ from firesteel.columns.values import arrow_type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from _typeshed import SupportsRichComparison
+
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
-def row_key(order: Order) -> Callable[[Any], Any]:
+def row_key(order: Order) -> Callable[[Row], SupportsRichComparison]:
     """Return the sort key function of rows."""
 
     def compare(a: Row, b: Row) -> int:

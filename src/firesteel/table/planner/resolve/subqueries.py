@@ -210,8 +210,10 @@ def filter_by(node: Rel, conditions: list[Unresolved], scope: Scope, queries: Qu
     for kind, subquery in memberships:
         inner = queries.resolve(subquery.query, scope)
         operands = _compared(subquery, inner, ExpressionResolver(scope, queries.context.catalogs))
-        apply = applies.Apply(node, inner, kind, scope.level, source, tuple(operands))
-        node = applies.unnest(apply, queries.context)
+        outer, operands = _computed_once(node, operands)
+        apply = applies.Apply(outer, inner, kind, scope.level, source, tuple(operands))
+        joined = applies.unnest(apply, queries.context)
+        node = joined if outer is node else first_columns(joined, node.row_type)
     if not others:
         return node
     kind_before = node.row_type
