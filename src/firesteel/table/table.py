@@ -66,6 +66,7 @@ class Table(ColumnOperations):
     def __init__(self, node: Any, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
         self._node = node
         self._t_env = t_env
+        self._name: str | None = None
         self._schema = schema_of_rows(node.row_type) if schema is None else schema
 
     @property
@@ -80,7 +81,10 @@ class Table(ColumnOperations):
         return self._t_env._table(query)
 
     def __str__(self) -> str:
-        return f"UnnamedTable${id(self):x}"
+        """Return the name by which SQL of the same environment reads the table (`f"SELECT * FROM {table}"`)."""
+        if self._name is None:
+            self._name = self._t_env._register_unnamed(self)
+        return self._name
 
     def __getattr__(self, name: str) -> Expression[Any]:
         if name.startswith("_") or name not in self._names:

@@ -62,6 +62,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
             settings.get_built_in_database_name(),
         )
         self._modules = Modules()
+        self._unnamed = 0
         self._start_planning()
 
     def _start_planning(self) -> None:
@@ -149,6 +150,13 @@ class TableEnvironment(SourceMethods, CatalogMethods):
     def _table(self, query: object) -> Table:
         """Resolve a query against the current catalogs and return its table."""
         return Table(self._planner.resolve(query), self)
+
+    def _register_unnamed(self, table: Table) -> str:
+        """Register a table under a name of its own, and return that (Flink: `TableImpl.toString`)."""
+        self._unnamed += 1
+        name = f"UnnamedTable${self._unnamed - 1}"
+        self.create_temporary_view(name, table)
+        return name
 
     def _execute_query(self, node: object) -> TableResult:
         return self._executor.collect(node)

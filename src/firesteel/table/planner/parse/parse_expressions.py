@@ -231,9 +231,7 @@ class ExpressionParser(SpecialCalls):
         offset = 0
         while self.ahead(offset).text == "(":
             offset += 1
-        return self.ahead(offset).upper in ("SELECT", "WITH", "VALUES") and (
-            self.ahead(offset).upper != "VALUES" or self.ahead(offset + 1).text == "("
-        )
+        return self.ahead(offset).upper in ("SELECT", "WITH", "VALUES")
 
     def _word(self) -> Any:
         word, follower = self.token.upper, self.ahead()
