@@ -5,20 +5,26 @@ Flink: `StreamPhysicalSink`, `CommonExecSink`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.kernels.sink_guard import SinkGuardFactory, UpdateBefore
 from firesteel.columns.kernels.upsert_materialize import UpsertMaterializeFactory
 from firesteel.common.table_errors import TableException
+from firesteel.connectors.table_connector import ResolvedTable, TableSink
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, unsupported_changes
 from firesteel.table.planner.traits.upsert_keys import pairs_updates, upsert_key
 from firesteel.table.planner.translate.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate.translate import Translator
 
+if TYPE_CHECKING:
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
-def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any, enforcer: str, materialize: str) -> Any:
+
+def add_sink(
+    translator: Translator, node: rel.Rel, table: ResolvedTable, sink: TableSink, enforcer: str, materialize: str
+) -> DataStreamSink:
     """Write a query, whose columns already match the table, to a sink.
 
     A sink that replaces rows by its primary key gets no `-U`. One is dropped if a `+U` of the same key follows;
@@ -54,7 +60,7 @@ def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any, enfor
     not_null = tuple(
         (i, column.name)
         for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
-        if not column.type._nullable and field.data_type._nullable
+        if not column.type.is_nullable and field.data_type.is_nullable
     )
     if before is not UpdateBefore.KEPT or not_null:
         guard = SinkGuardFactory(not_null, enforcer.upper() == "DROP", before)
