@@ -10,7 +10,7 @@ from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
 from firesteel.table.expression_functions.expression_base import node_of, operand_nodes
 from firesteel.table.expression_functions.expression_json import json_option
 from firesteel.table.planner.parse.parser import parse_expression
-from firesteel.table.syntax.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, TypeName
+from firesteel.table.syntax.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, Star, TypeName
 
 if TYPE_CHECKING:
     from firesteel.table.syntax.unresolved import Unresolved
@@ -26,6 +26,7 @@ __all__ = [
     "atan2",
     "call",
     "call_sql",
+    "coalesce",
     "col",
     "concat",
     "concat_ws",
@@ -46,11 +47,14 @@ __all__ = [
     "json_object",
     "json_object_agg",
     "json_string",
+    "lag",
+    "lead",
     "lit",
     "local_time",
     "local_timestamp",
     "log",
     "map_",
+    "map_from_arrays",
     "negative",
     "not_",
     "null_of",
@@ -69,6 +73,7 @@ __all__ = [
     "to_timestamp_ltz",
     "unix_timestamp",
     "uuid",
+    "with_all_columns",
     "with_columns",
     "without_columns",
 ]
@@ -120,6 +125,69 @@ def range_(start: str | int, end: str | int) -> Expression[Any]:
 
 def _column_or_index(value: object) -> Unresolved:
     return Ref((value,)) if isinstance(value, str) else node_of(value)
+
+
+def with_all_columns() -> Expression[Any]:
+    """Select all columns, as `*` does.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> people = table_env.from_elements([("Ann", 36)], ["name", "age"])
+        >>> people.select(with_all_columns(), col("age").alias("again")).get_schema().get_field_names()
+        ['name', 'age', 'again']
+    """
+    return Expression(Star())
+
+
+def coalesce(*args: object) -> Expression[Any]:
+    """Return the first value that is not NULL, or NULL.
+
+    Args:
+        args: The values, at least one, of a common type.
+
+    Example:
+        >>> str(coalesce(col("nick"), col("name")))
+        'COALESCE(nick, name)'
+    """
+    return _call("COALESCE", *args)
+
+
+def lag(expression: object, offset: int | None = None, default: object = None) -> Expression[Any]:
+    """Return the value of an earlier row of the window (LAG); used with `over`.
+
+    Args:
+        expression: The value.
+        offset: Number of rows, at least 0; by default 1.
+        default: The value where there is no such row; by default NULL.
+    """
+    return _neighbour("LAG", expression, offset, default)
+
+
+def lead(expression: object, offset: int | None = None, default: object = None) -> Expression[Any]:
+    """Return the value of a later row of the window (LEAD); used with `over`, in BATCH mode.
+
+    Args:
+        expression: The value.
+        offset: Number of rows, at least 0; by default 1.
+        default: The value where there is no such row; by default NULL.
+    """
+    return _neighbour("LEAD", expression, offset, default)
+
+
+def _neighbour(function: str, expression: object, offset: int | None, default: object) -> Expression[Any]:
+    if default is not None:
+        return _call(function, expression, 1 if offset is None else offset, default)
+    return _call(function, expression) if offset is None else _call(function, expression, offset)
+
+
+def map_from_arrays(key: object, value: object) -> Expression[Any]:
+    """Return a map of keys and values (MAP_FROM_ARRAYS).
+
+    Args:
+        key: An array of keys.
+        value: An array of values, as long as the other.
+    """
+    return _call("MAP_FROM_ARRAYS", key, value)
 
 
 def with_columns(head: object, *tails: object) -> Expression[Any]:

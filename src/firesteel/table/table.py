@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.column_types import RowType
@@ -56,6 +57,10 @@ __all__ = [
 ]
 
 
+_UNNAMED = itertools.count()
+"""Numbers of tables that texts name."""
+
+
 class Table(ColumnOperations):
     """A query that can be extended by further operations (Flink: `Table`).
 
@@ -79,6 +84,7 @@ class Table(ColumnOperations):
     def __init__(self, node: Rel, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
         self._node = node
         self._t_env = t_env
+        self._name: str | None = None
         self._schema = schema_of_rows(node.row_type) if schema is None else schema
 
     @property
@@ -93,7 +99,11 @@ class Table(ColumnOperations):
         return table_of(self._t_env, query)
 
     def __str__(self) -> str:
-        return f"UnnamedTable${id(self):x}"
+        """Return the name by which SQL of the same environment reads the table (`f"SELECT * FROM {table}"`)."""
+        if self._name is None:
+            self._name = f"UnnamedTable${next(_UNNAMED)}"
+            self._t_env.create_temporary_view(self._name, self)
+        return self._name
 
     def __getattr__(self, name: str) -> Expression[Any]:
         if name.startswith("_") or name not in self._names:

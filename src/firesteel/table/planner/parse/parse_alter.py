@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.parse.parse_queries import QueryParser
 from firesteel.table.syntax import statements as s
 
@@ -29,7 +30,7 @@ class AlterParser(QueryParser):
             )
         is_key = self.accept("PRIMARY", "KEY")
         if is_key:
-            self.expect("NOT", "ENFORCED")
+            self._not_enforced()
         return s.ColumnDefinition(name, kind, comment=self._column_comment()), is_key
 
     def _column_comment(self) -> str | None:
@@ -49,8 +50,16 @@ class AlterParser(QueryParser):
         name = self.name() if self.accept("CONSTRAINT") else None
         self.expect("PRIMARY", "KEY")
         columns = self.names()
-        self.expect("NOT", "ENFORCED")
+        self._not_enforced()
         return name, columns
+
+    def _not_enforced(self) -> None:
+        if not self.accept("NOT", "ENFORCED"):
+            raise ValidationException(
+                "Flink doesn't support ENFORCED mode for PRIMARY KEY constraint. ENFORCED/NOT ENFORCED controls if the "
+                "constraint checks are performed on the incoming/outgoing data. Flink does not own the data therefore "
+                "the only supported mode is the NOT ENFORCED mode"
+            )
 
     def alter(self) -> s.Statement:
         """Take an ALTER statement."""

@@ -234,9 +234,7 @@ class ExpressionParser(SpecialCalls):
         offset = 0
         while self.ahead(offset).text == "(":
             offset += 1
-        return self.ahead(offset).upper in ("SELECT", "WITH", "VALUES") and (
-            self.ahead(offset).upper != "VALUES" or self.ahead(offset + 1).text == "("
-        )
+        return self.ahead(offset).upper in ("SELECT", "WITH", "VALUES")
 
     def _word(self) -> Unresolved:
         word, follower = self.token.upper, self.ahead()

@@ -102,11 +102,16 @@ class ModelParser(AlterParser):
         Raises:
             SqlParserError: always.
         """
+        self.refuse("Materialized tables are not supported", "Create a table and write it with INSERT INTO")
+
+    def refuse(self, what: str, instead: str) -> NoReturn:
+        """Raise the error for a statement that Flink has.
+
+        Raises:
+            SqlParserError: always.
+        """
         at = self.position()
-        raise SqlParserError(
-            f"SQL parse failed. Materialized tables are not supported, at line {at.line}, column {at.column}. Create a "
-            "table and write it with INSERT INTO."
-        )
+        raise SqlParserError(f"SQL parse failed. {what}, at line {at.line}, column {at.column}. {instead}.")
 
 
 def _problem_of(

@@ -333,7 +333,7 @@ class QueryParser(HintParser):
 
     def _window_argument(self) -> tuple[str | None, _WindowArgument]:
         name = None
-        if self.token.kind == "word" and self.ahead().text == "=>":
+        if self.token.kind in ("word", "quoted") and self.ahead().text == "=>":
             name = self.next().text
             self.next()
         if self.at("TABLE"):
@@ -342,7 +342,7 @@ class QueryParser(HintParser):
             partition: tuple[str, ...] = ()
             if self.accept("PARTITION", "BY"):
                 partition = self.names() if self.at("(") else (self.name(),)
-                while self.at(",") and self.is_name(self.ahead()) and self.ahead().upper != "DESCRIPTOR":
+                while self.at(",") and self._is_column(1):
                     self.next()
                     partition = (*partition, self.name())
             return name, (table, partition)
@@ -351,6 +351,11 @@ class QueryParser(HintParser):
         if self.at("("):
             return name, (self.table_argument(), ())
         return name, self.expression()
+
+    def _is_column(self, offset: int) -> bool:
+        """Return whether a token names a column of PARTITION BY, and does not begin the next argument."""
+        token = self.ahead(offset)
+        return self.is_name(token) and token.upper != "DESCRIPTOR" and self.ahead(offset + 1).text != "=>"
 
     def table_argument(self) -> Query:
         """Parse the argument after TABLE: a name or a query in parentheses."""

@@ -28,6 +28,9 @@ class StatementParser(ModelParser):
         """Take a statement."""
         if self.at_query() or self.at("TABLE"):
             return s.Query(self.query())
+        for words, refusal in _REFUSED.items():
+            if self.at(*words.split()):
+                self.refuse(*refusal)
         parse = self.statements.get(self.token.upper)
         if parse is None:
             self.fail(*sorted((*self.statements, "SELECT", "VALUES", "WITH")))
@@ -242,6 +245,8 @@ class StatementParser(ModelParser):
         self.expect("EXPLAIN")
         if self.accept("PLAN", "FOR"):
             return s.Explain(self.statement())
+        if self.accept("STATEMENT", "SET"):
+            return s.Explain(self._statement_set())
         details: tuple[str, ...] = ()
         if self.token.upper in ("ESTIMATED_COST", "CHANGELOG_MODE", "JSON_EXECUTION_PLAN", "PLAN_ADVICE"):
             details = self.comma_list(lambda: self.next().upper)
@@ -378,3 +383,19 @@ _SHOWN = (
     "CREATE CATALOG",
     "CREATE MODEL",
 )
+_NO_PLANS = "Compiled plans are not supported", "Store the statement; it is planned where it runs"
+_NO_JARS = "Jars are not supported", "There is no Java code in jobs; connectors and functions are Python packages"
+_BY_KEY = "INSERT INTO a table with a primary key replaces the rows of its keys"
+_REFUSED = {
+    "COMPILE PLAN": _NO_PLANS,
+    "COMPILE AND EXECUTE PLAN": _NO_PLANS,
+    "EXECUTE PLAN": _NO_PLANS,
+    "ADD JAR": _NO_JARS,
+    "REMOVE JAR": _NO_JARS,
+    "TRUNCATE TABLE": ("TRUNCATE TABLE is not supported", "INSERT OVERWRITE replaces the rows of a file table"),
+    "UPDATE": ("UPDATE is not supported", _BY_KEY),
+    "MERGE INTO": ("MERGE INTO is not supported", _BY_KEY),
+    "REPLACE TABLE": ("REPLACE TABLE is not supported", "Use CREATE OR REPLACE TABLE"),
+    "CREATE CONNECTION": ("Connections are not supported", "Give the options to each table"),
+}
+"""Statements that Flink has: what is not supported, and what to do instead."""

@@ -209,16 +209,16 @@ def filter_by(node: Rel, conditions: list[Unresolved], scope: Scope, queries: Qu
     source = node
     for kind, subquery in memberships:
         inner = queries.resolve(subquery.query, scope)
-        operands = _compared(subquery, inner, ExpressionResolver(scope, queries.context.catalogs))
-        outer, operands = _computed_once(node, operands)
+        compared = _compared(subquery, inner, ExpressionResolver(scope, queries.context.catalogs))
+        outer, operands = _computed_once(node, compared)
         apply = applies.Apply(outer, inner, kind, scope.level, source, tuple(operands))
         joined = applies.unnest(apply, queries.context)
         node = joined if outer is node else first_columns(joined, node.row_type)
     if not others:
         return node
     kind_before = node.row_type
-    joined, rexes = subqueries.attach(node, [_condition(resolver.resolve(part), part) for part in others])
-    return first_columns(_filtered(joined, rexes), kind_before)
+    attached, rexes = subqueries.attach(node, [_condition(resolver.resolve(part), part) for part in others])
+    return first_columns(_filtered(attached, rexes), kind_before)
 
 
 def _filtered(node: Rel, rexes: list[Rex]) -> Rel:
