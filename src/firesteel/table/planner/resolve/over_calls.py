@@ -66,7 +66,7 @@ class OverCalls:
         inner: Apply = call.call
         function: str | UserFunction = inner.function
         if isinstance(function, str):
-            function = user_function(inner, resolver.catalogs) or function.upper()
+            function = user_function(inner, self._context.catalogs) or function.upper()
         operands = [o for o in inner.operands if not isinstance(o, Star)]
         arguments = tuple(resolver.resolve(operand) for operand in operands)
         condition = None if inner.condition is None else resolver.resolve(inner.condition)
