@@ -1,6 +1,6 @@
-"""Counts what a type checker does not look at; `make lint` runs it. The counts may fall, but not rise.
+"""Counts what a type checker does not look at: `python -m tests.typing.unchecked`, a part of `make lint`.
 
-    python -m tests.typing.unchecked
+The counts may fall, but not rise.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import firesteel
-
-SOURCE = Path(firesteel.__file__).parent
+SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 
 BOUNDS = {
-    "annotations that are `Any`": 0,
-    "mentions of `Any`": 0,
-    "`type: ignore`": 0,
+    "annotations that are `Any`": 769,
+    "mentions of `Any`": 2749,
+    "`type: ignore`": 28,
 }
 """The most of each that the sources may have. Lower them when the counts have fallen."""
 
@@ -55,7 +53,7 @@ def main() -> int:
     found = counts(SOURCE)
     for what, bound in BOUNDS.items():
         if found[what] > bound:
-            print(f"{found[what]} {what} in {SOURCE}, at most {bound} are allowed: say the type (see CONTRIBUTING.md).")
+            print(f"{found[what]} {what} in {SOURCE}, at most {bound} are allowed: see Types in CONTRIBUTING.md.")
         elif found[what] < bound:
             print(f"{found[what]} {what} are left: lower the bound of {bound} in {Path(__file__).name}.")
     return any(found[what] > bound for what, bound in BOUNDS.items())
