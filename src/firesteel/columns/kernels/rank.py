@@ -25,6 +25,7 @@ from firesteel.columns.rows import (
     rows_of,
 )
 from firesteel.columns.values import arrow_type
+from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
@@ -52,6 +53,7 @@ class RankFactory:
 
     Attributes:
         window_end: Index of the window end column; results are then emitted when the window ends.
+        clock: The clock on which the windows lie.
         keeps_all: Whether rows ranked after `end` are kept because a retraction may move them up.
     """
 
@@ -64,6 +66,7 @@ class RankFactory:
     types: tuple[Any, ...]
     keeps_all: bool
     window_end: int | None = None
+    clock: WindowClock = UTC_CLOCK
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -195,7 +198,7 @@ class WindowRank(TimedKernel):
         assert plan.window_end is not None
         keys = keys_of(batch, plan.partition, self.context.max_parallelism)
         for key, end, row in zip(keys, times_of(batch.columns[plan.window_end]), rows_of(batch), strict=True):
-            if end is None or end - 1 <= self._watermark:
+            if end is None or plan.clock.timer(end - 1) <= self._watermark:
                 continue
             entry = self._table.data.get(key) or [end, []]
             insort_right(entry[1], row, key=self._key)
@@ -208,7 +211,7 @@ class WindowRank(TimedKernel):
         self._watermark = timestamp
         if self.context.is_streaming or timestamp == MAX_WATERMARK:
             for key, (end, rows) in sorted(self._table.data.items(), key=lambda item: item[1][0]):
-                if end - 1 <= timestamp:
+                if self._plan.clock.timer(end - 1) <= timestamp:
                     self._output.extend(ranked(self._plan, rows))
                     self._table.remove(key)
             self._output.flush()

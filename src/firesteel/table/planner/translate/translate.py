@@ -29,6 +29,7 @@ from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
+from firesteel.columns.window_clock import IN_UTC, WindowSource
 from firesteel.common.table_errors import TableException
 from firesteel.common.time import Duration
 from firesteel.connectors.table_connector import ScanRequest
@@ -44,6 +45,7 @@ from firesteel.table.planner.rules.split_watermarks import idle_timeout_ms, wate
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of, normalizes
 from firesteel.table.planner.translate.parallelism import scan_with_parallelism
 from firesteel.table.planner.translate.values_source import values_stream
+from firesteel.table.planner.translate.window_plans import window_plan, window_source, windows_in_event_time
 
 
 class Translator:
@@ -169,26 +171,34 @@ class Translator:
 
     def _window_table(self, node: rel.WindowTableFunction) -> Any:
         time_type = node.row_type.fields[-1].data_type
-        factory = WindowTableFactory(_window(node.window), _types(node.input), time_type)
+        factory = WindowTableFactory(self._window(node.window, node.input), _types(node.input), time_type)
         keys = node.window.partition if node.window.kind == "SESSION" else None
         return self.operator(node, factory, self.stream(node.input), keys)
 
     def _window_aggregate(self, node: rel.WindowAggregate) -> Any:
-        sliced = None if self.retracts(node.input) else sliced_windows(node, tuple(map(_call, node.calls)), _window)
+        calls = tuple(map(_call, node.calls))
+        sliced = None if self.retracts(node.input) else sliced_windows(node, calls, self._window)
         if sliced is not None:
             return self._sliced_windows(node, *sliced)
         factory = WindowAggregateFactory(
             node.keys,
-            tuple(map(_call, node.calls)),
-            None if node.window is None else _window(node.window),
+            calls,
+            None if node.window is None else self._window(node.window, node.input),
             node.window_columns,
             node.properties,
             _types(node.input),
             _types(node),
             self.retracts(node.input),
             node.flat,
+            window_source(node, self.settings.time_zone),
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
+
+    def _window(self, window: rel.Window, source: Any) -> WindowPlan:
+        return window_plan(window, source, self.settings.time_zone)
+
+    def _windows(self, node: Any, what: str) -> WindowSource:
+        return windows_in_event_time(node, self.settings.time_zone, self.is_streaming, what)
 
     def _sliced_windows(self, node: Any, source: Any, expressions: Any, plan: SlicedWindowPlan) -> Any:
         """Add an aggregation by slices, which replaces the window table function and the projection below it."""
@@ -264,6 +274,7 @@ class Translator:
             return self.operator(node, factory, stream, node.partition)
         if self.is_streaming and node.function != "ROW_NUMBER" and node.window is None:
             raise TableException(f"{node.function}() on streaming table is not supported currently")
+        windows = IN_UTC if node.window is None else self._windows(node, "TopN")
         factory = RankFactory(
             node.function,
             node.partition,
@@ -274,6 +285,7 @@ class Translator:
             _types(node.input),
             not is_final,
             node.window[1] if node.window is not None and self.is_streaming else None,
+            windows.clock,
         )
         return self.operator(node, factory, stream, node.partition)
 
@@ -362,7 +374,9 @@ class Translator:
         return self.join(node, factory, self._inputs(node), self._keys(node.join))
 
     def _window_join(self, node: rel.WindowJoin) -> Any:
-        factory = WindowJoinFactory(self._plan(node.join), (node.left_window[1], node.right_window[1]))
+        windows = self._windows(node, "Join")
+        ends = (node.left_window[1], node.right_window[1])
+        factory = WindowJoinFactory(self._plan(node.join), ends, windows.clock)
         return self.join(node, factory, self._inputs(node), self._keys(replace(node.join, null_aware=False)))
 
     def _lookup_join(self, node: rel.LookupJoin) -> Any:
@@ -394,19 +408,6 @@ def _ttl_ms(text: str | None) -> int | None:
 
 def _call(call: rel.AggregateCall) -> CallPlan:
     return CallPlan(call.function, call.arguments, call.type, call.distinct, call.condition, call.order_by)
-
-
-def _window(window: rel.Window) -> WindowPlan:
-    return WindowPlan(
-        window.kind,
-        window.time,
-        window.size,
-        window.step,
-        window.offset,
-        window.is_rowtime,
-        window.rows,
-        window.partition,
-    )
 
 
 def _order(collations: tuple[rel.Collation, ...]) -> tuple[tuple[int, bool, bool], ...]:
