@@ -96,7 +96,8 @@ def float_bits(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     values = pc.fill_null(column, 0.0).cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
     if np.isnan(values).any():
         values = np.where(np.isnan(values), np.nan, values)
-    return values.view(np.int64)
+    bits: np.ndarray[Any, np.dtype[np.int64]] = values.view(np.int64)
+    return bits
 
 
 def _nulls(column: pa.Array) -> Any:

@@ -153,7 +153,7 @@ class SessionTable(TimedKernel):
         """Add rows to their sessions; a row between two sessions merges them."""
         window = self._plan.window
         keys = keys_of(batch, window.partition, self.context.max_parallelism)
-        now = [self.context.now_ms()] * batch.length
+        now: list[int | None] = [self.context.now_ms()] * batch.length
         times = window.clock.local_times(times_of(batch.columns[window.time]) if window.is_rowtime else now)
         for key, time, row in zip(keys, times, rows_of(batch), strict=True):
             if time is None:

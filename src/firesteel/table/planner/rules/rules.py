@@ -118,7 +118,9 @@ def top_n(node: object, is_streaming: bool) -> Any:
         return node
     width = len(over.input.row_type)
     columns = refs(over.row_type) if project is None else project.expressions
-    start, end, rest, above = 1, None, [], []
+    start, end = 1, None
+    rest: list[Any] = []
+    above: list[Any] = []
     for part in conjuncts(node.condition):
         below = inline(part, columns)
         bound = _rank_bound(below, width)
