@@ -12,10 +12,8 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
-    TABLE_NOT_NULL_ENFORCER,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
-    TABLE_UPSERT_MATERIALIZE,
 )
 from firesteel.common.types import Row, RowKind
 from firesteel.functions.closeable_iterator import CloseableIterator
@@ -26,7 +24,7 @@ from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.row_kinds import check_bounded, check_row_kinds, kinds_of
-from firesteel.table.planner.translate.sinks import add_sink
+from firesteel.table.planner.translate.sinks import add_sink, with_lengths
 from firesteel.table.planner.translate.translate import Translator
 
 _COLLECT = "collect"
@@ -87,7 +85,8 @@ class Planner:
             The job's client or None, and an iterator over the rows as they arrive, which must be closed.
         """
         with self._own_job() as environment:
-            stream = self.column_stream(node)
+            translator, plan = self._translator(), self._optimized([node])[0]
+            stream = with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
             batches = environment._collect(collect_id, _COLLECT, None)
@@ -103,11 +102,9 @@ class Planner:
     def attach(self, inserts: Sequence[tuple[Any, Any, Any, Any]]) -> None:
         """Add inserts to the program of the execution environment."""
         translator = self._translator()
-        enforcer = self._config.get_configuration().get(TABLE_NOT_NULL_ENFORCER)
-        materialize = self._config.get_configuration().get(TABLE_UPSERT_MATERIALIZE)
         plans = self._optimized([node for node, _, _, _ in inserts])
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
-            add_sink(translator, plan, table, sink, enforcer, materialize)
+            add_sink(translator, plan, table, sink)
 
     @contextmanager
     def _own_job(self) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
@@ -30,6 +30,8 @@ from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.window_clock import IN_UTC, WindowSource
+from firesteel.common.options.option import Option
+from firesteel.common.options.table_options import TABLE_CDC_DUPLICATES
 from firesteel.common.table_errors import TableException
 from firesteel.common.time import Duration
 from firesteel.connectors.table_connector import ScanRequest
@@ -42,10 +44,12 @@ from firesteel.table.planner.rules.mini_batch import mini_batch_rows
 from firesteel.table.planner.rules.partition_pruning import partition_predicate
 from firesteel.table.planner.rules.sliced_windows import sliced_windows
 from firesteel.table.planner.rules.split_watermarks import idle_timeout_ms, watermark_strategy
-from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of, normalizes
+from firesteel.table.planner.traits.row_kinds import ALL, INSERT_ONLY, kinds_of, normalizes
 from firesteel.table.planner.translate.parallelism import scan_with_parallelism
 from firesteel.table.planner.translate.values_source import values_stream
 from firesteel.table.planner.translate.window_plans import window_plan, window_source, windows_in_event_time
+
+T = TypeVar("T")
 
 
 class Translator:
@@ -86,6 +90,11 @@ class Translator:
         """Return whether a node emits retractions."""
         return self.kinds(node) != INSERT_ONLY
 
+    def option(self, option: Option[T]) -> T:
+        """Return the value of an option of the session."""
+        value: T = self._config.get_configuration().get(option)
+        return value
+
     # --- how operators are added ---------------------------------------------------------------------------------
 
     def operator(
@@ -124,18 +133,23 @@ class Translator:
         request = ScanRequest(columns, node.metadata, partition_predicate(node), watermarks=watermarks)
         stream = node.source.stream(self.environment, request, describe(node))
         stream = scan_with_parallelism(self, node, stream)
-        if self.is_streaming and normalizes(node):
-            names = node.row_type.names
-            keys = tuple(names.index(name) for name in node.table.primary_key)
-            return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
-        return stream
+        return self._normalized(node, stream, node.table.primary_key, ".".join(node.table.path))
 
     def _stream_scan(self, node: rel.StreamScan) -> Any:
-        stream = node.make(self.environment)
-        if self.is_streaming and normalizes(node):
-            keys = tuple(node.row_type.names.index(name) for name in node.primary_key)
-            return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
-        return stream
+        return self._normalized(node, node.make(self.environment), node.primary_key, node.name)
+
+    def _normalized(self, node: Any, stream: Any, primary_key: tuple[str, ...], name: str) -> Any:
+        """Return a full changelog of a source of upserts, or of changes that may come again."""
+        may_repeat = self.kinds(node) == ALL and self.option(TABLE_CDC_DUPLICATES)
+        if not self.is_streaming or not (normalizes(node) or may_repeat):
+            return stream
+        if not primary_key:
+            raise TableException(
+                f"Configuration '{TABLE_CDC_DUPLICATES.key}' is enabled which requires the changelog sources to define "
+                f"a PRIMARY KEY. However, table '{name}' doesn't have a primary key."
+            )
+        keys = tuple(node.row_type.names.index(column) for column in primary_key)
+        return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
 
     def _values(self, node: rel.Values) -> Any:
         return values_stream(self.environment, node, describe(node))
