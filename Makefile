@@ -12,7 +12,7 @@ PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak lock newest flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak lock newest flink-tools scenarios lint types bench bench-limits bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -68,15 +68,30 @@ check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, 
 		$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not spark and not slow"; tests=$$?; \
 		wait $$types; types=$$?; cat .mypy-check.log; rm .mypy-check.log; exit $$((tests + types))
 
-test: $(STAMP) zookeeper chromium databases namespaces  ## run all tests, the fast ones first
+# $(SHARD), such as 2/3, keeps a part of the test modules: continuous integration runs the parts on machines of their own.
+WITHOUT_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark" --ignore tests/simulation
+WITH_SPARK = $(BIN)/python -m pytest -rs -m spark $(if $(SHARD),--shard $(SHARD))
+SIMULATION = $(BIN)/python -m pytest -q tests/simulation
+SERVERS = zookeeper chromium databases namespaces
+
+test: $(STAMP) $(SERVERS)  ## run all tests, the fast ones first
 	@echo "Tests that need no JVM, in two processes ..."
-	@$(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark" --ignore tests/simulation
+	@$(WITHOUT_SPARK)
 	@echo "Tests with Spark and with clusters of processes, one after the other, and the simulation in the time they leave ..."
-	@nice -n 19 $(BIN)/python -m pytest -q tests/simulation > .simulation.log 2>&1 & simulation=$$!; \
+	@nice -n 19 $(SIMULATION) > .simulation.log 2>&1 & simulation=$$!; \
 		trap "kill $$simulation 2> /dev/null" INT TERM; \
-		$(BIN)/python -m pytest -rs -m spark; spark=$$?; \
+		$(WITH_SPARK); spark=$$?; \
 		echo "The simulation ..."; wait $$simulation; simulation=$$?; \
 		cat .simulation.log; rm .simulation.log; exit $$((spark + simulation))
+
+test-without-spark: $(STAMP) $(SERVERS)  ## run the tests that need no JVM
+	@$(WITHOUT_SPARK)
+
+test-with-spark: $(STAMP) $(SERVERS)  ## run the tests that start a JVM or clusters; SHARD=1/3 runs the first third of their modules
+	@$(WITH_SPARK)
+
+simulation: $(STAMP)  ## run the simulations; FIRESTEEL_SIMULATION_SEEDS is the number of seeds
+	@$(SIMULATION)
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
 	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200
@@ -133,6 +148,9 @@ bench: $(STAMP)  ## run all benchmarks; results go to benchmarks/results (with P
 	@$(BIN)/python benchmarks/bench_scheduling.py
 	@$(BIN)/python benchmarks/bench_rest.py
 
+bench-limits: $(STAMP)  ## run the benchmarks that compare with PySpark, and fail if one is slower than it has ever been
+	@$(BIN)/python benchmarks/bench_workloads.py --only firesteel spark-batch --limits
+
 bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and run the benchmarks that compare with it
 	@for name in $(BENCHMARKS); do $(BIN)/python benchmarks/bench_$$name.py --pyflink-python $(PYFLINK) || exit 1; done
 
@@ -154,6 +172,10 @@ release: $(STAMP)  ## build the source distribution and the wheel, check them, a
 	@build/release/bin/firesteel --version
 	@build/release/bin/firesteel run --quiet examples/word_count.py --input examples/data/alice.txt --top 3
 	@ls -l dist
+
+changelog: $(STAMP)  ## move the notes of changes/ into CHANGELOG.md under VERSION=
+	@test -n "$(VERSION)" || { echo "Which version? make changelog VERSION=0.2.0"; exit 1; }
+	@$(BIN)/uv tool run towncrier build --yes --version $(VERSION)
 
 wheel: $(STAMP)  ## build the wheel into dist/
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

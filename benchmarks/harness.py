@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+LIMITS = Path(__file__).parent / "limits.json"
+"""Title of a benchmark -> case -> how many times as fast as each other engine firesteel must be, at least."""
 PARALLELISM = 2
 PYFLINK_WARM_UP = 20_000
 _MARK = "BENCHMARK-RESULT "
@@ -124,6 +126,8 @@ def main(title: str, text: str, cases: dict[str, Case]) -> None:
         print("\n".join(["", *lines]))
     if any(result.error for found in results.values() for result in found):
         raise SystemExit("Not all engines came to the end: see above.")
+    if options.limits and (slow := _below_limits(title, results)):
+        raise SystemExit("\n".join(["Slower than benchmarks/limits.json allows:", *slow]))
 
 
 def _options(text: str, cases: dict[str, Case]) -> argparse.Namespace:
@@ -142,6 +146,9 @@ def _options(text: str, cases: dict[str, Case]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--only", nargs="*", metavar="ENGINE", help="leave the other engines out, and no results behind"
+    )
+    parser.add_argument(
+        "--limits", action="store_true", help="fail if firesteel is slower than benchmarks/limits.json allows"
     )
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -239,6 +246,19 @@ def _section(case: Case, results: list[Result]) -> list[str]:
             f"| {result.label} | {versions} | {result.records:,} | {seconds:.2f} | {result.rate:,.0f} | {factor} |"
         )
     return [*lines, ""]
+
+
+def _below_limits(title: str, results: dict[str, list[Result]]) -> list[str]:
+    """Return a line per case and engine whose lead is larger than allowed."""
+    limits = json.loads(LIMITS.read_text())[title]
+    unknown = limits.keys() - results.keys()
+    lines = [f"{case}: there is no such case" for case in sorted(unknown)]
+    for case, (ours, *others) in results.items():
+        for other in others:
+            if ours.rate < limits.get(case, 0) * other.rate:
+                ratio = ours.rate / other.rate
+                lines.append(f"{case}: {ratio:.2f} times as fast as {other.label}, {limits[case]} is the least allowed")
+    return lines
 
 
 def _versions() -> dict[str, str]:

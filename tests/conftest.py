@@ -3,7 +3,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,63 +18,18 @@ if TYPE_CHECKING:
 settings.register_profile("firesteel", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("firesteel")
 
-SLOW = {
-    "benchmarks",
-    "cli",
-    "columns/test_joins.py",
-    "columns/test_vectorised.py",
-    "compat/test_alias.py",
-    "compat/test_exposed_names.py",
-    "coordinator/test_batch_sizes.py",
-    "coordinator/test_restore.py",
-    "datastream/connectors/test_jdbc.py",
-    "datastream/connectors/test_jdbc_source.py",
-    "datastream/test_joins.py",
-    "deploy",
-    "differential",
-    "docs/test_options.py",
-    "elasticsearch",
-    "golden_programs",
-    "kafka",
-    "kinesis",
-    "migration",
-    "objects",
-    "operators/test_sorted_input.py",
-    "plan/test_plan.py",
-    "rest/test_connections.py",
-    "rest/test_dashboard.py",
-    "rest/test_free_loop.py",
-    "rest/test_openapi.py",
-    "rest/test_task_manager_logs.py",
-    "runtime/dispatcher/test_retention.py",
-    "runtime/highavailability",
-    "runtime/recovery",
-    "runtime/taskexecutor/test_task_manager_process.py",
-    "simulation",
-    "table/test_against_sqlite.py",
-    "table/test_faults.py",
-    "table/test_jdbc_catalog.py",
-    "table/test_kafka_tables.py",
-    "table/test_queries.py",
-    "table/test_row_kinds.py",
-    "task/test_python_environment.py",
-    "task/test_slot_tasks.py",
-    "task/test_source_ends.py",
-    "test_loop_watchdog.py",
-    "test_scenarios.py",
-    "testing/test_state_ttl_job.py",
-    "typing",
-}
-"""Directories and modules of tests that take seconds each, or need servers: `make check` leaves them out."""
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of continuous integration that splits the tests over machines."""
+    parser.addoption("--shard", default="1/1", help="run each N-th module of tests, beginning with the K-th: K/N")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark slow tests; run the fast ones first, so that most mistakes show within a minute."""
-    root = Path(__file__).parent
-    for item in items:
-        module = item.path.relative_to(root)
-        if not SLOW.isdisjoint(str(part) for part in (module, *module.parents)):
-            item.add_marker("slow")
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the shard; run the fast ones first, so that most mistakes show within a minute."""
+    number, shards = map(int, config.getoption("shard").split("/"))
+    modules = sorted({item.path for item in items})[number - 1 :: shards]
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in modules])
+    items[:] = [item for item in items if item.path in modules]
     items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("spark", "slow")])
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.processes import command_line, processes_below
 
 _PROCESSES = {
     "org.apache.spark.deploy.master.Master": "Master",
@@ -38,7 +41,7 @@ def listeners(root: int) -> set[Listener]:
     """Return the listening sockets of a process and its descendants."""
     by_inode = dict(_sockets(root))
     found = set()
-    for process in _descendants(root):
+    for process in processes_below(root):
         kind = _kind(process)
         for inode in _inodes(process):
             if inode in by_inode:
@@ -46,26 +49,18 @@ def listeners(root: int) -> set[Listener]:
     return found
 
 
-def _descendants(root: int) -> Iterator[int]:
-    yield root
-    for task in Path(f"/proc/{root}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from _descendants(int(child))
-
-
 def _kind(process: int) -> str:
-    command = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+    command = command_line(process)
     return next((kind for part, kind in _PROCESSES.items() if part in command), command[:200])
 
 
 def _inodes(process: int) -> Iterator[str]:
-    for descriptor in Path(f"/proc/{process}/fd").iterdir():
-        try:
-            target = os.readlink(descriptor)
-        except OSError:
-            continue
-        if target.startswith("socket:["):
-            yield target[8:-1]
+    with suppress(OSError):  # Processes end, and close files, while one looks.
+        for descriptor in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                target = os.readlink(descriptor)
+                if target.startswith("socket:["):
+                    yield target[8:-1]
 
 
 def _sockets(process: int) -> Iterator[tuple[str, tuple[str, int, str]]]:

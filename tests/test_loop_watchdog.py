@@ -15,6 +15,8 @@ import pytest
 
 from tests.loop_watchdog import MOST_MS, WAITS, LoopWatchdog
 
+pytestmark = pytest.mark.slow
+
 
 def computing(ms: float) -> None:
     """Keep the CPU busy, whatever else runs on the machine."""

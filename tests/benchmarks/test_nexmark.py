@@ -11,6 +11,8 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.testing import run_local
 
+pytestmark = pytest.mark.slow
+
 EVENTS = 20_000
 QUERIES = [f"q{number}" for number in range(9)]
 

@@ -11,6 +11,8 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.testing import run_local
 
+pytestmark = pytest.mark.slow
+
 RECORDS = 12_000
 KEYED = ["w2", "w3", "w4", "w5", "w6"]
 

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from firesteel.cli.arguments import cluster_configuration, option_flags
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """\
 parallelism:
   default: 2

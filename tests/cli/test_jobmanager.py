@@ -21,6 +21,8 @@ from firesteel.common.process_start import start_time
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 from tests.cli.session import firesteel
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:

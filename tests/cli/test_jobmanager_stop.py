@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from firesteel.cli import jobmanager, servers
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = [{"pid": 11, "address": "http://localhost:8081"}, {"pid": 12, "address": "http://localhost:8082"}]
 
 

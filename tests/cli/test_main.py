@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 
 from firesteel.cli.main import cli
+
+pytestmark = pytest.mark.slow
 
 IMPORTED = """
 import sys

@@ -14,6 +14,8 @@ import pytest
 from firesteel.cli.sql_script import split_statements
 from tests.cli.session import JobManager, firesteel
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """-- Words; counted.
 SET 'parallelism.default' = '1';
 CREATE TABLE words (word STRING) WITH (

@@ -18,6 +18,8 @@ from tests.cli.session import RUN_DIRECTORY, JobManager, firesteel, wait_for
 from tests.cli.sql_gateway import gateway_of
 from tests.gateway.gateway_client import Client
 
+pytestmark = pytest.mark.slow
+
 COUNTS = "SELECT w, COUNT(*) AS n FROM (VALUES ('a'), ('b'), ('a')) AS t (w) GROUP BY w"
 
 

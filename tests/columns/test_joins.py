@@ -28,6 +28,8 @@ from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.rexes import call, column
 
+pytestmark = pytest.mark.slow
+
 GROUPS = 8
 TYPES = tuple(map(parse_type, ("STRING", "INT", "DOUBLE", "ARRAY<INT>", "DECIMAL(10, 2)")))
 ARROW = [arrow_type(kind) for kind in TYPES]

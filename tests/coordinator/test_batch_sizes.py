@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from firesteel.coordinator.batch_sizes import BatchSizes
 
+pytestmark = pytest.mark.slow
+
 FIRST, MOST = 1000, 4_000_000
 FIXED = st.floats(-3, 1.5).map(lambda power: 10**power)
 """1 ms to 30 s."""

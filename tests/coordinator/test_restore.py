@@ -27,6 +27,8 @@ from firesteel.task.state_file import StateFileError
 from firesteel.testing import LocalResult, run_local
 from firesteel.testing.local_job import _job_graph_of, _LocalJob, _resolve_parallelism
 
+pytestmark = pytest.mark.slow
+
 LAST = 199
 KEYS = 23
 

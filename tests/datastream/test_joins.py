@@ -28,6 +28,8 @@ from firesteel.datastream.window import (
 from firesteel.errors import InvalidProgramError
 from firesteel.testing import Fault, run_local
 
+pytestmark = pytest.mark.slow
+
 ELEMENT = Types.TUPLE([Types.STRING(), Types.INT(), Types.LONG()])
 Element = tuple[str, int, int]
 """(key, number, time)."""

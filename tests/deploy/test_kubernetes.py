@@ -25,6 +25,8 @@ from firesteel.runtime.rpc import rpc_secret
 from tests.cli.session import wait_for
 from tests.spark.standalone_spark import _free_port
 
+pytestmark = pytest.mark.slow
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 ENTRYPOINT = DEPLOY / "docker" / "entrypoint.sh"
 MANIFESTS = sorted(path for path in (DEPLOY / "kubernetes").glob("*.yaml") if path.name != "kustomization.yaml")

@@ -14,6 +14,8 @@ from firesteel.operators.chain import fusion, subtask
 from firesteel.testing import run_local
 from tests.differential.programs import ODD_KEYS, SHAPES, STEPS, Run, Splits
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(60)
 
 

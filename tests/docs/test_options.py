@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from docs.generate.options import options_table, options_without_counterpart, refused_options
 from firesteel.common.options.declared import effective_options
 from firesteel.common.options.deprecated_keys import deprecated_keys
 from firesteel.common.options.known_options import flink_options
 from firesteel.common.options.option_classes import OptionClass, class_of
 from firesteel.common.options.options_without_counterpart import WITHOUT_COUNTERPART
+
+pytestmark = pytest.mark.slow
 
 
 def test_each_option_with_an_effect_has_a_row() -> None:

@@ -26,6 +26,8 @@ from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import Fault, run_local
 from tests.elasticsearch.bulk_server import Cluster, running
 
+pytestmark = pytest.mark.slow
+
 CONTEXT = WriterInitContext("job", "sink", 0, 1, 0, False, None, {}, lambda: 0)
 WORDS = ElasticsearchEmitter.static_index("words", key_field="word")
 

@@ -16,6 +16,8 @@ from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import Fault, LocalResult, ManualClock, run_local
 from tests.flink_recordings.recordings import GRAPH_PROGRAMS
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = sorted(path.stem for path in GRAPH_PROGRAMS.glob("*.py"))
 ENDLESS = {
     "c007_file_source_continuous": "monitors a directory for ever",

@@ -13,6 +13,8 @@ from firesteel.common import Configuration
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.testing import Fault, LocalResult, run_local
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = {path.stem: path for path in sorted((Path(__file__).parent / "programs").glob("*.py"))}
 MODES = {"STREAMING": RuntimeExecutionMode.STREAMING, "BATCH": RuntimeExecutionMode.BATCH}
 

@@ -23,6 +23,8 @@ from firesteel.errors import InvalidProgramError
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 
+pytestmark = pytest.mark.slow
+
 
 def builder(broker: Broker) -> Any:
     service = SingleClusterTopicMetadataService("one", {"bootstrap.servers": broker.servers})

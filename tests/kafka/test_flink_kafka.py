@@ -25,6 +25,8 @@ from firesteel.errors import InvalidProgramError
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 
+pytestmark = pytest.mark.slow
+
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 committed = KafkaOffsetsInitializer.committed_offsets
 

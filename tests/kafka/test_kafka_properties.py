@@ -8,6 +8,8 @@ from firesteel.connectors.kafka import properties as table
 from firesteel.connectors.kafka.properties import admin_settings, consumer_settings, producer_settings, warn_of_unknown
 from firesteel.errors import InvalidProgramError
 
+pytestmark = pytest.mark.slow
+
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"

@@ -29,6 +29,8 @@ from firesteel.testing import run_local
 from firesteel.testing.local_job import Fault
 from tests.kafka.broker import Broker
 
+pytestmark = pytest.mark.slow
+
 EXACTLY_ONCE = DeliveryGuarantee.EXACTLY_ONCE
 
 

@@ -30,7 +30,7 @@ from firesteel.functions.splits import Split, SplitRange
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 
-pytestmark = pytest.mark.libraries
+pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
 EARLIEST = KafkaOffsetsInitializer.earliest()
 LATEST = KafkaOffsetsInitializer.latest()

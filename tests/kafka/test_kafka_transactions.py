@@ -22,6 +22,8 @@ from firesteel.connectors.staging import PreparedRows
 from firesteel.datastream.connectors.base import CommitRequest
 from tests.kafka.transaction_model import Cluster, ProcessDied, dies_after, dies_before, library
 
+pytestmark = pytest.mark.slow
+
 PROPERTIES = {"bootstrap.servers": "model:1"}
 BATCHES = 3
 

@@ -30,6 +30,8 @@ from firesteel.functions.splits import Split, Stop
 from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon
 
+pytestmark = pytest.mark.slow
+
 OLDEST = {"flink.stream.initpos": "TRIM_HORIZON", "flink.shard.discovery.intervalmillis": "0"}
 
 

@@ -26,6 +26,8 @@ from firesteel.errors import InvalidProgramError
 from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon
 
+pytestmark = pytest.mark.slow
+
 CONTEXT = WriterInitContext("job", "sink", 3, 4, 0, False, None, {}, lambda: 0)
 
 

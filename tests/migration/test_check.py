@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAD = (
     "from pyflink.datastream import StreamExecutionEnvironment\n"
     "env = StreamExecutionEnvironment.get_execution_environment()\n"

@@ -13,6 +13,8 @@ from firesteel.task.python_environment import PythonEnvironmentError, fetch_arti
 from tests.objects.server import Bucket
 from tests.runtime.helpers import job_graph as some_job
 
+pytestmark = pytest.mark.slow
+
 
 def shipped(bucket: Bucket, directory: Path) -> tuple[JobGraph, RemotePath]:
     """Return a job that ships a module, which is in the store."""

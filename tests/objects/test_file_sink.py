@@ -27,7 +27,7 @@ from firesteel.datastream.formats.parquet import ParquetBulkWriters
 from firesteel.testing import Fault, run_local
 from tests.objects.server import Bucket
 
-pytestmark = pytest.mark.libraries
+pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
 FLAT = BucketAssigner.base_path_bucket_assigner()
 MIB = 1 << 20

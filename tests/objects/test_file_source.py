@@ -20,6 +20,8 @@ from firesteel.functions.splits import Known, SplitRange
 from firesteel.testing import run_local
 from tests.objects.server import Bucket
 
+pytestmark = pytest.mark.slow
+
 
 def lines_of(path: str, interval: Duration | None = None) -> FileSource:
     builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), path)

@@ -12,7 +12,7 @@ from firesteel.common.files.remote_files import RemoteFileError, RemoteFileNotFo
 from firesteel.errors import InvalidProgramError
 from tests.objects.server import Bucket
 
-pytestmark = pytest.mark.libraries
+pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("path", ["in", "/in", "file:///in", "file:/in", "./a:b", "C:/in"])

@@ -32,6 +32,8 @@ from firesteel.task.version_store import VersionStore
 from firesteel.task.versions import Chain, VersionFile
 from tests.objects.server import Bucket
 
+pytestmark = pytest.mark.slow
+
 
 class Run:
     """A run of a job with two slots, whose store is a bucket."""

@@ -26,6 +26,8 @@ from firesteel.operators.exchange.spill import SpilledList
 from firesteel.operators.sorted_input import SortedInput
 from firesteel.testing import OperatorHarness
 
+pytestmark = pytest.mark.slow
+
 SPILLS = {SORTED_INPUTS_MEMORY.key: "2 kb"}
 
 

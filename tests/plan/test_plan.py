@@ -15,6 +15,8 @@ import pytest
 
 from firesteel.plan import FORMATS, VIEWS, InvalidPlanError, load_plan_source, render
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "golden"
 PROGRAM = """
     import sys

@@ -20,7 +20,7 @@ from firesteel.rest import endpoint, job_handlers, request_content
 from firesteel.runtime.front_door import connection_limit
 from tests.rest.rest_cluster import LOCAL_TOKEN, Rest, serving
 
-pytestmark = pytest.mark.libraries
+pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
 OVERVIEW = b"GET /overview HTTP/1.1\r\nHost: localhost\r\n"
 

@@ -18,10 +18,13 @@ from tests.runtime.helpers import an_id, job_graph, settle
 
 SCREENSHOTS = Path(os.environ.get("FIRESTEEL_SCREENSHOTS", "/nowhere"))
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("chromium") is None and not os.environ.get("FIRESTEEL_REQUIRE_CHROMIUM"),
-    reason="NO CHROMIUM, SO THE DASHBOARD IS TESTED IN NO BROWSER; install it: apt-get install chromium",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        shutil.which("chromium") is None and not os.environ.get("FIRESTEEL_REQUIRE_CHROMIUM"),
+        reason="NO CHROMIUM, SO THE DASHBOARD IS TESTED IN NO BROWSER; install it: apt-get install chromium",
+    ),
+]
 
 
 def _keep(name: str, screenshot: bytes) -> None:

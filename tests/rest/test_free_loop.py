@@ -29,6 +29,8 @@ from tests.rest.rest_cluster import Rest
 from tests.runtime.helpers import job_graph
 from tests.runtime.simulated import SimulatedDataPlane
 
+pytestmark = pytest.mark.slow
+
 FILES = 3000
 STATE_BYTES = 300 << 20
 

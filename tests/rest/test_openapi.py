@@ -12,7 +12,7 @@ import pytest
 from firesteel.rest.server import ROUTES
 from tests.rest.rest_cluster import Rest
 
-pytestmark = pytest.mark.libraries
+pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
 
 async def test_the_document_is_valid_and_has_all_routes(rest: Rest) -> None:

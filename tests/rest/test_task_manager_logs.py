@@ -26,6 +26,8 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceM
 from firesteel.runtime.taskexecutor.log_files import MAX_PIECE_BYTES, LogFileNotFoundError, LogFiles
 from tests.runtime.taskexecutor.processes import JobManager, task_manager
 
+pytestmark = pytest.mark.slow
+
 CONTENT = b"".join(b"line %d\n" % number for number in range(250_000))
 assert len(CONTENT) > 2 * MAX_PIECE_BYTES
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SEEDS = int(os.environ.get("FIRESTEEL_SIMULATION_SEEDS", "200"))
 PROCESSES = 2

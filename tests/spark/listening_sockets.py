@@ -8,6 +8,8 @@ import struct
 from contextlib import suppress
 from pathlib import Path
 
+from tests.processes import processes_below
+
 _LISTENS = "0A"
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -25,23 +27,6 @@ def listening_sockets(process: int) -> dict[tuple[Address, int], int]:
                     if inode in sockets:
                         found[sockets[inode]] = one
     return found
-
-
-def processes_below(process: int) -> list[int]:
-    """A process, its children and theirs."""
-    found = [process]
-    for parent in found:
-        with suppress(OSError):
-            for thread in Path(f"/proc/{parent}/task").iterdir():
-                found += [int(child) for child in (thread / "children").read_text().split()]
-    return found
-
-
-def command_line(process: int) -> str:
-    """Information about a process that all users of the machine can see."""
-    with suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_text(errors="replace").replace("\0", " ")
-    return ""
 
 
 def is_loopback(address: Address) -> bool:

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from firesteel.spark.java import find_java
+from tests.processes import children, command_line
 
 HOST = "127.0.0.1"
 START_S = 60
@@ -122,16 +123,18 @@ class StandaloneSpark:
 
     def executors(self) -> list[int]:
         """The executors' JVMs."""
-        return [process for process in self.processes() if "--executor-id" in _command(process)]
+        return [process for process in self.processes() if "--executor-id" in command_line(process)]
 
     def task_managers(self) -> list[int]:
         """The TaskExecutors beside them."""
-        return [process for process in self.processes() if "firesteel.spark.task_manager_process" in _command(process)]
+        return [
+            process for process in self.processes() if "firesteel.spark.task_manager_process" in command_line(process)
+        ]
 
     def kill_worker(self, number: int) -> None:
         """Kill a Worker, and what it started."""
         worker = self.workers.pop(number)
-        before = set(_children(worker.pid))
+        before = set(children(worker.pid))
         worker.kill()
         worker.wait()
         for process in before:
@@ -153,18 +156,6 @@ class StandaloneSpark:
 def can_be_apart() -> bool:
     """Whether this user may give processes a view of files of their own."""
     return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
-
-
-def _children(process: int) -> list[int]:
-    threads = Path(f"/proc/{process}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
-
-
-def _command(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
-    except OSError:
-        return ""
 
 
 def _free_port() -> int:

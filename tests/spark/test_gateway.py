@@ -42,7 +42,8 @@ def test_another_jvm_is_started_if_one_is_killed_while_its_context_is_made() -> 
 LOCAL_RUN = r"""
 import os
 from firesteel.entrypoint.spark_session import shared_gateway
-from tests.spark.listening_sockets import command_line, is_loopback, listening_sockets, processes_below
+from tests.processes import command_line, processes_below
+from tests.spark.listening_sockets import is_loopback, listening_sockets
 
 options = {
     "spark.master": "local[1]",
@@ -54,7 +55,7 @@ context = shared_gateway(options).context()
 print(context.parallelize([1, 2, 3], 1).map(lambda n: n + 1).sum())
 sockets = listening_sockets(os.getpid())
 print(len(sockets) >= 3, [socket for socket in sockets if not is_loopback(socket[0])])
-print([line for line in map(command_line, processes_below(os.getpid())[1:]) if "hush" in line])
+print([line for line in map(command_line, list(processes_below(os.getpid()))[1:]) if "hush" in line])
 print(context.getConf().get("spark.authenticate"))
 print(context.getConf().get("spark.my.password") == options["spark.my.password"])
 print(context._jvm.java.lang.System.getProperty("spark.my.password") == options["spark.my.password"])

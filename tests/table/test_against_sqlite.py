@@ -9,6 +9,8 @@ import pytest
 from tests.table.environments import MINI_BATCH
 from tests.table.random_queries import COLUMNS, cases, environment_with, result_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("name", "mode", "options", "count"),

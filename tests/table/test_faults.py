@@ -8,10 +8,14 @@ import os
 import signal
 from collections import Counter
 
+import pytest
+
 from firesteel.common import Configuration
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
 from firesteel.table.udf import udf
+
+pytestmark = pytest.mark.slow
 
 ROWS = 60_000
 

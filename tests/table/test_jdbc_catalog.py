@@ -15,6 +15,8 @@ from firesteel.table.catalogs.jdbc_metadata import Address
 from firesteel.table.errors import CatalogException, ValidationException
 from tests.datastream.connectors import database_servers
 
+pytestmark = pytest.mark.slow
+
 
 def columns(catalog, database, table):
     schema = catalog.get_table(ObjectPath(database, table)).schema

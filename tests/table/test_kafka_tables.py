@@ -12,6 +12,8 @@ from tests.kafka import broker as brokers
 from tests.kafka import schema_registry
 from tests.table.environments import environment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[brokers.Broker]:

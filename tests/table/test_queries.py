@@ -10,6 +10,8 @@ import pytest
 from firesteel.table.errors import TableException, ValidationException
 from tests.table.environments import MINI_BATCH, environment
 
+pytestmark = pytest.mark.slow
+
 ORDERS = """1,alice,book,2,10.50,2024-01-01 10:00:01
 2,bob,pen,10,1.25,2024-01-01 10:00:04
 3,alice,pen,5,1.25,2024-01-01 10:00:08

@@ -18,6 +18,8 @@ from firesteel.table.planner.rules.rules import optimize
 from firesteel.table.planner.traits.row_kinds import ROW_KINDS
 from firesteel.testing import run_local
 
+pytestmark = pytest.mark.slow
+
 INSERT, BEFORE, AFTER, DELETE = RowKind
 TYPES = Types.ROW_NAMED(["id", "k", "v", "ts"], [Types.INT(), Types.STRING(), Types.INT(), Types.SQL_TIMESTAMP()])
 WINDOW = "TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '10' SECOND)"

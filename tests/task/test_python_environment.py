@@ -11,6 +11,8 @@ import pytest
 
 from firesteel.task.python_environment import PythonEnvironmentError, python_environment
 
+pytestmark = pytest.mark.slow
+
 
 def wheel(directory: Path, name: str, text: str) -> None:
     """A wheel of one module, as an index would have it."""

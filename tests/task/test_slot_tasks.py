@@ -20,6 +20,8 @@ from firesteel.operators.exchange.spill import SpillFile
 from firesteel.task import slot_tasks
 from firesteel.testing import Fault, run_local
 
+pytestmark = pytest.mark.slow
+
 BATCH = RuntimeExecutionMode.BATCH
 
 

@@ -17,6 +17,8 @@ from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.window import TumblingEventTimeWindows
 from firesteel.testing import Fault, run_local
 
+pytestmark = pytest.mark.slow
+
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 
 

@@ -12,6 +12,8 @@ from firesteel.datastream.functions import KeyedProcessFunction
 from firesteel.datastream.state import StateTtlConfig, ValueStateDescriptor
 from firesteel.testing import Fault, ManualClock, run_local
 
+pytestmark = pytest.mark.slow
+
 STEP = 10
 """Time between two batches, of one element each (ms)."""
 

@@ -15,6 +15,8 @@ import pytest
 
 from firesteel.datastream import StreamExecutionEnvironment
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src"
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))

@@ -93,6 +93,7 @@ def key_column(column: pa.Array) -> pa.Array:
 
 def float_bits(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the bits of floats as of DOUBLE, the same ones for all NaN and for both zeros; those of 0.0 for NULL."""
+    values: np.ndarray[Any, np.dtype[np.float64]]
     values = pc.fill_null(column, 0.0).cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
     if np.isnan(values).any():
         values = np.where(np.isnan(values), np.nan, values)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import pickle
 import socket
+import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -29,6 +30,9 @@ logger = logging.getLogger(__name__)
 
 _POLL_S = 1.0
 """Interval in seconds at which the driver checks whether the job is over although its task never answered."""
+
+_MOST_TRIES = 10
+"""Upper bound of Spark's tries of a task that are looked at."""
 
 _RECEIVED_BYTES = 1 << 20
 
@@ -48,7 +52,7 @@ class SmallBatches:
         lanes: The single lane with all slots.
     """
 
-    def __init__(self, context: object, slots: Iterable[int]) -> None:
+    def __init__(self, context: Any, slots: Iterable[int]) -> None:
         self.lanes = Lanes((tuple(sorted(slots)),), ("",))
         self._directory = TemporaryDirectory("batches")
         self._context = context
@@ -86,7 +90,20 @@ class SmallBatches:
                 if row[2] == ERROR_GATE:
                     raise SmallBatchError(row[3].decode())
                 rows.append(row)
-        raise ConnectionError("Spark's task ended before its answer was complete")
+        raise ConnectionError(f"Spark's task ended before its answer was complete: {self._failure_of(job)}")
+
+    def _failure_of(self, job: Any) -> str:
+        """Return the first line of what Spark knows about a lost task, which it may already be trying again."""
+        store = self._context._jsc.sc().statusStore()
+        deadline = time.monotonic() + _POLL_S
+        while time.monotonic() < deadline:
+            for job_id in _elements(job.jobIds()):
+                for stage in _elements(store.job(job_id).stageIds()):
+                    for task in _elements(store.taskList(stage, 0, _MOST_TRIES)):
+                        if task.errorMessage().isDefined():
+                            return str(task.errorMessage().get()).partition("\n")[0]
+            time.sleep(0.05)  # Spark's listeners lag behind.
+        return "Spark does not say why"
 
     def _connection_of_a_task(self, job: Any) -> socket.socket:
         """Return the connection of this job's task, or of one that came too late for its own batch; all are alike."""
@@ -131,8 +148,8 @@ class _SmallBatchTask:
             request = next(_received(connection), None)
             if request is None:
                 return iter(())
-            stages: Sequence[Stage] = pickle.loads(request[3])
             try:
+                stages: Sequence[Stage] = pickle.loads(request[3])
                 for stage in stages:
                     keyed = stage(lane, keyed)
                 for _, row in keyed:
@@ -142,6 +159,13 @@ class _SmallBatchTask:
                 raise
             connection.sendall(frame((0, 0, END_GATE, b"")))
         return iter(())
+
+
+def _elements(sequence: Any) -> Iterator[Any]:
+    """Yield the elements of a sequence of Scala."""
+    rest = sequence.iterator()
+    while rest.hasNext():
+        yield rest.next()
 
 
 def _received(connection: socket.socket) -> Iterator[Row]:

@@ -30,6 +30,8 @@ from firesteel.operators.sinks.committables import SinkCommitError
 from firesteel.testing import Fault, run_local
 from tests.datastream.connectors.conftest import Target
 
+pytestmark = pytest.mark.slow
+
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 INSERT = "INSERT INTO results (id, name) VALUES (?, ?)"
 CREATE = "CREATE TABLE results (id BIGINT PRIMARY KEY, name VARCHAR(20))"

@@ -20,6 +20,8 @@ from firesteel.datastream.connectors.jdbc import (
 from firesteel.testing import Fault, run_local
 from tests.datastream.connectors.conftest import Target
 
+pytestmark = pytest.mark.slow
+
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 BETWEEN = "SELECT id, name FROM results WHERE id BETWEEN ? AND ? AND name LIKE '%row%'"
 

@@ -18,6 +18,8 @@ from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster
 
+pytestmark = pytest.mark.slow
+
 DAY_S = 86_400
 PRODUCER = ("a", 2, [])
 CONSUMER = ("b", 2, [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED")])

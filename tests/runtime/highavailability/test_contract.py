@@ -22,6 +22,8 @@ from firesteel.runtime.highavailability.running_jobs_registry import JobScheduli
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import Embedded, FileSystem, Kind, ZooKeeper, eventually
 
+pytestmark = pytest.mark.slow
+
 
 class Contender:
     """Remembers its sessions; None: it was revoked."""

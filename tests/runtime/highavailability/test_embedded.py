@@ -10,6 +10,8 @@ from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from tests.runtime.helpers import job_graph, settle
 
+pytestmark = pytest.mark.slow
+
 
 class Contender:
     def __init__(self) -> None:

@@ -24,6 +24,8 @@ from tests.runtime.highavailability.kinds import CODEC, eventually
 from tests.runtime.highavailability.programs import line, paused_leader, python
 from tests.runtime.highavailability.test_contract import leading, retrieving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def process(tmp_path: Path) -> AsyncIterator[FileSystemHaServices]:

@@ -18,6 +18,8 @@ from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOpt
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import SECRET
 
+pytestmark = pytest.mark.slow
+
 
 async def test_without_high_availability_no_job_is_kept() -> None:  # B08
     store = ha_services({}).stores(None).job_graphs

@@ -13,6 +13,8 @@ from firesteel.runtime.rpc import TcpRpcService
 from tests.runtime.highavailability.kinds import eventually
 from tests.runtime.highavailability.test_contract import Contender, Listener
 
+pytestmark = pytest.mark.slow
+
 SECRET = b"sixteen bytes or more"
 
 

@@ -12,6 +12,8 @@ from firesteel.runtime.highavailability.leader_gateway import LeaderGateway, NoL
 from firesteel.runtime.rpc import InMemoryRpcService, RpcConnectionError, RpcEndpoint
 from tests.runtime.helpers import settle
 
+pytestmark = pytest.mark.slow
+
 
 class Gateway(Protocol):
     async def name(self) -> str: ...

@@ -29,6 +29,8 @@ from tests.runtime.highavailability.test_contract import leading, retrieving
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.runtime.simulated import Cluster
 
+pytestmark = pytest.mark.slow
+
 
 class Malicious:
     """Creates a file when it is unpickled."""

@@ -32,6 +32,8 @@ from tests.runtime.highavailability.programs import line, paused_leader
 from tests.runtime.highavailability.test_contract import Contender, leading, retrieving
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def kind(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> AsyncIterator[ZooKeeper]:

@@ -9,6 +9,8 @@ import pytest
 
 from tests.runtime.recovery.killing import Figures, Killing, filesystem, zookeeper
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("FIRESTEEL_RECOVERY_KILLS", "4"))
 SEED = int(os.environ.get("FIRESTEEL_RECOVERY_SEED", "1"))
 

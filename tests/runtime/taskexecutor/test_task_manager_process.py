@@ -13,6 +13,8 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from tests.runtime.helpers import job_graph
 from tests.runtime.taskexecutor.processes import SECRET, JobManager, task_manager
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def job_manager() -> AsyncIterator[JobManager]:

@@ -16,7 +16,7 @@ from firesteel.table.environment.spark_conversion import spark_scan, to_spark
 from firesteel.table.expression import Expression
 from firesteel.table.functions.inference import infer_schema
 from firesteel.table.planner.rel.rel import Values
-from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.resolved_schema import schema_of_table
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import queries

@@ -15,7 +15,7 @@ from firesteel.table.execution.table_like import merge_like
 from firesteel.table.execution.view_paths import with_full_paths
 from firesteel.table.functions.function_catalog import load_function
 from firesteel.table.functions.modules import Modules
-from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.statements import ColumnDefinition

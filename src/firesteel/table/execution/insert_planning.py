@@ -11,7 +11,7 @@ from firesteel.columns.type_text import quoted, type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, SinkRequest
 from firesteel.table.catalogs.catalog_manager import ViewEntry
-from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, TypeName
 

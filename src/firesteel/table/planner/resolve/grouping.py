@@ -29,12 +29,12 @@ from firesteel.table.planner.rel.rex_tools import (
     transform,
     unique_names,
 )
+from firesteel.table.planner.rel.time_attributes import interval_millis, with_kind, without_time_attribute
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.subqueries import Subqueries
-from firesteel.table.planner.resolve.time_attributes import interval_millis, with_kind, without_time_attribute
 from firesteel.table.planner.resolve.unresolved_tools import (
     group_window,
     has_aggregate,

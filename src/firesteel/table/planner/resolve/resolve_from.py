@@ -22,13 +22,13 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import one_row, renamed
 from firesteel.table.planner.rel.rex_tools import is_deterministic, result_row_type, row_type, shift, unique_names
-from firesteel.table.planner.resolve.joins import make_join
+from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name, table_options
 from firesteel.table.planner.resolve.subqueries import conjuncts_of, filter_by, has_subquery
-from firesteel.table.planner.resolve.time_attributes import with_kind
 from firesteel.table.planner.resolve.unresolved_tools import user_function
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Apply, Ref
 

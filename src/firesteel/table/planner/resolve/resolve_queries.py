@@ -16,13 +16,13 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
 from firesteel.table.planner.rel.projections import distinct, extended, first_columns, one_row, renamed
 from firesteel.table.planner.rel.rex_tools import refs, row_type
+from firesteel.table.planner.rel.time_attributes import interval_millis, without_time_attribute
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver, cast
 from firesteel.table.planner.resolve.resolve_from import FromResolver
 from firesteel.table.planner.resolve.resolve_match import resolve_match
 from firesteel.table.planner.resolve.resolve_select import SelectResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.select_hints import HintNames, SelectHints
-from firesteel.table.planner.resolve.time_attributes import interval_millis, without_time_attribute
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Lit
 

@@ -25,11 +25,11 @@ from firesteel.table.planner.rel.rex_tools import (
     walk,
 )
 from firesteel.table.planner.resolve import subquery_conditions as conditions
-from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.unresolved_tools import walk as walk_unresolved
 from firesteel.table.planner.rules import apply as applies
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.rows_of_nothing import with_rows
 from firesteel.table.syntax.unresolved import Apply, Subquery
 

@@ -25,10 +25,10 @@ from firesteel.table.planner.rel.rex_tools import (
     transform,
     walk,
 )
-from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.rules.domain import Domain, cannot_unnest
 from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
 from firesteel.table.planner.rules.empty import ONE_ROW, WITHOUT_ROWS
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
 from firesteel.table.planner.rules.rows_of_nothing import has_rows, is_total, with_rows

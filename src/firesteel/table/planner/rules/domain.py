@@ -15,8 +15,8 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated
 from firesteel.table.planner.rel.projections import distinct
 from firesteel.table.planner.rel.rex_tools import OuterRef, conjunction, refs, row_type, shift, transform, unique_names
-from firesteel.table.planner.resolve.joins import make_join
-from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
+from firesteel.table.planner.rules.joins import make_join
 
 Rules = Mapping[type, Callable[["Domain", Any, list[Any]], Any]]
 """(domain, node, conditions as of `Domain.joined`) -> what `Domain.joined` returns, by type of node."""

@@ -18,8 +18,8 @@ from firesteel.table.planner.rel.rex_tools import (
     row_type,
     shift,
 )
-from firesteel.table.planner.resolve.joins import make_join
 from firesteel.table.planner.rules.domain import Domain
+from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import picked
 

@@ -15,7 +15,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import has_outer_values
 from firesteel.table.planner.rel.projections import extended, one_row, with_inputs
 from firesteel.table.planner.rel.rex_tools import refs, row_type
-from firesteel.table.planner.resolve.time_attributes import without_time_attribute
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.planner.rules.null_safe import call
 from firesteel.table.planner.rules.pull_filters import with_keys
 

@@ -12,8 +12,10 @@ from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.empty import prune_empty
+from firesteel.table.planner.rules.join_order import avoid_cross_products
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
+from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
 from firesteel.table.planner.rules.reuse import share_subplans
 from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
 
@@ -191,9 +193,12 @@ def drop_rank_number(node: object, is_streaming: bool) -> Any:
 
 
 _RULES = (
+    avoid_cross_products,
     merge_projects,
     top_n,
     filter_below_project,
+    push_filter,
+    push_join_condition,
     merge_projects,
     drop_rank_number,
     push_partitions_into_scan,

@@ -15,7 +15,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, sorts_all
 from firesteel.table.planner.rel.description import describe
 
-__all__ = ["ALL", "INSERT_ONLY", "check_bounded", "check_row_kinds", "kinds_of", "normalizes", "unsupported_changes"]
+__all__ = ["ALL", "INSERT_ONLY", "check_row_kinds", "kinds_of", "normalizes", "unsupported_changes"]
 
 Kinds = frozenset[Kind]
 
@@ -147,38 +147,25 @@ if missing := set(get_args(rel.Rel)) ^ ROW_KINDS.keys():
 
 def kinds_of(node: rel.Rel, is_streaming: bool) -> Kinds:
     """Return the kinds of rows that a node emits; in BATCH mode every result is final."""
-    if not is_streaming:
-        return INSERT_ONLY
-    return ROW_KINDS[type(node)].emits(node, [kinds_of(child, is_streaming) for child in node.inputs])
+    return _kinds(node, {}) if is_streaming else INSERT_ONLY
 
 
-def check_bounded(node: rel.Rel) -> None:
-    """Check a plan of BATCH mode, whose operators take inserts only.
-
-    Raises:
-        TableException: a source emits changes.
-    """
-    if isinstance(node, rel.TableScan) and frozenset(node.source.kinds) != INSERT_ONLY:
-        raise TableException(
-            "Querying a table in batch mode is currently only possible for INSERT-only table sources. But the source "
-            f"for table '{'.'.join(node.table.path)}' produces other changelog messages than just INSERT."
-        )
-    for child in node.inputs:
-        check_bounded(child)
+def _kinds(node: rel.Rel, known: dict[rel.Rel, Kinds]) -> Kinds:
+    if node not in known:
+        known[node] = ROW_KINDS[type(node)].emits(node, [_kinds(child, known) for child in node.inputs])
+    return known[node]
 
 
-def check_row_kinds(node: rel.Rel) -> Kinds:
-    """Check a plan of STREAMING mode, and return the kinds of rows that it emits.
+def check_row_kinds(node: rel.Rel) -> None:
+    """Check that a node of a plan of STREAMING mode takes the kinds of rows that it gets.
 
     Raises:
-        TableException: a node gets kinds of rows that it does not take.
+        TableException: it does not.
     """
-    declared, inputs = ROW_KINDS[type(node)], []
+    takes = ROW_KINDS[type(node)].takes(node)
     for child in node.inputs:
-        inputs.append(check_row_kinds(child))
-        if refused := inputs[-1] - declared.takes(node):
+        if refused := kinds_of(child, True) - takes:
             raise TableException(unsupported_changes(describe(node).split("(")[0], refused, child))
-    return declared.emits(node, inputs)
 
 
 def unsupported_changes(consumer: str, refused: Kinds, node: rel.Rel) -> str:

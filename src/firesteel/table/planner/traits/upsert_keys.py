@@ -23,25 +23,60 @@ _INTEGERS: tuple[type[DataType], ...] = (TinyIntType, SmallIntType, IntType, Big
 
 def upsert_key(node: rel.Rel) -> Key | None:
     """Return the columns by which later rows of a node replace earlier ones, or None if unknown."""
-    if isinstance(node, rel.Project):
-        return _projected(node, upsert_key(node.input))
-    if isinstance(node, rel.Filter | rel.AssignWatermark):
-        return upsert_key(node.input)
-    if isinstance(node, rel.Aggregate):
-        return None if node.flat else tuple(range(len(node.keys)))
-    if isinstance(node, rel.Rank):
+    return _UpsertKeys().of(node)
+
+
+class _UpsertKeys:
+    """The upsert keys of the nodes of a plan, each found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[rel.Rel, Key | None] = {}
+
+    def of(self, node: rel.Rel) -> Key | None:
+        if node not in self._known:
+            self._known[node] = self._find(node)
+        return self._known[node]
+
+    def _find(self, node: rel.Rel) -> Key | None:
+        match node:
+            case rel.Project():
+                return _projected(node, self.of(node.input))
+            case rel.Filter() | rel.AssignWatermark():
+                return self.of(node.input)
+            case rel.Aggregate():
+                return None if node.flat else tuple(range(len(node.keys)))
+            case rel.Rank():
+                return self._of_rank(node)
+            case rel.TableScan():
+                return _scan_key(node, node.table.primary_key)
+            case rel.StreamScan():
+                return _scan_key(node, node.primary_key)
+            case rel.Join():
+                return self._of_join(node)
+            case _:
+                return None
+
+    def _of_rank(self, node: rel.Rank) -> Key | None:
         if node.end == 1:
             return node.partition
         if node.outputs_rank:
             return (*node.partition, len(node.row_type.fields) - 1)
-        return _distributed(upsert_key(node.input), node.partition)
-    if isinstance(node, rel.TableScan):
-        return _scan_key(node, node.table.primary_key)
-    if isinstance(node, rel.StreamScan):
-        return _scan_key(node, node.primary_key)
-    if isinstance(node, rel.Join):
-        return _join_key(node)
-    return None
+        return _distributed(self.of(node.input), node.partition)
+
+    def _of_join(self, node: rel.Join) -> Key | None:
+        left = _distributed(self.of(node.left), node.left_keys)
+        if node.kind in ("SEMI", "ANTI"):
+            return left
+        found = _distributed(self.of(node.right), node.right_keys)
+        right = None if found is None else tuple(len(node.left.row_type) + column for column in found)
+        # A row meets at most one of a side whose key is compared.
+        is_one_right = found is not None and set(found) <= set(node.right_keys)
+        if left is not None and is_one_right and node.kind in ("INNER", "LEFT"):
+            return left
+        is_one_left = left is not None and set(left) <= set(node.left_keys)
+        if right is not None and is_one_left and node.kind in ("INNER", "RIGHT"):
+            return right
+        return (*left, *right) if left is not None and right is not None and node.kind == "INNER" else None
 
 
 def _projected(node: rel.Project, key: Key | None) -> Key | None:
@@ -74,20 +109,6 @@ def _keeps_values(old: DataType, new: DataType) -> bool:
 def _distributed(key: Key | None, columns: Key) -> Key | None:
     """Return a key of rows that are distributed by columns."""
     return key if key is not None and set(columns) <= set(key) else None
-
-
-def _join_key(node: rel.Join) -> Key | None:
-    left = _distributed(upsert_key(node.left), node.left_keys)
-    if node.kind in ("SEMI", "ANTI"):
-        return left
-    found = _distributed(upsert_key(node.right), node.right_keys)
-    right = None if found is None else tuple(len(node.left.row_type) + column for column in found)
-    # A row meets at most one of a side whose key is compared.
-    if left is not None and found is not None and set(found) <= set(node.right_keys) and node.kind in ("INNER", "LEFT"):
-        return left
-    if right is not None and left is not None and set(left) <= set(node.left_keys) and node.kind in ("INNER", "RIGHT"):
-        return right
-    return (*left, *right) if left is not None and right is not None and node.kind == "INNER" else None
 
 
 def _scan_key(node: Any, names: tuple[str, ...]) -> Key | None:

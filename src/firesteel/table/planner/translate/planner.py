@@ -23,7 +23,8 @@ from firesteel.table.planner.resolve.resolve_queries import QueryResolver, Resol
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
-from firesteel.table.planner.traits.row_kinds import check_bounded, check_row_kinds, kinds_of
+from firesteel.table.planner.traits.row_kinds import kinds_of
+from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.sinks import add_sink, with_lengths
 from firesteel.table.planner.translate.translate import Translator
 
@@ -160,11 +161,10 @@ class Planner:
             return environment.get_execution_plan()  # type: ignore[no-any-return]
 
     def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
-        """Return the optimized plans of the queries of one job."""
+        """Return the optimized plans of the queries of one job, which have passed all checks."""
         reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
         plans = optimize_all(nodes, self._is_streaming, reuses)
-        for plan in plans:
-            check_row_kinds(plan) if self._is_streaming else check_bounded(plan)
+        validate(plans, self._is_streaming)
         return plans
 
     def _translator(self) -> Translator:

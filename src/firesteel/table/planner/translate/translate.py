@@ -29,7 +29,7 @@ from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
-from firesteel.columns.window_clock import IN_UTC, WindowSource
+from firesteel.columns.window_clock import IN_UTC
 from firesteel.common.options.option import Option
 from firesteel.common.options.table_options import TABLE_CDC_DUPLICATES
 from firesteel.common.table_errors import TableException
@@ -47,7 +47,7 @@ from firesteel.table.planner.rules.split_watermarks import idle_timeout_ms, wate
 from firesteel.table.planner.traits.row_kinds import ALL, INSERT_ONLY, kinds_of, normalizes
 from firesteel.table.planner.translate.parallelism import scan_with_parallelism
 from firesteel.table.planner.translate.values_source import values_stream
-from firesteel.table.planner.translate.window_plans import window_plan, window_source, windows_in_event_time
+from firesteel.table.planner.translate.window_plans import window_plan, window_source
 
 T = TypeVar("T")
 
@@ -70,11 +70,7 @@ class Translator:
         self._streams: dict[int, tuple[Any, Any]] = {}
 
     def stream(self, node: object) -> Any:
-        """Return the DataStream of column batches of a node.
-
-        Raises:
-            TableException: The node is not supported in this mode.
-        """
+        """Return the DataStream of column batches of a node, which has passed the checks of plans."""
         known = self._streams.get(id(node))
         if known is not None:
             return known[1]
@@ -211,9 +207,6 @@ class Translator:
     def _window(self, window: rel.Window, source: Any) -> WindowPlan:
         return window_plan(window, source, self.settings.time_zone)
 
-    def _windows(self, node: Any, what: str) -> WindowSource:
-        return windows_in_event_time(node, self.settings.time_zone, self.is_streaming, what)
-
     def _sliced_windows(self, node: Any, source: Any, expressions: Any, plan: SlicedWindowPlan) -> Any:
         """Add an aggregation by slices, which replaces the window table function and the projection below it."""
         rows = self.operator(node.input, CalcFactory(None, expressions, self.settings), self.stream(source))
@@ -256,25 +249,9 @@ class Translator:
         return stream
 
     def _over_time(self, node: rel.Over, group: rel.OverGroup) -> int | None:
-        if not self.is_streaming:
-            return None
-        if not group.order:
-            raise TableException("The window rank function requires order by clause with non-constant fields.")
-        kind = node.input.row_type.fields[group.order[0].index].data_type
-        if getattr(getattr(kind, "kind", None), "name", "REGULAR") == "REGULAR":
-            raise TableException("OVER windows' ordering in stream mode must be defined on a time attribute.")
-        if group.order[0].descending:
-            raise TableException("OVER windows' ordering in stream mode must be ascending")
-        whole = [c.function for c in group.calls if c.function in ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST")]
-        if whole:
-            raise TableException(f"{whole[0]} Function is not supported in stream mode.")
-        if group.frame.high not in (0,):
-            raise TableException(
-                "OVER RANGE FOLLOWING windows are not supported yet."
-                if not group.frame.is_rows
-                else "OVER ROWS FOLLOWING windows are not supported yet."
-            )
-        return group.order[0].index if is_rowtime(kind) else None
+        """Return the rowtime column by which a group of a stream is ordered, None if all rows are there at once."""
+        first = group.order[0].index if self.is_streaming else None
+        return first if first is not None and is_rowtime(node.input.row_type.fields[first].data_type) else None
 
     def _rank(self, node: rel.Rank) -> Any:
         is_final = not self.retracts(node.input)
@@ -286,9 +263,7 @@ class Translator:
             if time is not None and not keeps_last:
                 factory = FirstRowFactory(node.partition, time, _types(node))
             return self.operator(node, factory, stream, node.partition)
-        if self.is_streaming and node.function != "ROW_NUMBER" and node.window is None:
-            raise TableException(f"{node.function}() on streaming table is not supported currently")
-        windows = IN_UTC if node.window is None else self._windows(node, "TopN")
+        windows = IN_UTC if node.window is None else window_source(node, self.settings.time_zone)
         factory = RankFactory(
             node.function,
             node.partition,
@@ -309,23 +284,18 @@ class Translator:
             factory: Any = SortFactory(_order(node.collations), _types(node), None, node.offset, node.fetch)
             return self.operator(node, factory, stream, ())
         if sorts_all(node):
-            if node.fetch is None:
-                raise TableException("OFFSET without FETCH or LIMIT is not supported on a stream")
-            end = node.offset + node.fetch
+            assert node.fetch is not None
             factory = RankFactory(
                 "ROW_NUMBER",
                 (),
                 _order(node.collations),
                 node.offset + 1,
-                end,
+                node.offset + node.fetch,
                 False,
                 _types(node),
                 self.retracts(node.input),
             )
             return self.operator(node, factory, stream, ())
-        first = node.row_type.fields[node.collations[0].index].data_type
-        if not is_rowtime(first) or node.collations[0].descending:
-            raise TableException("Sort on a non-time-attribute field is not supported.")
         factory = SortFactory(_order(node.collations), _types(node), node.collations[0].index)
         return self.operator(node, factory, stream, ())
 
@@ -388,7 +358,7 @@ class Translator:
         return self.join(node, factory, self._inputs(node), self._keys(node.join))
 
     def _window_join(self, node: rel.WindowJoin) -> Any:
-        windows = self._windows(node, "Join")
+        windows = window_source(node, self.settings.time_zone)
         ends = (node.left_window[1], node.right_window[1])
         factory = WindowJoinFactory(self._plan(node.join), ends, windows.clock)
         return self.join(node, factory, self._inputs(node), self._keys(replace(node.join, null_aware=False)))

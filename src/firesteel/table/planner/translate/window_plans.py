@@ -7,7 +7,6 @@ from typing import Any
 from firesteel.columns.column_types import DataType, LocalZonedTimestampType
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock, WindowSource
-from firesteel.common.table_errors import TableException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime
 from firesteel.table.planner.rel.window_columns import window_time
@@ -38,18 +37,6 @@ def window_source(node: Any, zone: str) -> WindowSource:
     """Return what the window columns of a node's first input are."""
     time = window_time(node.inputs[0])
     return WindowSource(_clock(time, zone), not is_proctime(time))
-
-
-def windows_in_event_time(node: Any, zone: str, is_streaming: bool, what: str) -> WindowSource:
-    """Return the same for a node that needs event time.
-
-    Raises:
-        TableException: the windows are in processing time.
-    """
-    windows = window_source(node, zone)
-    if is_streaming and not windows.is_rowtime:
-        raise TableException(f"Processing time Window {what} is not supported yet.")
-    return windows
 
 
 def _clock(time: DataType | None, zone: str) -> WindowClock:

@@ -3,50 +3,22 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from typing import Any
 
-from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_rowtime, is_time
-from firesteel.table.planner.rel.projections import extended, first_columns
+from firesteel.table.planner.rel.equi_joins import Sides, join_parts, joined_type, split_keys
+from firesteel.table.planner.rel.projections import first_columns
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
-    input_refs,
-    is_deterministic,
     refs,
-    remap,
     row_type,
-    unique_names,
 )
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.planner.rel.window_columns import window_columns
-from firesteel.table.planner.resolve.time_attributes import without_time_attribute
-from firesteel.table.planner.rules.rules import optimize
-from firesteel.table.planner.traits.upsert_keys import upsert_key
-
-
-@dataclass(slots=True)
-class Sides:
-    """A join being made: both inputs, with columns added for keys that are expressions, and their times to live."""
-
-    left: Any
-    right: Any
-    left_keys: list[int]
-    right_keys: list[int]
-    rest: list[Rex]
-    state_ttl: tuple[str | None, str | None] = (None, None)
-
-
-def joined_type(left: RowType, right: RowType, kind: str) -> RowType:
-    """Return the columns of a join."""
-    if kind in ("SEMI", "ANTI"):
-        return left
-    left_types = [t.nullable() if kind in ("RIGHT", "FULL") else t for t in left.field_types()]
-    right_types = [t.nullable() if kind in ("LEFT", "FULL") else t for t in right.field_types()]
-    return row_type(unique_names([*left.names, *right.names]), [*left_types, *right_types])
 
 
 def make_join(
@@ -76,8 +48,6 @@ def make_join(
     """
     width = len(left.row_type)
     parts = [] if condition is None else conjuncts(condition)
-    if time is None:
-        left, right, parts = _filtered_sides(left, right, kind, parts)
     sides = split_keys(left, right, parts)
     sides.state_ttl = state_ttl
     grown = len(sides.left.row_type) > width or len(sides.right.row_type) > len(right.row_type)
@@ -93,88 +63,15 @@ def make_join(
     return rel.Project(node, chosen, row_type(names, [c.type for c in chosen]))
 
 
-def _filtered_sides(left: Any, right: Any, kind: str, parts: list[Any]) -> tuple[Any, Any, list[Any]]:
-    """Return both inputs without the rows that a condition on one side alone leaves out, and the other conditions."""
-    width = len(left.row_type)
-    on_left, on_right, rest = [], [], []
-    for part in parts:
-        used = input_refs(part) if is_deterministic(part) else set()
-        if used and max(used) < width and kind in ("INNER", "RIGHT", "SEMI"):
-            on_left.append(part)
-        elif used and min(used) >= width and kind in ("INNER", "LEFT", "SEMI", "ANTI"):
-            on_right.append(remap(part, lambda index: index - width))
-        else:
-            rest.append(part)
-    left = rel.Filter(left, conjunction(on_left)) if on_left else left
-    right = rel.Filter(right, conjunction(on_right)) if on_right else right
-    return left, right, rest
-
-
-def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
-    """Return both inputs with columns for the equality keys, and the remaining condition over the new columns."""
-    width = len(left.row_type)
-    left_more: list[Rex] = []
-    right_more: list[Rex] = []
-    left_keys: list[int] = []
-    right_keys: list[int] = []
-    rest: list[Any] = []
-    for part in parts:
-        pair = _equal_sides(part, width)
-        if pair is None:
-            rest.append(part)
-            continue
-        left_keys.append(_column(pair[0], width, left_more))
-        right_keys.append(_column(pair[1], len(right.row_type), right_more))
-    new_left, new_right = extended(left, left_more, "$k"), extended(right, right_more, "$k")
-    shift_by = len(new_left.row_type) - width
-    moved = [remap(part, lambda i: i if i < width else i + shift_by) for part in rest]
-    return Sides(new_left, new_right, left_keys, right_keys, moved)
-
-
-def _column(rex: Any, width: int, more: list[Rex]) -> int:
-    if isinstance(rex, InputRef):
-        return rex.index
-    if rex not in more:
-        more.append(rex)
-    return width + more.index(rex)
-
-
-def _equal_sides(part: object, width: int) -> tuple[Any, Any] | None:
-    """Return both sides of an equality of the two inputs, each over its own columns."""
-    if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2 and is_deterministic(part)):
-        return None
-    for a, b in (part.operands, part.operands[::-1]):
-        on_left, on_right = input_refs(a), input_refs(b)
-        if on_left and on_right and all(i < width for i in on_left) and all(i >= width for i in on_right):
-            return a, remap(b, lambda i: i - width)
-    return None
-
-
-def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Any]) -> rel.Join:
-    """Return the plain join of both sides."""
-    types = joined_type(sides.left.row_type, sides.right.row_type, kind)
-    return rel.Join(
-        sides.left,
-        sides.right,
-        kind,
-        tuple(sides.left_keys),
-        tuple(sides.right_keys),
-        conjunction(rest),
-        types,
-        null_aware,
-        sides.state_ttl,
-    )
-
-
 def _special(sides: Sides, kind: str, context: Any, time: Rex | None, null_aware: bool) -> Any:
     if time is not None:
-        return _temporal(sides, kind, time, context)
+        return _temporal(sides, kind, time)
     if not context.is_streaming:
         return join_parts(sides, kind, null_aware, sides.rest)
     window = _window_join(sides, kind, null_aware)
     if window is not None:
         return window
-    interval = _interval_join(sides, kind, context) if kind not in ("SEMI", "ANTI") else None
+    interval = _interval_join(sides, kind) if kind not in ("SEMI", "ANTI") else None
     if interval is not None:
         return interval
     sides.left, sides.right = _materialized(sides.left), _materialized(sides.right)
@@ -205,7 +102,7 @@ def _window_join(sides: Sides, kind: str, null_aware: bool) -> Any:
 # --- temporal joins --------------------------------------------------------------------------------------------------
 
 
-def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
+def _temporal(sides: Sides, kind: str, time: Any) -> Any:
     if kind not in ("INNER", "LEFT"):
         raise ValidationException(f"Temporal table join currently only supports INNER JOIN and LEFT JOIN, found {kind}")
     if not isinstance(time, InputRef) or not is_time(time.type):
@@ -217,15 +114,12 @@ def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
         if scan is not None:
             return _lookup(sides, kind, scan)
         return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, None)
-    sides.right = optimize(sides.right, context.is_streaming)  # a Top-N of one row shows its key
-    key = upsert_key(sides.right)
-    if key is None:
-        raise ValidationException(
-            "Temporal Table Join requires primary key in versioned table, but no primary key can be found."
-        )
     times = [i for i, t in enumerate(sides.right.row_type.field_types()) if is_rowtime(t)]
     if not times:
-        raise ValidationException("Event-Time Temporal Table Join requires a versioned table with a rowtime attribute")
+        raise ValidationException(
+            "Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but "
+            "no row time attribute can be found."
+        )
     return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, times[0])
 
 
@@ -256,7 +150,7 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
 # --- interval joins --------------------------------------------------------------------------------------------------
 
 
-def _interval_join(sides: Sides, kind: str, context: object) -> Any:
+def _interval_join(sides: Sides, kind: str) -> Any:
     """Return the interval join that bounds on the difference of two times make, None: there are not both bounds."""
     if not sides.left_keys and kind != "INNER":
         return None

@@ -1,0 +1,125 @@
+"""Order of inner joins without cross products. Calcite: `LoptOptimizeJoinRule`, which orders by cost.
+
+Without statistics the order of the query is the best guess. It only changes where the query joins inputs that no
+equation connects, although another order would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.rex import Call
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
+from firesteel.table.planner.rel.rex_tools import (
+    inline,
+    input_refs,
+    is_deterministic,
+    is_repeatable,
+    refs,
+    remap,
+    row_type,
+    unique_names,
+)
+
+__all__ = ["avoid_cross_products"]
+
+
+@dataclass(slots=True)
+class _Joined:
+    """Inner joins taken apart. Expressions are over the columns of all inputs, one after the other.
+
+    Attributes:
+        inputs: The inputs, in the order of the query.
+        parts: The conditions.
+        columns: The expressions of the result.
+        has_cross: Whether a join has no equation.
+    """
+
+    inputs: list[rel.Rel]
+    parts: list[Any]
+    columns: tuple[Any, ...]
+    has_cross: bool = False
+
+
+def avoid_cross_products(node: rel.Rel, is_streaming: bool) -> rel.Rel:
+    """Join each input of a chain of inner joins with one to which an equation connects it, where there is one."""
+    if not _is_plain(node):
+        return node
+    joined = _apart(node)
+    order = _order(joined)
+    if not joined.has_cross or order == sorted(order):
+        return node
+    result, places = _together(joined, order)
+    columns = tuple(remap(column, places.__getitem__) for column in joined.columns)
+    return rel.Project(result, columns, node.row_type)
+
+
+def _is_plain(node: rel.Rel) -> bool:
+    return isinstance(node, rel.Join) and node.kind == "INNER" and node.state_ttl == (None, None)
+
+
+def _apart(node: Any) -> _Joined:
+    if _is_plain(node):
+        left, right = map(_apart, node.inputs)
+        width = sum(len(child.row_type) for child in left.inputs)
+        both = (*left.columns, *(remap(column, lambda index: index + width) for column in right.columns))
+        moved = [remap(part, lambda index: index + width) for part in right.parts]
+        own = [inline(part, both) for part in key_equations(node)]
+        has_cross = left.has_cross or right.has_cross or not node.left_keys
+        return _Joined([*left.inputs, *right.inputs], [*left.parts, *moved, *own], both, has_cross)
+    if isinstance(node, rel.Project) and _is_plain(node.input) and all(map(is_repeatable, node.expressions)):
+        joined = _apart(node.input)
+        joined.columns = tuple(inline(rex, joined.columns) for rex in node.expressions)
+        return joined
+    return _Joined([node], [], refs(node.row_type))
+
+
+def _order(joined: _Joined) -> list[int]:
+    """Return the inputs in an order in which each is connected to those before it, where the conditions allow it."""
+    starts = _starts(joined.inputs)
+    columns = [set(range(at, at + len(child.row_type))) for at, child in zip(starts, joined.inputs, strict=True)]
+    sides = [tuple(map(input_refs, part.operands)) for part in joined.parts if _is_equation(part)]
+    order, seen, rest = [0], set(columns[0]), list(range(1, len(columns)))
+    while rest:
+        following = next((one for one in rest if _connects(sides, seen, columns[one])), rest[0])
+        rest.remove(following)
+        order.append(following)
+        seen |= columns[following]
+    return order
+
+
+def _starts(inputs: list[rel.Rel]) -> list[int]:
+    starts = [0]
+    for child in inputs[:-1]:
+        starts.append(starts[-1] + len(child.row_type))
+    return starts
+
+
+def _is_equation(part: object) -> bool:
+    return isinstance(part, Call) and part.function == "=" and is_deterministic(part)
+
+
+def _connects(sides: list[tuple[set[int], ...]], seen: set[int], columns: set[int]) -> bool:
+    return any(a and b and ((a <= seen and b <= columns) or (b <= seen and a <= columns)) for a, b in sides)
+
+
+def _together(joined: _Joined, order: list[int]) -> tuple[rel.Rel, dict[int, int]]:
+    """Return the joins in an order, and the new place of each column."""
+    starts, places = _starts(joined.inputs), dict[int, int]()
+    node: Any = None
+    waiting = list(joined.parts)
+    for number in order:
+        child = joined.inputs[number]
+        width = len(places)
+        places |= {starts[number] + i: width + i for i in range(len(child.row_type))}
+        if node is None:
+            node = child
+            continue
+        ready = [part for part in waiting if input_refs(part) <= places.keys()]
+        waiting = [part for part in waiting if part not in ready]
+        fields = [*node.row_type.fields, *child.row_type.fields]
+        kind = row_type(unique_names([field.name for field in fields]), [field.data_type for field in fields])
+        node = inner_join(node, child, [remap(part, places.__getitem__) for part in ready], kind)
+    return node, places

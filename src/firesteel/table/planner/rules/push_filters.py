@@ -1,0 +1,208 @@
+"""Filters moved towards the sources. Calcite: `FilterJoinRule`, `FilterAggregateTransposeRule` and similar ones.
+
+A filter passes a node whose rows it could as well have left out before. It never passes a watermark, which rows that it
+leaves out may raise, nor a limit. Only parts that are deterministic move, as they may then be computed for other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, get_args
+
+from firesteel.columns.column_types import DoubleType, FloatType
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
+from firesteel.table.planner.rel.projections import with_inputs
+from firesteel.table.planner.rel.rex_tools import (
+    conjunction,
+    conjuncts,
+    input_refs,
+    is_deterministic,
+    is_repeatable,
+    remap,
+)
+
+__all__ = ["push_filter", "push_join_condition"]
+
+_Parts = list[Any]
+"""The conditions of a filter, all of which must hold."""
+
+
+def push_filter(node: rel.Rel, is_streaming: bool) -> rel.Rel:
+    """Move the parts of a filter below its input, as far as they read nothing that the input computes."""
+    if not isinstance(node, rel.Filter):
+        return node
+    parts = conjuncts(node.condition)
+    movable = [part for part in parts if is_deterministic(part) and input_refs(part)]
+    below, rest = BELOW[type(node.input)](node.input, movable)
+    if below is node.input:
+        return node
+    return _filtered(below, [*(part for part in parts if part not in movable), *rest])
+
+
+def push_join_condition(node: rel.Rel, is_streaming: bool) -> rel.Rel:
+    """Move the parts of a join's condition that read one side to that side, if rows that fail them have no match."""
+    if not isinstance(node, rel.Join | rel.IntervalJoin | rel.WindowJoin):
+        return node
+    join = node if isinstance(node, rel.Join) else node.join
+    parts = [] if join.condition is None else conjuncts(join.condition)
+    to_left, to_right = join.kind in ("INNER", "RIGHT", "SEMI"), join.kind in ("INNER", "LEFT", "SEMI", "ANTI")
+    left, right, rest = _by_side(join, parts, to_left, to_right)
+    if not left and not right:
+        return node
+    slim = replace(join, condition=conjunction(rest))
+    return _with_join(node, _filter_sides(slim, left, right))
+
+
+def _filtered(node: rel.Rel, parts: _Parts) -> rel.Rel:
+    return rel.Filter(node, conjunction(parts)) if parts else node
+
+
+def _by_side(join: rel.Join, parts: _Parts, to_left: bool, to_right: bool) -> tuple[_Parts, _Parts, _Parts]:
+    """Return the conditions on the left input, those on the right one, over its columns, and the others."""
+    width = len(join.left.row_type)
+    left, right, rest = [], [], []
+    for part in parts:
+        used = input_refs(part) if is_deterministic(part) else set()
+        if used and max(used) < width and to_left:
+            left.append(part)
+        elif used and min(used) >= width and to_right:
+            right.append(remap(part, lambda index: index - width))
+        else:
+            rest.append(part)
+    return left, right, rest
+
+
+def _filter_sides(join: rel.Join, left: _Parts, right: _Parts) -> rel.Join:
+    """Filter the inputs of a join; a condition on a key holds for the equal key of the other side, too."""
+    more_right = [] if join.null_aware else _for_other_side(left, join.left_keys, join.right_keys, join)
+    more_left = _for_other_side(right, join.right_keys, join.left_keys, join)
+    drops_right, drops_left = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT", "SEMI")
+    left = [*left, *(part for part in more_left if drops_left and part not in left)]
+    right = [*right, *(part for part in more_right if drops_right and part not in right)]
+    return replace(join, left=_filtered(join.left, left), right=_filtered(join.right, right))
+
+
+def _for_other_side(parts: _Parts, keys: tuple[int, ...], others: tuple[int, ...], join: rel.Join) -> _Parts:
+    """Return conditions that read keys alone, for the columns that are equal to them."""
+    sides = (join.left, join.right) if keys is join.left_keys else (join.right, join.left)
+    own, other = (side.row_type.field_types() for side in sides)
+    same = {
+        key: twin
+        for key, twin in zip(keys, others, strict=True)
+        if own[key].same_as(other[twin]) and not isinstance(own[key], DoubleType | FloatType)  # 0.0 equals -0.0
+    }
+    return [remap(part, same.__getitem__) for part in parts if is_repeatable(part) and input_refs(part) <= same.keys()]
+
+
+def _with_join(node: Any, join: rel.Join) -> rel.Rel:
+    return join if isinstance(node, rel.Join) else replace(node, join=join)
+
+
+# --- what is below a filter -----------------------------------------------------------------------------------------
+
+_Below = tuple[rel.Rel, _Parts]
+"""The node with what has been moved below it, and what has not."""
+
+
+def _stays(node: rel.Rel, parts: _Parts) -> _Below:
+    return node, parts
+
+
+def _below(node: rel.Rel, parts: _Parts, columns: Iterable[tuple[int, int]]) -> _Below:
+    """Move the parts that read these columns alone: pairs of a column of the node and the same of its input."""
+    places = dict(columns)
+    moved = [part for part in parts if input_refs(part) <= places.keys()]
+    if not moved:
+        return node, parts
+    inputs = [_filtered(child, [remap(part, places.__getitem__) for part in moved]) for child in node.inputs]
+    return with_inputs(node, inputs), [part for part in parts if part not in moved]
+
+
+def _below_all_columns(node: Any, parts: _Parts) -> _Below:
+    return _below(node, parts, ((i, i) for i in range(len(node.inputs[0].row_type))))
+
+
+def _below_sort(node: rel.Sort, parts: _Parts) -> _Below:
+    return (node, parts) if node.fetch is not None or node.offset else _below_all_columns(node, parts)
+
+
+def _below_aggregate(node: Any, parts: _Parts) -> _Below:
+    return _below(node, parts, enumerate(node.keys))
+
+
+def _below_window_aggregate(node: rel.WindowAggregate, parts: _Parts) -> _Below:
+    """Filter by other keys than those of the window, which no rows below have that are aggregated by slices."""
+    windows = node.window_columns or ()
+    return _below(node, parts, ((place, key) for place, key in enumerate(node.keys) if key not in windows))
+
+
+def _below_window_table(node: rel.WindowTableFunction, parts: _Parts) -> _Below:
+    if node.window.kind == "SESSION":  # A session is made of all rows of its partition.
+        return _below(node, parts, ((column, column) for column in node.window.partition))
+    return _below_all_columns(node, parts)
+
+
+def _below_over(node: rel.Over, parts: _Parts) -> _Below:
+    shared = set.intersection(*(set(group.partition) for group in node.groups))
+    return _below(node, parts, ((column, column) for column in shared))
+
+
+def _below_rank(node: rel.Rank, parts: _Parts) -> _Below:
+    return _below(node, parts, ((column, column) for column in node.partition))
+
+
+def _below_join(node: rel.Join, parts: _Parts) -> _Below:
+    below, rest = _below_sides(node, parts)
+    if not rest or node.kind != "INNER" or node.null_aware or node.state_ttl != (None, None):
+        return below, rest
+    assert isinstance(below, rel.Join)
+    return inner_join(below.left, below.right, [*key_equations(below), *rest], below.row_type), []
+
+
+def _below_sides(node: Any, parts: _Parts) -> _Below:
+    join = node if isinstance(node, rel.Join) else node.join
+    to_left, to_right = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT")
+    left, right, rest = _by_side(join, parts, to_left, to_right)
+    return (_with_join(node, _filter_sides(join, left, right)), rest) if left or right else (node, parts)
+
+
+def _below_left(node: rel.TemporalJoin | rel.LookupJoin, parts: _Parts) -> _Below:
+    """Filter the left rows; a version of the right side that is left out would give way to the one before it."""
+    left = node.inputs[0]
+    moved = [part for part in parts if max(input_refs(part)) < len(left.row_type)]
+    if not moved:
+        return node, parts
+    inputs = [_filtered(left, moved), *node.inputs[1:]]
+    return with_inputs(node, inputs), [part for part in parts if part not in moved]
+
+
+BELOW: dict[type, Callable[[Any, _Parts], _Below]] = {
+    rel.TableScan: _stays,
+    rel.StreamScan: _stays,
+    rel.Values: _stays,
+    rel.AssignWatermark: _stays,
+    rel.Project: _stays,  # `filter_below_project`
+    rel.Filter: _stays,
+    rel.Aggregate: _below_aggregate,
+    rel.WindowTableFunction: _below_window_table,
+    rel.WindowAggregate: _below_window_aggregate,
+    rel.Join: _below_join,
+    rel.IntervalJoin: _below_sides,
+    rel.TemporalJoin: _below_left,
+    rel.LookupJoin: _below_left,
+    rel.WindowJoin: _below_sides,
+    rel.Correlate: _below_all_columns,
+    rel.Union: _below_all_columns,
+    rel.SetOperation: _below_all_columns,
+    rel.Sort: _below_sort,
+    rel.Over: _below_over,
+    rel.Rank: _below_rank,
+    rel.Expand: _stays,
+    rel.Match: _stays,
+}
+"""What passes below each node."""
+
+if missing := set(get_args(rel.Rel)) ^ BELOW.keys():
+    raise ImportError(f"filters: say what passes these nodes: {sorted(node.__name__ for node in missing)}")

@@ -1,0 +1,160 @@
+"""The checks of optimized plans: what does not run is refused here, and nowhere later.
+
+EXPLAIN, submission and `collect` go through them. Flink has them in its translation of nodes (`StreamExec...`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+
+from firesteel.columns.data_type import DataType
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import deduplicates, is_proctime, is_rowtime, is_time, sorts_all
+from firesteel.table.planner.rel.window_columns import window_time
+from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, check_row_kinds, kinds_of
+from firesteel.table.planner.traits.upsert_keys import upsert_key
+
+__all__ = ["validate"]
+
+_OF_WHOLE_PARTITIONS = frozenset({"LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"})
+"""Functions over a window that need the rows that follow."""
+
+
+def validate(plans: Sequence[rel.Rel], is_streaming: bool) -> None:
+    """Check the plans of a job.
+
+    Raises:
+        TableException: a node can't be run in this mode.
+        ValidationException: a join lacks what it needs.
+    """
+    nodes: dict[rel.Rel, None] = {}
+    for plan in plans:
+        _collect(plan, nodes)
+    if is_streaming:
+        for node in nodes:
+            check_row_kinds(node)
+    for node in nodes:
+        CHECKS[type(node)](node, is_streaming)
+
+
+def _collect(node: rel.Rel, nodes: dict[rel.Rel, None]) -> None:
+    """Add the nodes of a plan, each once and after its inputs."""
+    if node in nodes:
+        return
+    for child in node.inputs:
+        _collect(child, nodes)
+    nodes[node] = None
+
+
+def _runs(node: rel.Rel, is_streaming: bool) -> None:
+    """Accept a node that runs in both modes, whatever its fields are."""
+
+
+def _check_scan(node: rel.TableScan, is_streaming: bool) -> None:
+    if not is_streaming and frozenset(node.source.kinds) != INSERT_ONLY:
+        raise TableException(
+            "Querying a table in batch mode is currently only possible for INSERT-only table sources. But the source "
+            f"for table '{'.'.join(node.table.path)}' produces other changelog messages than just INSERT."
+        )
+
+
+def _check_over(node: rel.Over, is_streaming: bool) -> None:
+    for group in node.groups if is_streaming else ():
+        _check_over_group(node, group)
+
+
+def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
+    if not group.order:
+        raise TableException("The window rank function requires order by clause with non-constant fields.")
+    if not is_time(_type_of(node.input, group.order[0])):
+        raise TableException("OVER windows' ordering in stream mode must be defined on a time attribute.")
+    if group.order[0].descending:
+        raise TableException("OVER windows' ordering in stream mode must be ascending")
+    if whole := [call.function for call in group.calls if call.function in _OF_WHOLE_PARTITIONS]:
+        raise TableException(f"{whole[0]} Function is not supported in stream mode.")
+    if group.frame.high != 0:
+        unit = "ROWS" if group.frame.is_rows else "RANGE"
+        raise TableException(f"OVER {unit} FOLLOWING windows are not supported yet.")
+
+
+def _check_rank(node: rel.Rank, is_streaming: bool) -> None:
+    if node.window is not None:
+        _check_window_time(node, is_streaming, "TopN")
+    if not is_streaming or node.function == "ROW_NUMBER" or node.window is not None:
+        return
+    if deduplicates(node) is None or kinds_of(node.input, True) != INSERT_ONLY or node.outputs_rank:
+        raise TableException(f"{node.function}() on streaming table is not supported currently")
+
+
+def _check_sort(node: rel.Sort, is_streaming: bool) -> None:
+    if not is_streaming:
+        return
+    if sorts_all(node):
+        if node.fetch is None:
+            raise TableException("OFFSET without FETCH or LIMIT is not supported on a stream")
+    elif not is_rowtime(_type_of(node, node.collations[0])) or node.collations[0].descending:
+        raise TableException("Sort on a non-time-attribute field is not supported.")
+
+
+def _check_temporal_join(node: rel.TemporalJoin, is_streaming: bool) -> None:
+    if node.right_time is None:
+        return
+    join = node.join
+    key = upsert_key(join.right)
+    if key is None:
+        raise ValidationException(
+            "Temporal Table Join requires primary key in versioned table, but no primary key can be found."
+        )
+    if not set(key) <= set(join.right_keys):
+        left, right = join.left.row_type.names, join.right.row_type.names
+        pairs = zip(join.left_keys, join.right_keys, strict=True)
+        raise ValidationException(
+            f"Temporal table's primary key [{', '.join(right[k] for k in key)}] must be included in the equivalence "
+            f"condition of temporal join, but current temporal join condition is "
+            f"[{', '.join(f'{left[a]}={right[b]}' for a, b in pairs)}]."
+        )
+
+
+def _check_window_join(node: rel.WindowJoin, is_streaming: bool) -> None:
+    _check_window_time(node, is_streaming, "Join")
+
+
+def _check_window_time(node: rel.Rel, is_streaming: bool, what: str) -> None:
+    if is_streaming and is_proctime(window_time(node.inputs[0])):
+        raise TableException(f"Processing time Window {what} is not supported yet.")
+
+
+def _type_of(node: rel.Rel, collation: rel.Collation) -> DataType:
+    return node.row_type.fields[collation.index].data_type
+
+
+CHECKS: dict[type, Callable[[Any, bool], None]] = {
+    rel.TableScan: _check_scan,
+    rel.StreamScan: _runs,
+    rel.Values: _runs,
+    rel.AssignWatermark: _runs,
+    rel.Project: _runs,
+    rel.Filter: _runs,
+    rel.Aggregate: _runs,
+    rel.WindowTableFunction: _runs,
+    rel.WindowAggregate: _runs,
+    rel.Join: _runs,
+    rel.IntervalJoin: _runs,
+    rel.TemporalJoin: _check_temporal_join,
+    rel.LookupJoin: _runs,
+    rel.WindowJoin: _check_window_join,
+    rel.Correlate: _runs,
+    rel.Union: _runs,
+    rel.SetOperation: _runs,
+    rel.Sort: _check_sort,
+    rel.Over: _check_over,
+    rel.Rank: _check_rank,
+    rel.Expand: _runs,
+    rel.Match: _runs,
+}
+"""The check of each node, beside that of the kinds of its rows; (node, whether the plan runs in streaming mode)."""
+
+if missing := set(get_args(rel.Rel)) ^ CHECKS.keys():
+    raise ImportError(f"checks of plans: say for these nodes: {sorted(node.__name__ for node in missing)}")

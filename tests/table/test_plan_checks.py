@@ -1,0 +1,83 @@
+"""Plans that do not run are refused by the checks of plans, for EXPLAIN and execution alike."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from firesteel.columns.column_types import IntType, RowField, RowType
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.traits import row_kinds, validate
+from firesteel.table.planner.traits.upsert_keys import upsert_key
+
+TABLES = (
+    "CREATE TABLE orders (id INT, k INT, v INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')",
+    "CREATE TABLE rates (k INT, r INT, t TIMESTAMP(3), WATERMARK FOR t AS t, PRIMARY KEY (k, r) NOT ENFORCED) "
+    "WITH ('connector' = 'datagen')",
+    "CREATE TABLE plain (k INT, r INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')",
+)
+
+REFUSED = {
+    "SELECT SUM(v) OVER (PARTITION BY k) FROM orders": "requires order by clause",
+    "SELECT SUM(v) OVER (ORDER BY v) FROM orders": "must be defined on a time attribute",
+    "SELECT SUM(v) OVER (ORDER BY t DESC) FROM orders": "must be ascending",
+    "SELECT LEAD(v) OVER (ORDER BY t) FROM orders": "LEAD Function is not supported in stream mode",
+    "SELECT SUM(v) OVER (ORDER BY t ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM orders": "OVER ROWS FOLLOWING",
+    "SELECT * FROM (SELECT *, RANK() OVER (ORDER BY v) AS n FROM orders) WHERE n < 3": "RANK() on streaming table",
+    "SELECT * FROM orders ORDER BY v": "Sort on a non-time-attribute field",
+    "SELECT * FROM orders ORDER BY t OFFSET 3 ROWS": "OFFSET without FETCH",
+    "SELECT * FROM orders AS o JOIN plain FOR SYSTEM_TIME AS OF o.t AS p ON o.k = p.k": "no primary key can be found",
+    "SELECT * FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.t AS r ON o.k = r.k": (
+        "Temporal table's primary key [k, r] must be included in the equivalence condition of temporal join, but "
+        "current temporal join condition is [k=k]."
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def environment() -> TableEnvironment:
+    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    for statement in TABLES:
+        made.execute_sql(statement)
+    return made
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_explain_and_execution_refuse_what_does_not_run(environment: TableEnvironment, query: str) -> None:
+    table = environment.sql_query(query)
+    for refuse in (table.explain, table.execute):
+        with pytest.raises((TableException, ValidationException)) as refused:
+            refuse()
+        assert REFUSED[query] in str(refused.value)
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_a_refused_node_is_also_found_below_others(environment: TableEnvironment, query: str) -> None:
+    with pytest.raises((TableException, ValidationException)) as refused:
+        environment.sql_query(f"SELECT COUNT(*) FROM (({query}) UNION ALL ({query}))").explain()
+    assert REFUSED[query] in str(refused.value)
+
+
+def test_a_plan_that_reads_itself_twice_at_each_level_is_visited_once_per_node() -> None:
+    kind = RowType([RowField("k", IntType(False))])
+    node: rel.Rel = rel.StreamScan(lambda _: None, kind, row_kinds.ALL, False, "k", ("k",))
+    for _ in range(200):  # 2^200 visits would never end.
+        node = rel.Join(node, node, "SEMI", (0,), (0,), None, kind)
+    validate.validate([node], is_streaming=True)
+    assert row_kinds.kinds_of(node, is_streaming=True) == row_kinds.ALL
+    assert upsert_key(node) == (0,)
+
+
+@pytest.mark.parametrize("module", [validate, row_kinds])
+def test_a_node_without_a_declaration_does_not_import(module, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unheard:
+        pass
+
+    monkeypatch.setattr(rel, "Rel", rel.Rel | Unheard)
+    with pytest.raises(ImportError, match="Unheard"):
+        importlib.reload(module)
+    monkeypatch.undo()
+    importlib.reload(module)
