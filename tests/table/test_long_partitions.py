@@ -30,8 +30,8 @@ def rows(sql: str, values: list[int]) -> list[tuple[Any, ...]]:
 
 
 def pattern(steps: str, after: str = "PAST LAST ROW") -> str:
-    return f"""SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(UP.v) AS low, LAST(UP.v) AS high, LAST(ANY_OF.v) AS
-        last, COUNT(UP.v) AS n AFTER MATCH SKIP {after} PATTERN ({steps}) SUBSET ANY_OF = (UP, DOWN)
+    return f"""SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(UP.v) AS low, LAST(UP.v) AS high,
+        LAST(ANY_OF.v) AS last, COUNT(UP.v) AS n AFTER MATCH SKIP {after} PATTERN ({steps}) SUBSET ANY_OF = (UP, DOWN)
         DEFINE UP AS LAST(UP.v, 1) IS NULL OR UP.v > LAST(UP.v, 1), DOWN AS DOWN.v < LAST(UP.v)) AS m"""
 
 
