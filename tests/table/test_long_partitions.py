@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from typing import Any
 
-from firesteel.common import Row, Types
+from firesteel.common import Row, RowKind, Types
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import DataTypes, Schema, StreamTableEnvironment
 from firesteel.testing import run_local
@@ -45,3 +46,31 @@ def test_reluctant_loops_go_back_row_by_row() -> None:
     assert rows(pattern("UP+? DOWN"), values) == [(0, 2499, 0, 2500)]
     assert rows(pattern("UP{3}? DOWN"), [1, 2, 3, 0, 4]) == [(1, 3, 0, 3)]
     assert rows(pattern("UP DOWN? UP"), [5, 1, 6, 7]) == [(5, 6, 6, 2)]
+
+
+def changes_of(sql: str, rows: list[Row]) -> list[Row]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    t_env = StreamTableEnvironment.create(env)
+    schema = Schema.new_builder().column("v", DataTypes.INT().not_null()).column("ts", DataTypes.TIMESTAMP(3)).build()
+    t_env.create_temporary_view("t", t_env.from_changelog_stream(env.from_collection(rows, TYPES), schema))
+    t_env.to_changelog_stream(t_env.sql_query(sql)).collect_async()
+    return list(run_local(env, batch_elements=500).elements)
+
+
+def test_the_first_rows_of_a_long_partition_with_updates() -> None:
+    values = [*range(2000, 0, -1), *range(3000, 4000)]
+    inserts = [Row.of_kind(RowKind.INSERT, value, second(value)) for value in values]
+    deletes = [Row.of_kind(RowKind.DELETE, value, second(value)) for value in range(1, 1999)]
+    found = changes_of("SELECT v FROM t ORDER BY v LIMIT 3", inserts + deletes)
+    assert folded(found) == [1999, 2000, 3000]
+    ranked = "SELECT v, n FROM (SELECT v, ROW_NUMBER() OVER (ORDER BY v DESC) AS n FROM t) WHERE n BETWEEN 2 AND 3"
+    assert folded(changes_of(ranked, inserts + deletes)) == [3997, 3998]
+
+
+def folded(rows: list[Row]) -> list[int]:
+    counts: Counter[int] = Counter()
+    for row in rows:
+        counts[row[0]] += 1 if row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER) else -1
+    assert min(counts.values()) >= 0
+    return sorted(counts.elements())

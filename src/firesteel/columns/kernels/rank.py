@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import insort_right
+from bisect import bisect_left, insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
-from itertools import count
+from itertools import count, zip_longest
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
@@ -98,12 +98,13 @@ class Rank(Kernel):
 
     def _change(self, key: Row, kind: int, row: Row) -> None:
         plan = self._plan
-        rows = list(self._table.data.get(key) or [])
+        rows: list[Row] = self._table.data.get(key) or []
         before = rows[plan.start - 1 : plan.end]
         if is_retraction(kind):
-            if row not in rows:
+            place = self._place(rows, row)
+            if place is None:
                 return
-            rows.remove(row)
+            del rows[place]
         else:
             insort_right(rows, row, key=self._key)
             if not plan.keeps_all:
@@ -116,7 +117,7 @@ class Rank(Kernel):
         if plan.outputs_rank or plan.start > 1:
             self._numbered(before, after)
         else:
-            self._unnumbered(before, after)
+            self._unnumbered(before, after, is_retraction(kind))
 
     def _numbered(self, before: list[Row], after: list[Row]) -> None:
         for place, number in enumerate(range(self._plan.start, self._plan.start + max(len(before), len(after)))):
@@ -133,13 +134,27 @@ class Rank(Kernel):
                 self._output.add(UPDATE_BEFORE, (*old, *rank))
                 self._output.add(UPDATE_AFTER, (*new, *rank))
 
-    def _unnumbered(self, before: list[Row], after: list[Row]) -> None:
-        gone, new = list(before), []
-        for row in after:
-            if row in gone:
-                gone.remove(row)
-            else:
-                new.append(row)
+    def _place(self, rows: list[Row], row: Row) -> int | None:
+        """Return the index of a row among sorted ones, or None."""
+        sought = self._key(row)
+        for place in range(bisect_left(rows, sought, key=self._key), len(rows)):
+            if rows[place] == row:
+                return place
+            if sought < self._key(rows[place]):
+                break
+        return None
+
+    def _unnumbered(self, before: list[Row], after: list[Row], has_gone: bool) -> None:
+        """Emit the row that has come or gone, and the one that it moves over the end."""
+        pairs = enumerate(zip_longest(before, after))
+        place = next((place for place, (old, new) in pairs if old != new), None)
+        if place is None:
+            return
+        is_full = len(before) == len(after)
+        if has_gone:
+            gone, new = before[place : place + 1], after[-1:] if is_full else []
+        else:
+            gone, new = before[-1:] if is_full else [], after[place : place + 1]
         # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
         is_update = self._plan.end == 1 and not self._plan.keeps_all and bool(gone and new)
         for row in gone:
