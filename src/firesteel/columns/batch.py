@@ -1,4 +1,7 @@
-"""Column batches: the elements that flow between the operators of a table program."""
+"""Column batches: the elements that flow between the operators of a table program.
+
+Why: `docs/decisions/0028-columns-in-arrow-and-numpy.md`.
+"""
 
 from __future__ import annotations
 

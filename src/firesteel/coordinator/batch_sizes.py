@@ -5,6 +5,8 @@ part is the user's functions; both change while a job runs. A rule based on the 
 one element once the fixed part alone exceeds its target. So both parts are estimated from recent batches. If those all
 had the same size, they could not be separated, so every third batch or so is a smaller one. The first batch of a run
 does not count, because it includes the start of operators and processes.
+
+Why: `docs/decisions/0020-batch-sizes-by-two-costs.md`.
 """
 
 from __future__ import annotations

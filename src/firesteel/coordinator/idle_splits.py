@@ -3,6 +3,8 @@
 Flink: `WatermarksWithIdleness`, whose timer runs in the reader. Here the enumerator decides, as it alone knows whether
 a split has more to read: a split with a backlog, or held back by watermark alignment, is not idle however long it
 waits.
+
+Why: `docs/decisions/0036-idleness-by-the-plan-of-a-batch.md`.
 """
 
 from __future__ import annotations

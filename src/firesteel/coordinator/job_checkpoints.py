@@ -2,6 +2,8 @@
 
 Decisions are made under a lock and never wait; files are read and written outside of it, by the thread of the run that
 an action names.
+
+Why: `docs/decisions/0023-a-run-per-region.md`.
 """
 
 from __future__ import annotations

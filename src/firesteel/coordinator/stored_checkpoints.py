@@ -1,4 +1,7 @@
-"""Stored checkpoints of a job: restored by a new job, and kept or removed when the job ends."""
+"""Stored checkpoints of a job: restored by a new job, and kept or removed when the job ends.
+
+Why: `docs/decisions/0025-checkpoints-in-object-stores.md`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The server of the gateway (Flink: `gateway.SqlGateway`, `gateway.rest.SqlGatewayRestEndpoint`)."""
+"""The server of the gateway (Flink: `gateway.SqlGateway`, `gateway.rest.SqlGatewayRestEndpoint`).
+
+Why: `docs/decisions/0029-sql-gateway-as-its-own-process.md`.
+"""
 
 from __future__ import annotations
 

@@ -52,11 +52,6 @@ class ResultPartitionType(Enum):
         return self.is_blocking_or_blocking_persistent_result_partition or self.is_hybrid_result_partition
 
     @property
-    def is_release_by_upstream(self) -> bool:
-        """Whether its producer releases it when it is consumed."""
-        return not self.is_release_by_scheduler
-
-    @property
     def can_be_pipelined_consumed(self) -> bool:
         """Whether consumers may start before it is complete."""
         return not self.is_blocking_or_blocking_persistent_result_partition
@@ -65,8 +60,3 @@ class ResultPartitionType(Enum):
     def must_be_pipelined_consumed(self) -> bool:
         """Whether consumers must run together with the producer."""
         return self.is_pipelined_or_pipelined_bounded_result_partition
-
-    @property
-    def support_compression(self) -> bool:
-        """Whether its buffers may be compressed."""
-        return self.is_release_by_scheduler

@@ -1,4 +1,7 @@
-"""Async I/O: concurrent calls of a user's coroutine, with ordered or unordered results."""
+"""Async I/O: concurrent calls of a user's coroutine, with ordered or unordered results.
+
+Why: `docs/decisions/0006-async-io-has-its-own-loop.md`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Diagrams: nodes, edges between them, and clusters around them."""
+"""Diagrams: nodes, edges between them, and clusters around them.
+
+Why: `docs/decisions/0007-graphviz-through-pygraphviz.md`.
+"""
 
 from __future__ import annotations
 

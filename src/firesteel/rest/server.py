@@ -1,4 +1,7 @@
-"""The REST API of a JobManager (Flink: `runtime.webmonitor.WebMonitorEndpoint`)."""
+"""The REST API of a JobManager (Flink: `runtime.webmonitor.WebMonitorEndpoint`).
+
+Why: `docs/decisions/0014-aiohttp-serves-the-rest-api.md`.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ Java calls it application class data sharing, and since version 25 an ahead-of-t
 Java, Spark and set of Java options, in the user's cache directory. It contains code, so it is used only if no other
 user could have written it. Java ignores an archive that is truncated, fails its checksums, or does not fit Java or the
 jars.
+
+Why: `docs/decisions/0022-an-archive-of-classes.md`.
 """
 
 from __future__ import annotations

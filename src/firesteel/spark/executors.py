@@ -1,4 +1,7 @@
-"""The executors of one Spark application, managed through its SparkContext."""
+"""The executors of one Spark application, managed through its SparkContext.
+
+Why: `docs/decisions/0015-executors-as-taskmanagers.md`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 PySpark itself starts `bin/spark-submit`, which starts a second JVM to build the command and requires the module
 `jdk.incubator.vector` that small Java runtimes lack. Here the command is built in Python, so the JVM can start while
 the user's program is still being read. It ends when its standard input closes, so also when this process is killed.
+
+Why: `docs/decisions/0004-start-the-jvm-directly.md`.
 """
 
 from __future__ import annotations

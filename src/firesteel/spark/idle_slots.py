@@ -1,6 +1,8 @@
 """Slots that a batch can skip: those with nothing to read, no work due and no rows.
 
 The cost of a small batch thus depends on the slots that receive records, not on all slots of the job.
+
+Why: `docs/decisions/0026-idle-slots.md`.
 """
 
 from __future__ import annotations

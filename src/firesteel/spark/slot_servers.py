@@ -2,6 +2,8 @@
 
 A server takes a third of a second to start. So one that is no longer needed is kept for the next TaskExecutor of this
 process, as programs that run several jobs have one after the other.
+
+Why: `docs/decisions/0033-servers-of-slots-are-kept.md`.
 """
 
 from __future__ import annotations

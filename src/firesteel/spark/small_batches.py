@@ -6,6 +6,8 @@ needs it. So one task serves all slots, and since it is the same for all batches
 stages of its batch, and returns their output, through a socket of the driver, while Spark starts and ends the job.
 
 Large batches use one task per core and Spark's exchange, see `Pipeline`.
+
+Why: `docs/decisions/0034-small-batches-in-one-task.md`.
 """
 
 from __future__ import annotations

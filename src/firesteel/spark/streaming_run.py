@@ -1,4 +1,7 @@
-"""A pipelined region of a STREAMING job: a sequence of small Spark jobs, each over the input that has arrived."""
+"""A pipelined region of a STREAMING job: a sequence of small Spark jobs, each over the input that has arrived.
+
+Why: `docs/decisions/0011-a-spark-job-per-batch.md`.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@
     <savepoint>/_metadata                    a savepoint, with its own state files in <savepoint>/versions
 
 The metadata is written last: a directory without it is not a checkpoint. Flink: `runtime.checkpoint.metadata`.
+
+Why: `docs/decisions/0012-checkpoints.md`.
 """
 
 from __future__ import annotations

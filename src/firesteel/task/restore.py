@@ -1,6 +1,8 @@
 """Restoring the state of another job: the mapping of state to operators, and each subtask's share of it.
 
 Flink: `runtime.checkpoint.StateAssignmentOperation`.
+
+Why: `docs/decisions/0003-replay-from-version-files.md`.
 """
 
 from __future__ import annotations

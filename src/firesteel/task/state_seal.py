@@ -6,6 +6,8 @@ to another place or file. The last tag covers the number of frames.
 
 Whole files are not bound to their names, as savepoints are copied and moved. So the seal does not prevent that someone
 replaces a file by another one, or an older one, of a cluster with the same secret.
+
+Why: `docs/decisions/0037-signed-state-files.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The compaction of chains of version files: when a full file is due, and which deltas are merged."""
+"""The compaction of chains of version files: when a full file is due, and which deltas are merged.
+
+Why: `docs/decisions/0018-fencing-by-tries-and-chains.md`.
+"""
 
 from __future__ import annotations
 

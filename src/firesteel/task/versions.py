@@ -1,4 +1,7 @@
-"""Data types of slot versions. Imported by Spark's workers, so it must import quickly."""
+"""Data types of slot versions. Imported by Spark's workers, so it must import quickly.
+
+Why: `docs/decisions/0016-versions-per-run.md`.
+"""
 
 from __future__ import annotations
 

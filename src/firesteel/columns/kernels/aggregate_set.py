@@ -1,4 +1,7 @@
-"""The aggregate calls of one operator, applied to the rows of a group."""
+"""The aggregate calls of one operator, applied to the rows of a group.
+
+Why: `docs/decisions/0032-aggregates-on-columns.md`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Joins that process whole batches: of inputs without updates, and of bounded inputs.
 
 Pairs of rows are found by the hash of their keys and are then checked: equal keys, and the further condition.
+
+Why: `docs/decisions/0030-joins-on-columns.md`.
 """
 
 from __future__ import annotations

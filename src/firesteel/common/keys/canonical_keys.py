@@ -10,6 +10,8 @@ form, and two keys are the same if their canonical forms are equal:
   key is rebuilt from it where user code needs it.
 - Instances of other classes become an `ObjectKey`, which contains the form and the pickled key. The form names classes
   by module and name only, because a class of the user's script is a different object in each process.
+
+Why: `docs/decisions/0019-canonical-keys-and-owned-values.md`.
 """
 
 from __future__ import annotations

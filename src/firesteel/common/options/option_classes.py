@@ -1,6 +1,8 @@
 """What happens to each of Flink's options: it is effective, refused, or without counterpart.
 
 Options of file systems and of deployments, of which Flink has no closed list, are classified in the same way.
+
+Why: `docs/decisions/0038-three-classes-of-options.md`.
 """
 
 from __future__ import annotations

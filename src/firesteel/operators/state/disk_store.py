@@ -2,6 +2,8 @@
 
 The database is a private, unnamed SQLite file that disappears with its process. It need not survive failures, as state
 is restored from versions. Flink's counterpart is RocksDB; `state.backend.type: rocksdb` selects this store.
+
+Why: `docs/decisions/0013-state-on-disk-in-sqlite.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Storage of map states by map entry, because changes of a large map are usually small."""
+"""Storage of map states by map entry, because changes of a large map are usually small.
+
+Why: `docs/decisions/0017-tables-by-window-and-by-map-key.md`.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ The session id in the directory's name is the fencing token. A new leader takes 
 atomic. A former leader writes below a path that no longer exists, so its `rename(2)` or `unlink(2)` fails, even if it
 was suspended between any two instructions. So no lock is needed during a write, and a suspended process never blocks
 the next leader.
+
+Why: `docs/decisions/0009-fencing.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The check that no other user can write to the storage of high availability."""
+"""The check that no other user can write to the storage of high availability.
+
+Why: `docs/decisions/0024-signed-entries.md`.
+"""
 
 from __future__ import annotations
 

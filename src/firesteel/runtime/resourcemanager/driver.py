@@ -1,4 +1,7 @@
-"""The interface to the framework that provides workers."""
+"""The interface to the framework that provides workers.
+
+Why: `docs/decisions/0010-containers-and-drivers.md`.
+"""
 
 from __future__ import annotations
 

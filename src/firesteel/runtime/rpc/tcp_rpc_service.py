@@ -1,4 +1,7 @@
-"""Calls between the endpoints of several processes."""
+"""Calls between the endpoints of several processes.
+
+Why: `docs/decisions/0008-rpc-over-asyncio-streams.md`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Slot sharing strategies by name, which decide which subtasks share a slot."""
+"""Slot sharing strategies by name, which decide which subtasks share a slot.
+
+Why: `docs/decisions/0005-slots-without-preferred-locations.md`.
+"""
 
 from __future__ import annotations
 

@@ -618,7 +618,7 @@ class Catalog:
         """
         raise self._unsupported("alter_partition_column_statistics")
 
-    def _unsupported(self, method: str) -> NotImplementedError:
+    def _unsupported(self, method: str) -> Exception:
         return NotImplementedError(f"{type(self).__name__} does not support {method}()")
 
 

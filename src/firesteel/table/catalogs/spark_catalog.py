@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from firesteel.client.spark_tables import SparkTableError, SparkTables, quoted_name
 from firesteel.common.table_errors import (
@@ -138,43 +138,13 @@ class SparkCatalog(Catalog):
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
-    def _refuse(self) -> NoReturn:
-        raise CatalogException(
+    def _unsupported(self, method: str) -> Exception:
+        if method.partition("_")[0] not in ("create", "drop", "rename", "alter"):
+            return super()._unsupported(method)
+        return CatalogException(
             f"Catalog '{self._name}' of type 'spark' can only be read. Change its databases and tables in Spark; "
             "Table.to_spark() returns a DataFrame that Spark can store"
         )
-
-    def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
-
-    def drop_database(self, name: str, ignore_if_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
-
-    def alter_database(self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
-
-    def create_table(self, table_path: ObjectPath, table: CatalogBaseTable, ignore_if_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
-
-    def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
-
-    def rename_table(self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
-
-    def alter_table(self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
-
-    def create_function(self, function_path: ObjectPath, function: object, ignore_if_exists: bool) -> None:
-        """Raise a CatalogException."""
-        self._refuse()
 
 
 def _ask(request: Callable[[], T]) -> T:

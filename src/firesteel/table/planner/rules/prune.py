@@ -1,6 +1,8 @@
 """Pruning of columns and of fields of rows, down to the connector.
 
 Calcite: `ProjectJoinTransposeRule` and similar rules. Flink: `PushProjectIntoTableSourceScanRule`.
+
+Why: `docs/decisions/0031-pruning-and-reuse-of-plans.md`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The watermark of a subtask is then the smallest one of its splits: a partition that is behind the others has no late
 rows, and one without rows holds windows back until it counts as idle.
+
+Why: `docs/decisions/0035-watermarks-of-splits-in-sql.md`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The kinds of rows that nodes take and emit: one declaration per node (Flink: `FlinkChangelogModeInferenceProgram`).
 
 A node without a declaration does not import. A plan in which a node gets kinds that it does not take is refused.
+
+Why: `docs/decisions/0040-row-kinds-by-declaration.md`.
 """
 
 from __future__ import annotations

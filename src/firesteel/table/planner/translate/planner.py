@@ -18,9 +18,7 @@ from firesteel.common.options.table_options import (
 from firesteel.common.types import Row, RowKind
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.table.planner.rel.explain import explain_text
-from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
-from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.row_kinds import kinds_of
@@ -58,14 +56,6 @@ class Planner:
         node = QueryResolver(context).resolve(query)
         context.hint_names.check()
         return node
-
-    def resolve_expression(self, expression: Any, row_type: Any) -> Any:
-        """Resolve an expression over the columns of a row.
-
-        Raises:
-            ValidationException: A name is unknown, or types do not fit.
-        """
-        return ExpressionResolver(Scope.of(row_type), self._context.catalogs).resolve(expression)
 
     def kinds(self, node: Any) -> frozenset[Kind]:
         """Return the kinds of rows that a query emits."""
