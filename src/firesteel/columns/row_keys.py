@@ -5,6 +5,8 @@ Python and Arrow compare NaN as unequal to itself: each row with one would be a 
 retracted. So kernels take the values of rows from `python_values`, and compare keys by `freeze` and `key_column`.
 
 Expressions such as `x = y` in WHERE follow Java, where NaN equals nothing.
+
+Why: `docs/decisions/0041-equality-of-rows.md`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Windows over TIMESTAMP_LTZ and processing time follow the clock of the session's zone: a day is 23, 24 or 25 hours long.
 Local times are milliseconds as if the clock showed UTC. All functions are those of Flink, also where zones switch by
 other than an hour.
+
+Why: `docs/decisions/0042-windows-on-the-local-clock.md`.
 """
 
 from __future__ import annotations
