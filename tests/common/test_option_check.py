@@ -27,7 +27,11 @@ REFUSED = [
     ),
     ("state.checkpoints.num-retained", "0", "option 'state.checkpoints.num-retained': '0' is not a whole number of at"),
     ("execution.checkpointing.storage", "com.mine.Storage", "other storages are Java classes; allowed: 'filesystem'"),
-    ("table.exec.source.cdc-events-duplicate", "true", "duplicate change events are not removed"),
+    ("table.exec.legacy-cast-behaviour", "enabled", "CAST follows the SQL standard only"),
+    ("table.exec.emit.early-fire.enabled", "true", "a window emits one result"),
+    ("table.exec.emit.late-fire.delay", "1 min", "a window emits one result"),
+    ("table.exec.emit.allow-lateness", "1 h", "rows behind the watermark are dropped"),
+    ("table.exec.non-temporal-sort.enabled", "true", "a stream is sorted by its time"),
     ("security.ssl.internal.cert.fingerprint", "00", "put only that certificate into the truststore"),
 ]
 

@@ -5,6 +5,8 @@ Python and Arrow compare NaN as unequal to itself: each row with one would be a 
 retracted. So kernels take the values of rows from `python_values`, and compare keys by `freeze` and `key_column`.
 
 Expressions such as `x = y` in WHERE follow Java, where NaN equals nothing.
+
+Why: `docs/decisions/0041-equality-of-rows.md`.
 """
 
 from __future__ import annotations
@@ -97,7 +99,8 @@ def float_bits(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     values = pc.fill_null(column, 0.0).cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
     if np.isnan(values).any():
         values = np.where(np.isnan(values), np.nan, values)
-    return values.view(np.int64)
+    bits: np.ndarray[Any, np.dtype[np.int64]] = values.view(np.int64)
+    return bits
 
 
 def _nulls(column: pa.Array) -> Any:

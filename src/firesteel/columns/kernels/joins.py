@@ -9,7 +9,8 @@ from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.column_joins import BoundedJoin, InnerJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import logs_to_rows, rows_to_logs
-from firesteel.columns.kernels.row_joins import RegularJoin, SemiJoin
+from firesteel.columns.kernels.row_joins import RegularJoin
+from firesteel.columns.kernels.semi_joins import SemiJoin
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
 from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
 from firesteel.columns.kernels.rank import Order, row_key
@@ -57,9 +57,9 @@ class Match(TimedKernel):
         """Compile the conditions and measures, and open the state tables."""
         super().open(context)
         plan = self._plan
-        subsets = dict(plan.subsets)
-        self._define = {name: MatchExpression(rex, plan, subsets, context) for name, rex in plan.define}
-        self._measures = [MatchExpression(rex, plan, subsets, context) for rex in plan.measures]
+        self._subsets = dict(plan.subsets)
+        self._define = {name: MatchExpression(rex, plan, context) for name, rex in plan.define}
+        self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
         self._waiting, self._rows = context.table("waiting"), context.table("rows")
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
         self._key = row_key(plan.order)
@@ -72,11 +72,16 @@ class Match(TimedKernel):
         times = times_of(batch.columns[plan.order[0][0]]) if plan.is_rowtime else [now] * batch.length
         for key, time, row in zip(keys, times, rows_of(batch), strict=True):
             if not plan.is_rowtime:
-                self._rows.put(key, [*(self._rows.data.get(key) or []), (time, row)])
+                self._append(self._rows, key, [(time, row)])
                 self._search(key, now)
             elif time is not None and time > self._watermark:
-                self._waiting.put(key, [*(self._waiting.data.get(key) or []), (time, row)])
+                self._append(self._waiting, key, [(time, row)])
         self._output.flush()
+
+    def _append(self, table: StateTable, key: Row, entries: list[Cell]) -> None:
+        rows = table.data.get(key) or []
+        rows += entries
+        table.put(key, rows)
 
     def watermark(self, timestamp: int) -> int:
         """Search for matches in the rows up to the watermark."""
@@ -92,7 +97,7 @@ class Match(TimedKernel):
             elif due:
                 self._waiting.remove(key)
             if due:
-                self._rows.put(key, [*(self._rows.data.get(key) or []), *due])
+                self._append(self._rows, key, due)
             self._search(key, timestamp)
         self._output.flush()
         return timestamp
@@ -112,14 +117,14 @@ class Match(TimedKernel):
         start = 0
         while start < len(rows):
             search = _Search(self, rows, start, now)
-            found = search.run(0, 0, start, [])
+            found = search.run()
             if search.undecided:
                 break
             if found is None:
                 start += 1
                 continue
             partition = tuple(rows[start][1][i] for i in self._plan.partition)
-            self._output.extend([(*partition, *(measure.value(found, None) for measure in self._measures))])
+            self._output.extend([(*partition, *(measure.value(found) for measure in self._measures))])
             start = self._next_start(found, start)
         if start >= len(rows):
             self._rows.remove(key)
@@ -140,13 +145,16 @@ class Match(TimedKernel):
             raise RuntimeError("Could not skip to first element of a match.")
         return start + place
 
-    def fits(self, name: str, rows: list[Cell], start: int, labels: list[str]) -> bool:
-        """Return whether the row after the labelled ones satisfies the condition of a variable."""
+    def fits(self, name: str, matched: Matched) -> bool:
+        """Return whether the row after those of a match satisfies the condition of a variable."""
         condition = self._define.get(name)
         if condition is None:
             return True
-        matched = Matched(rows, start, [*labels, name])
-        return condition.value(matched, name) is True
+        length = len(matched.labels)
+        matched.take(name)
+        is_fit = condition.value(matched) is True
+        matched.back_to(length)
+        return is_fit
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -154,9 +162,31 @@ class Match(TimedKernel):
         return self._steps
 
     @property
+    def subsets(self) -> dict[str, tuple[str, ...]]:
+        """Return the variables of each subset."""
+        return self._subsets
+
+    @property
     def within(self) -> int | None:
         """Return the maximum duration of a match (ms), or None."""
         return self._plan.within
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A place of the search to go on from: a step of the pattern after some rows of it, and all rows before.
+
+    Attributes:
+        step: The step.
+        count: The number of rows of this step.
+        length: The number of rows of the match.
+        takes: Whether the next row is to be tried; otherwise all ways from here are.
+    """
+
+    step: int
+    count: int
+    length: int
+    takes: bool = False
 
 
 class _Search:
@@ -170,31 +200,49 @@ class _Search:
     def __init__(self, kernel: Match, rows: list[Cell], start: int, now: int) -> None:
         self._kernel = kernel
         self._rows = rows
+        self._matched = Matched(rows, start, kernel.subsets)
         self._start = start
         self._is_over = kernel.within is not None and now - rows[start][0] >= kernel.within
         self.undecided = False
 
-    def run(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
-        """Return the match from a step of the pattern on, after `count` rows of that step."""
-        steps = self._kernel.steps
-        if step == len(steps):
-            return Matched(self._rows, self._start, labels) if labels else None
-        current = steps[step]
-        if current.is_greedy_loop and count >= current.low and self._may_take(step, count, place, labels):
-            return self._take(step, count, place, labels)
-        for choice in (self._leave, self._take):
-            found = choice(step, count, place, labels)
-            if found is not None:
-                return found
+    def run(self) -> Matched | None:
+        """Return the match, or None.
+
+        The points to go on from are a stack and no calls, as a match may have any number of rows.
+        """
+        waiting = [_Point(0, 0, 0)]
+        while waiting:
+            point = waiting.pop()
+            self._matched.back_to(point.length)
+            if point.step == len(self._kernel.steps):
+                if point.length:
+                    return self._matched
+            elif point.takes:
+                waiting += self._taken(point)
+            else:
+                waiting += self._ways(point)
         return None
 
-    def _leave(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
-        return self.run(step + 1, 0, place, labels) if count >= self._kernel.steps[step].low else None
+    def _ways(self, point: _Point) -> list[_Point]:
+        """Return the points after one, the one to be tried first last."""
+        current = self._kernel.steps[point.step]
+        if point.count < current.low:
+            return self._taken(point)
+        if current.is_greedy_loop and (taken := self._taken(point)):
+            return taken
+        leaving = _Point(point.step + 1, 0, point.length)
+        return [leaving] if current.is_greedy_loop else [replace(point, takes=True), leaving]
 
-    def _may_take(self, step: int, count: int, place: int, labels: list[str]) -> bool:
-        """Return whether the next row satisfies the condition of a step's variable."""
-        current = self._kernel.steps[step]
-        if current.high is not None and count >= current.high:
+    def _taken(self, point: _Point) -> list[_Point]:
+        """Take the next row if it satisfies the condition of the step's variable, and return the point after it."""
+        if not self._may_take(point):
+            return []
+        self._matched.take(self._kernel.steps[point.step].name)
+        return [_Point(point.step, point.count + 1, point.length + 1)]
+
+    def _may_take(self, point: _Point) -> bool:
+        current, place = self._kernel.steps[point.step], self._start + point.length
+        if current.high is not None and point.count >= current.high:
             return False
         if place >= len(self._rows):
             self.undecided = self.undecided or not self._is_over
@@ -202,9 +250,4 @@ class _Search:
         within = self._kernel.within
         if within is not None and self._rows[place][0] - self._rows[self._start][0] >= within:
             return False
-        return self._kernel.fits(current.name, self._rows, self._start, labels)
-
-    def _take(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
-        if not self._may_take(step, count, place, labels):
-            return None
-        return self.run(step, count + 1, place + 1, [*labels, self._kernel.steps[step].name])
+        return self._kernel.fits(current.name, self._matched)

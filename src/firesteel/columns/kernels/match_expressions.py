@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from firesteel.columns.cells import Cell
@@ -16,19 +16,52 @@ from firesteel.columns.values import arrow_type
 if TYPE_CHECKING:
     from firesteel.columns.kernels.match import MatchFactory
 
+ALL_ROWS = "*"
+"""The name of all rows of a match."""
 
-@dataclass(frozen=True)
+
 class Matched:
-    """The rows of a match so far; `labels` names the variable of each row from `start` on."""
+    """The rows of a match so far, which grows and shrinks while the match is searched.
 
-    rows: list[Cell]
-    start: int
-    labels: list[str]
+    Args:
+        rows: The rows of the partition, each with its time.
+        start: The first row of the match.
+        subsets: The variables of each subset.
 
-    def of(self, names: tuple[str, ...] | None) -> list[Cell]:
-        """Return the rows of some variables, or of all if `names` is None."""
-        found = zip(self.rows[self.start :], self.labels, strict=False)
-        return [row for (_, row), label in found if names is None or label in names]
+    Attributes:
+        labels: The variable of each row from `start` on.
+    """
+
+    def __init__(self, rows: list[Cell], start: int, subsets: dict[str, tuple[str, ...]]) -> None:
+        self.rows = rows
+        self.start = start
+        self.labels: list[str] = []
+        self._subsets = subsets
+        self._places: dict[str, list[int]] = {}
+
+    def take(self, name: str) -> None:
+        """Add the next row as one of a variable."""
+        place = self.start + len(self.labels)
+        self.labels.append(name)
+        for group in self._groups(name):
+            self._places.setdefault(group, []).append(place)
+
+    def back_to(self, length: int) -> None:
+        """Leave out the rows after the first ones."""
+        while len(self.labels) > length:
+            for group in self._groups(self.labels.pop()):
+                self._places[group].pop()
+
+    def _groups(self, name: str) -> list[str]:
+        return [ALL_ROWS, name, *(subset for subset, names in self._subsets.items() if name in names)]
+
+    def places(self, name: str) -> list[int]:
+        """Return the positions of the rows of a variable or subset, or of all rows."""
+        return self._places.get(name, [])
+
+    def of(self, name: str) -> list[Cell]:
+        """Return the rows of a variable or subset, or all rows."""
+        return [self.rows[place][1] for place in self.places(name)]
 
 
 class MatchExpression:
@@ -37,11 +70,8 @@ class MatchExpression:
     Its aggregates and navigation functions are computed first, and the rest as over a row of their results.
     """
 
-    def __init__(
-        self, rex: Rex, plan: MatchFactory, subsets: dict[str, tuple[str, ...]], context: KernelContext
-    ) -> None:
+    def __init__(self, rex: Rex, plan: MatchFactory, context: KernelContext) -> None:
         self._plan = plan
-        self._subsets = subsets
         self._parts: list[Call] = []
         rest = self._split(rex)
         self._types = [arrow_type(part.type) for part in self._parts]
@@ -56,17 +86,12 @@ class MatchExpression:
             return replace(rex, operands=tuple(self._split(operand) for operand in rex.operands))
         return rex
 
-    def value(self, matched: Matched, current: str | None) -> Cell:
-        """Return the value; `current` is the variable under test for the last row, or None for a measure."""
-        row = tuple(self._part(part, matched, current) for part in self._parts)
+    def value(self, matched: Matched) -> Cell:
+        """Return the value; a condition is about the last row of the match so far."""
+        row = tuple(self._part(part, matched) for part in self._parts)
         return self._rest(batch_of([row], self._types))[0].as_py()
 
-    def _names(self, name: str) -> tuple[str, ...] | None:
-        if name == "*":
-            return None
-        return self._subsets.get(name, (name,))
-
-    def _part(self, part: Call, matched: Matched, current: str | None) -> Cell:
+    def _part(self, part: Call, matched: Matched) -> Cell:
         function = part.function
         if function == "MATCH_REF":
             return self._reference(part, matched, 0, True)
@@ -85,9 +110,9 @@ class MatchExpression:
         return self._aggregate(part, matched)
 
     def _reference(self, part: Call, matched: Matched, offset: int, is_last: bool) -> object:
-        rows = matched.of(self._names(str(constant(part.operands[0]))))
-        place = len(rows) - 1 - offset if is_last else offset
-        return rows[place][_column(part)] if 0 <= place < len(rows) else None
+        places = matched.places(str(constant(part.operands[0])))
+        number = len(places) - 1 - offset if is_last else offset
+        return matched.rows[places[number]][1][_column(part)] if 0 <= number < len(places) else None
 
     def _aggregate(self, part: Call, matched: Matched) -> object:
         aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
@@ -96,7 +121,7 @@ class MatchExpression:
         name = str(constant(variable))
         if arguments:
             name = _variable(arguments[0]) or name
-        rows = matched.of(self._names(name))
+        rows = matched.of(name)
         accumulator = aggregate.create([argument.type for argument in arguments], part.type, False)
         state, seen = accumulator.new(), set()
         for row in rows:

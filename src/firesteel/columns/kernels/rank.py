@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import insort_right
+from bisect import bisect_left, insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
-from itertools import count
+from itertools import count, zip_longest
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
@@ -26,17 +26,18 @@ from firesteel.columns.rows import (
     rows_of,
 )
 from firesteel.columns.values import arrow_type
+from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from _typeshed import SupportsRichComparison
+    from _typeshed import SupportsAllComparisons
 
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
-def row_key(order: Order) -> Callable[[Row], SupportsRichComparison]:
+def row_key(order: Order) -> Callable[[Row], SupportsAllComparisons]:
     """Return the sort key function of rows."""
 
     def compare(a: Row, b: Row) -> int:
@@ -58,6 +59,7 @@ class RankFactory:
 
     Attributes:
         window_end: Index of the window end column; results are then emitted when the window ends.
+        clock: The clock on which the windows lie.
         keeps_all: Whether rows ranked after `end` are kept because a retraction may move them up.
     """
 
@@ -70,6 +72,7 @@ class RankFactory:
     types: tuple[DataType, ...]
     keeps_all: bool
     window_end: int | None = None
+    clock: WindowClock = UTC_CLOCK
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -101,12 +104,13 @@ class Rank(Kernel):
 
     def _change(self, key: Row, kind: int, row: Row) -> None:
         plan = self._plan
-        rows = list(self._table.data.get(key) or [])
+        rows: list[Row] = self._table.data.get(key) or []
         before = rows[plan.start - 1 : plan.end]
         if is_retraction(kind):
-            if row not in rows:
+            place = self._place(rows, row)
+            if place is None:
                 return
-            rows.remove(row)
+            del rows[place]
         else:
             insort_right(rows, row, key=self._key)
             if not plan.keeps_all:
@@ -119,7 +123,7 @@ class Rank(Kernel):
         if plan.outputs_rank or plan.start > 1:
             self._numbered(before, after)
         else:
-            self._unnumbered(before, after)
+            self._unnumbered(before, after, is_retraction(kind))
 
     def _numbered(self, before: list[Row], after: list[Row]) -> None:
         for place, number in enumerate(range(self._plan.start, self._plan.start + max(len(before), len(after)))):
@@ -137,13 +141,27 @@ class Rank(Kernel):
                 self._output.add(UPDATE_BEFORE, (*old, *rank))
                 self._output.add(UPDATE_AFTER, (*new, *rank))
 
-    def _unnumbered(self, before: list[Row], after: list[Row]) -> None:
-        gone, new = list(before), []
-        for row in after:
-            if row in gone:
-                gone.remove(row)
-            else:
-                new.append(row)
+    def _place(self, rows: list[Row], row: Row) -> int | None:
+        """Return the index of a row among sorted ones, or None."""
+        sought = self._key(row)
+        for place in range(bisect_left(rows, sought, key=self._key), len(rows)):
+            if rows[place] == row:
+                return place
+            if sought < self._key(rows[place]):
+                break
+        return None
+
+    def _unnumbered(self, before: list[Row], after: list[Row], has_gone: bool) -> None:
+        """Emit the row that has come or gone, and the one that it moves over the end."""
+        pairs = enumerate(zip_longest(before, after))
+        place = next((place for place, (old, new) in pairs if old != new), None)
+        if place is None:
+            return
+        is_full = len(before) == len(after)
+        if has_gone:
+            gone, new = before[place : place + 1], after[-1:] if is_full else []
+        else:
+            gone, new = before[-1:] if is_full else [], after[place : place + 1]
         # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
         is_update = self._plan.end == 1 and not self._plan.keeps_all and bool(gone and new)
         for row in gone:
@@ -202,7 +220,7 @@ class WindowRank(TimedKernel):
         assert plan.window_end is not None
         keys = keys_of(batch, plan.partition, self.context.max_parallelism)
         for key, end, row in zip(keys, times_of(batch.columns[plan.window_end]), rows_of(batch), strict=True):
-            if end is None or end - 1 <= self._watermark:
+            if end is None or plan.clock.timer(end - 1) <= self._watermark:
                 continue
             entry = self._table.data.get(key) or [end, []]
             insort_right(entry[1], row, key=self._key)
@@ -215,7 +233,7 @@ class WindowRank(TimedKernel):
         self._watermark = timestamp
         if self.context.is_streaming or timestamp == MAX_WATERMARK:
             for key, (end, rows) in sorted(self._table.data.items(), key=lambda item: item[1][0]):
-                if end - 1 <= timestamp:
+                if self._plan.clock.timer(end - 1) <= timestamp:
                     self._output.extend(ranked(self._plan, rows))
                     self._table.remove(key)
             self._output.flush()

@@ -20,7 +20,7 @@ from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.group_vectors import covers, fold, load, results
 from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
@@ -29,6 +29,8 @@ from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_ca
 from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
 from firesteel.columns.values import arrow_type
 
+_DAY = 86_400_000
+"""More than the difference between any local time and UTC, in ms."""
 _AT_ONCE = 10_000
 """Number of rows from which on results are emitted, and below which partial results are not merged again."""
 
@@ -72,12 +74,23 @@ class SlicedWindowPlan:
             return slice_end + (window.offset - slice_end) % window.size
         return slice_end - self.step + window.size
 
+    def is_over(self, slice_end: int, until: int) -> bool:
+        """Return whether all windows that contain a slice have ended at an instant."""
+        return self.window.clock.timer(self.last_end(slice_end) - 1) <= until
+
     def windows(self, slice_end: int, after: int, until: int) -> Iterator[tuple[int, int]]:
-        """Yield start and end of the windows that contain a slice and whose last ms is in `(after, until]`."""
+        """Yield start and end of the windows that contain a slice and that end at an instant in `(after, until]`."""
         window, step, last = self.window, self.step, self.last_end(slice_end)
-        skipped = max(0, -(-(after + 2 - slice_end) // step))
-        for end in range(slice_end + skipped * step, min(last, until + 1) + 1, step):
-            yield (last if window.kind == "CUMULATE" else end) - window.size, end
+        early, late = self._around(after, until)
+        skipped = max(0, -(-(early + 2 - slice_end) // step))
+        for end in range(slice_end + skipped * step, min(last, late + 1) + 1, step):
+            if after < window.clock.timer(end - 1) <= until:
+                yield (last if window.kind == "CUMULATE" else end) - window.size, end
+
+    def _around(self, after: int, until: int) -> tuple[int, int]:
+        """Return local times before and after those at two instants."""
+        margin = 0 if self.window.clock.is_utc else _DAY
+        return max(after - margin, MIN_WATERMARK), min(until + margin, MAX_WATERMARK)
 
 
 @dataclass(frozen=True)
@@ -138,7 +151,7 @@ class LocalWindows(_Windows):
             batch = batch.filter(column.is_valid().to_numpy(zero_copy_only=False))
         if not batch.length:
             return
-        times = millis_of(batch.columns[plan.window.time])
+        times = plan.window.clock.local(millis_of(batch.columns[plan.window.time]))
         ends = times - (times - plan.window.offset) % plan.step + plan.step
         columns = [*(batch.columns[key] for key in plan.keys), pa.array(ends)]
         if not covers(self._calls, batch):
@@ -175,7 +188,7 @@ class SlicedWindows(_Windows):
         """Add partial results; those of slices all of whose windows have ended are dropped as late."""
         ends = batch.columns[self._width].to_numpy()
         for end in np.unique(ends).tolist():
-            if self._plan.last_end(end) - 1 > self._watermark:
+            if not self._plan.is_over(end, self._watermark):
                 self._add(end, batch if len(ends) and (ends == end).all() else batch.filter(ends == end))
 
     def _add(self, end: int, rows: ColumnBatch) -> None:
@@ -227,7 +240,7 @@ class SlicedWindows(_Windows):
         for end in self._lengths:
             for window in self._plan.windows(end, self._watermark, until):
                 windows.setdefault(window, []).append(end)
-            if self._plan.last_end(end) - 1 <= until:
+            if self._plan.is_over(end, until):
                 over.append(end)
         self._watermark = until
         ordered = sorted(windows, key=lambda window: window[1])
@@ -240,7 +253,8 @@ class SlicedWindows(_Windows):
 
     def _result(self, start: int, end: int, slices: Sequence[int]) -> ColumnBatch:
         rows = self._merged([part for slice_end in sorted(slices) for part in self._rows(slice_end)])
-        times = {"start": start, "end": end, "time": end - 1}
+        last = int(self._plan.window.clock.instants(np.array([end - 1]))[0])
+        times = {"start": start, "end": end, "time": last}
         columns = [
             rows.columns[self._plan.keys.index(source)].cast(arrow_type(kind))
             if isinstance(source, int)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort_right
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_joins import Matcher, has_null
 from firesteel.columns.kernels.windows import times_of
@@ -14,6 +18,10 @@ from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE, Row, RowOutput
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
+
+_TIME = itemgetter(0)
+_ORDER = itemgetter(0, 1)
+"""Of versions and waiting rows: the time, and the number of the arrival among rows of the same time."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,10 @@ class IntervalJoinFactory:
 
 
 class IntervalJoin(TimedKernel):
-    """Keeps the rows of both sides as long as matching rows may still arrive. Flink: `TimeIntervalJoin`."""
+    """Keeps the rows of both sides as long as matching rows may still arrive. Flink: `TimeIntervalJoin`.
+
+    State: `left` and `right` map a key to its entries `[time, row, whether it has matched]`, in order of time.
+    """
 
     def __init__(self, plan: IntervalJoinFactory) -> None:
         super().__init__()
@@ -46,6 +57,10 @@ class IntervalJoin(TimedKernel):
         super().open(context)
         self._matcher = Matcher(self._plan.join, context)
         self._tables = (context.table("left"), context.table("right"))
+        self._due = (DueKeys(), DueKeys())
+        for table, due in zip(self._tables, self._due, strict=True):
+            for key, entries in table.data.items():
+                due.add(entries[0][0], key)
         self._output = RowOutput(self._matcher.types, context.emit)
 
     def close(self) -> None:
@@ -65,7 +80,8 @@ class IntervalJoin(TimedKernel):
     def _take(self, index: int, key: Row, time: int, row: Row) -> None:
         low, high = (self._plan.low, self._plan.high) if index == 0 else (-self._plan.high, -self._plan.low)
         others = [] if has_null(key) else self._tables[1 - index].data.get(key) or []
-        near = [other for other in others if low <= time - other[0] <= high]
+        start, stop = bisect_left(others, time - high, key=_TIME), bisect_right(others, time - low, key=_TIME)
+        near = others[start:stop]
         fits = self._matcher.fitting(index, row, [other[1] for other in near])
         matched = False
         for other, fit in zip(near, fits, strict=True):
@@ -75,15 +91,25 @@ class IntervalJoin(TimedKernel):
         if matched and self._outer[1 - index]:
             self._tables[1 - index].put(key, others)
         if self._may_fit(index, time) and not has_null(key):
-            table = self._tables[index]
-            table.put(key, [*(table.data.get(key) or []), [time, row, matched]])
+            self._keep(index, key, [time, row, matched])
         elif not matched and self._outer[index]:
             self._alone(index, row)
 
+    def _keep(self, index: int, key: Row, entry: list[Cell]) -> None:
+        table = self._tables[index]
+        entries = table.data.get(key) or []
+        insort_right(entries, entry, key=_TIME)
+        if entries[0] is entry:
+            self._due[index].add(entry[0], key)
+        table.put(key, entries)
+
     def _may_fit(self, index: int, time: int) -> bool:
         """Return whether a matching row of the other side may still arrive."""
-        latest = time - self._plan.low if index == 0 else time + self._plan.high
-        return not self._plan.is_rowtime or latest > self._watermark
+        return not self._plan.is_rowtime or time > self._past(index)
+
+    def _past(self, index: int) -> int:
+        """Return the time up to which no rows of a side have matches any more."""
+        return self._watermark + self._plan.low if index == 0 else self._watermark - self._plan.high
 
     def _alone(self, index: int, row: Row) -> None:
         nulls = (None,) * len(self._matcher.left if index else self._matcher.right)
@@ -98,15 +124,17 @@ class IntervalJoin(TimedKernel):
 
     def _clean(self) -> None:
         for index, table in enumerate(self._tables):
-            for key, rows in list(table.data.items()):
-                left = [entry for entry in rows if self._may_fit(index, entry[0])]
-                if len(left) == len(rows):
-                    continue
-                if self._outer[index]:
-                    for time, row, matched in rows:
-                        if not matched and not self._may_fit(index, time):
-                            self._alone(index, row)
+            if not self._plan.is_rowtime:
+                continue
+            past = self._past(index)
+            for key in self._due[index].take(past):
+                entries = table.data.get(key) or []
+                left = entries[bisect_right(entries, past, key=_TIME) :]
+                for _, row, matched in entries[: len(entries) - len(left)]:
+                    if not matched and self._outer[index]:
+                        self._alone(index, row)
                 if left:
+                    self._due[index].add(left[0][0], key)
                     table.put(key, left)
                 else:
                     table.remove(key)
@@ -138,7 +166,7 @@ class TemporalJoinFactory:
 class TemporalJoin(Kernel):
     """Buffers left rows until the watermark, then joins them. Flink: `TemporalRowTimeJoinOperator`.
 
-    State: `left` holds the rows after the watermark; `right` holds the versions of each key.
+    State: `left` holds the rows after the watermark; `right` holds the versions of each key. Both are in order of time.
     """
 
     def __init__(self, plan: TemporalJoinFactory) -> None:
@@ -150,6 +178,11 @@ class TemporalJoin(Kernel):
         super().open(context)
         self._matcher = Matcher(self._plan.join, context)
         self._waiting, self._versions = context.table("left"), context.table("right")
+        self._due, self._replaced = DueKeys(), DueKeys()
+        for key, rows in self._waiting.data.items():
+            self._due.add(rows[0][0], key)
+        for key, versions in self._versions.data.items():
+            self._await_replacement(key, versions)
         self._output = RowOutput(self._matcher.types, context.emit)
 
     def close(self) -> None:
@@ -166,24 +199,34 @@ class TemporalJoin(Kernel):
         for key, time, kind, row in zip(keys, times, kinds_list(batch), rows_of(batch), strict=True):
             if index and kind == UPDATE_BEFORE:  # the +U that follows replaces the version
                 continue
+            assert time is not None  # the watermark assigner has refused NULL
             rows = table.data.get(key) or []
             self._arrival += 1
-            rows.append((time, self._arrival, kind, row))
+            entry = (time, self._arrival, kind, row)
+            insort_right(rows, entry, key=_ORDER)
             table.put(key, rows)
+            if index and entry in rows[:2]:
+                self._await_replacement(key, rows)
+            elif not index and rows[0] is entry:
+                self._due.add(time, key)
+
+    def _await_replacement(self, key: Row, versions: list[Cell]) -> None:
+        """Visit a key when the watermark passes its second version, which makes the first one useless."""
+        if len(versions) > 1:
+            self._replaced.add(versions[1][0], key)
 
     def watermark(self, timestamp: int) -> int:
         """Join the left rows up to the watermark, in order of time."""
         due = []
-        for key, rows in list(self._waiting.data.items()):
-            ready = [entry for entry in rows if entry[0] <= timestamp]
-            if not ready:
-                continue
-            left = [entry for entry in rows if entry[0] > timestamp]
+        for key in self._due.take(timestamp):
+            rows = self._waiting.data.get(key) or []
+            left = rows[bisect_right(rows, timestamp, key=_TIME) :]
+            due += [(time, arrival, key, kind, row) for time, arrival, kind, row in rows[: len(rows) - len(left)]]
             if left:
+                self._due.add(left[0][0], key)
                 self._waiting.put(key, left)
             else:
                 self._waiting.remove(key)
-            due += [(entry[0], entry[1], key, entry[2], entry[3]) for entry in ready]
         for time, _, key, kind, row in sorted(due, key=lambda entry: entry[:2]):
             self._join(key, time, kind, row)
         self._output.flush()
@@ -191,19 +234,23 @@ class TemporalJoin(Kernel):
         return timestamp
 
     def _join(self, key: Row, time: int, kind: int, row: Row) -> None:
-        versions = [] if has_null(key) else sorted(self._versions.data.get(key) or [], key=lambda v: v[:2])
-        valid = [version for version in versions if version[0] <= time]
-        if valid and valid[-1][2] != DELETE and self._matcher.fitting(0, row, [valid[-1][3]])[0]:
-            self._output.add(kind, row + valid[-1][3])
+        versions = [] if has_null(key) else self._versions.data.get(key) or []
+        place = bisect_right(versions, time, key=_TIME)
+        valid = versions[place - 1] if place else None
+        if valid is not None and valid[2] != DELETE and self._matcher.fitting(0, row, [valid[3]])[0]:
+            self._output.add(kind, row + valid[3])
         elif self._plan.join.kind == "LEFT":
             self._output.add(kind, row + (None,) * len(self._matcher.right))
 
     def _forget(self, timestamp: int) -> None:
         """Remove the versions that ended before the watermark; keep the latest one."""
-        for key, versions in list(self._versions.data.items()):
-            old = sorted((v for v in versions if v[0] <= timestamp), key=lambda v: v[:2])
-            if len(old) > 1:
-                self._versions.put(key, [old[-1], *(v for v in versions if v[0] > timestamp)])
+        for key in self._replaced.take(timestamp):
+            versions = self._versions.data.get(key) or []
+            place = bisect_right(versions, timestamp, key=_TIME)
+            left = versions[max(place - 1, 0) :]
+            self._await_replacement(key, left)
+            if len(left) < len(versions):
+                self._versions.put(key, left)
 
     def end(self) -> None:
         """Join the remaining rows."""

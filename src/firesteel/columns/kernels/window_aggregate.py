@@ -22,6 +22,7 @@ from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import US, WindowPlan, assign, merge_session, millis_of, times_of, touching
 from firesteel.columns.rows import RowOutput, batch_of, is_retraction, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
+from firesteel.columns.window_clock import IN_UTC, WindowClock, WindowSource
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class WindowAggregateFactory:
         properties: The last columns of the result, each `start`, `end`, `rowtime` or `proctime`.
         output_types: Logical types of keys, calls and properties.
         flat: Whether the only call is a table aggregate function.
+        source: What the windows are if `window` is None: their clock, and whether they are in event time.
     """
 
     keys: tuple[int, ...]
@@ -45,6 +47,17 @@ class WindowAggregateFactory:
     output_types: tuple[DataType, ...]
     retracts: bool = False
     flat: bool = False
+    source: WindowSource = IN_UTC
+
+    @property
+    def clock(self) -> WindowClock:
+        """Return the clock of the windows."""
+        return self.source.clock if self.window is None else self.window.clock
+
+    @property
+    def is_rowtime(self) -> bool:
+        """Return whether the windows are in event time."""
+        return self.source.is_rowtime if self.window is None else self.window.is_rowtime
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -69,7 +82,8 @@ class WindowAggregate(TimedKernel):
         super().__init__()
         self._plan = plan
         self._is_session = plan.window is not None and plan.window.kind == "SESSION"
-        self._in_event_time = plan.window is None or plan.window.is_rowtime
+        self._in_event_time = plan.is_rowtime
+        self._clock = plan.clock
         self.late_rows = 0
 
     def open(self, context: KernelContext) -> None:
@@ -121,8 +135,8 @@ class WindowAggregate(TimedKernel):
                 times = millis_of(batch.columns[plan.window.time])
             else:
                 times = np.full(batch.length, self.context.now_ms(), np.int64)
-            rows, starts, ends = assign(plan.window, times)
-        late = ends - 1 <= self._watermark if self._in_event_time else np.zeros(len(ends), bool)
+            rows, starts, ends = assign(plan.window, self._clock.local(times))
+        late = self._clock.timers(ends - 1) <= self._watermark if self._in_event_time else np.zeros(len(ends), bool)
         if late.any():
             rows, starts, ends = rows[~late], starts[~late], ends[~late]
         if not vectors.add(batch, rows, starts, ends):
@@ -139,7 +153,7 @@ class WindowAggregate(TimedKernel):
         add = self._add_to_session if self._is_session else self._add
         for key, original, windows, kind, row in rows:
             for start, end in windows:
-                if end - 1 <= self._watermark and self._in_event_time and not self._extends(key, start, end):
+                if self._in_event_time and self._is_over(end, self._watermark) and not self._extends(key, start, end):
                     self.late_rows += 1
                 else:
                     add(key, original, start, end, kind, row)
@@ -154,6 +168,7 @@ class WindowAggregate(TimedKernel):
             times = times_of(batch.columns[plan.window.time])
         else:
             times = [self.context.now_ms()] * batch.length
+        times = self._clock.local_times(times)
         if self._is_session:
             return [[] if time is None else [(time, time + plan.window.size)] for time in times]
         known: dict[int, list[tuple[int, int]]] = {}
@@ -167,6 +182,10 @@ class WindowAggregate(TimedKernel):
                 windows = known[time] = plan.window.windows(time)
             found.append(windows)
         return found
+
+    def _is_over(self, end: int, until: int) -> bool:
+        """Return whether a window with this end has ended at an instant (ms)."""
+        return self._clock.timer(end - 1) <= until
 
     def _extends(self, key: object, start: int, end: int) -> bool:
         """Return whether a row belongs to a session that has not ended, although the watermark has passed the row."""
@@ -215,7 +234,9 @@ class WindowAggregate(TimedKernel):
 
     def next_processing_time(self) -> int | None:
         """Return the last ms of the earliest window in processing time, or None."""
-        return None if self._in_event_time or not self._by_end else min(self._by_end) - 1
+        if self._in_event_time or not self._by_end:
+            return None
+        return min(self._clock.timer(end - 1) for end in self._by_end)
 
     def end(self) -> None:
         """Emit all windows of a bounded query; in streaming mode the last watermark already did."""
@@ -224,7 +245,7 @@ class WindowAggregate(TimedKernel):
 
     def _fire(self, until: int) -> None:
         ended: list[_Ended] = []
-        for end in sorted(end for end in self._by_end if end - 1 <= until):
+        for end in sorted(end for end in self._by_end if self._is_over(end, until)):
             for entry in self._by_end.pop(end):
                 if self._is_session:
                     ended += self._take_sessions(entry, end)
@@ -283,7 +304,7 @@ class WindowAggregate(TimedKernel):
         return batch_of(list(map(self._aggregates.values, accumulators)), types).columns
 
     def _properties(self, starts: Array, ends: Array) -> list[pa.Array]:
-        found = {"start": starts, "end": ends, "rowtime": ends - 1}
+        found = {"start": starts, "end": ends, "rowtime": self._clock.instants(ends - 1)}
         if "proctime" in self._plan.properties:
             found["proctime"] = np.full(len(ends), self.context.now_ms(), np.int64)
         types = self._types[len(self._types) - len(self._plan.properties) :]

@@ -14,6 +14,7 @@ from firesteel.columns.kernels.column_joins import CompleteJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.windows import millis_of
+from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 _AT_ONCE = 1 << 14
 """Number of rows from which on segments are not merged for a join."""
@@ -25,10 +26,12 @@ class WindowJoinFactory:
 
     Attributes:
         ends: Index of the window end column of each input.
+        clock: The clock on which the windows lie.
     """
 
     join: JoinPlan
     ends: tuple[int, int]
+    clock: WindowClock = UTC_CLOCK
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -61,7 +64,7 @@ class WindowJoin(TimedKernel):
         batch = batch.filter(batch.columns[column].is_valid().to_numpy(zero_copy_only=False))
         ends = millis_of(batch.columns[column])
         groups = key_groups(batch, self._plan.join.keys[index], self.context.max_parallelism)
-        for end in np.unique(ends[ends - 1 > self._watermark]).tolist():
+        for end in np.unique(ends[self._plan.clock.timers(ends - 1) > self._watermark]).tolist():
             is_due = np.flatnonzero(ends == end)
             self._sides[index].append(batch.take(is_due), groups[is_due], end)
 
@@ -69,7 +72,8 @@ class WindowJoin(TimedKernel):
         """Join the windows that have ended."""
         self._watermark = timestamp
         left, right = self._sides
-        due = sorted(end for end in {*left.buckets(), *right.buckets()} if end - 1 <= timestamp)
+        ends = {*left.buckets(), *right.buckets()}
+        due = sorted(end for end in ends if self._plan.clock.timer(end - 1) <= timestamp)
         if due:  # The windows are part of the keys, so all of them can be joined at once.
             self._join.join(_rows(left, due), _rows(right, due))
         for end in due:

@@ -11,9 +11,10 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.rows import RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
+from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,11 @@ US = 1000
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """The assignment of rows to windows; see `rel.Window`. Lengths are in milliseconds."""
+    """The assignment of rows to windows; see `rel.Window`. Lengths are in milliseconds.
+
+    Attributes:
+        clock: The clock on which the windows lie: their starts and ends are its local times.
+    """
 
     kind: str
     time: int
@@ -33,9 +38,10 @@ class WindowPlan:
     is_rowtime: bool = True
     rows: bool = False
     partition: tuple[int, ...] = ()
+    clock: WindowClock = UTC_CLOCK
 
     def windows(self, time: int) -> list[tuple[int, int]]:
-        """Return the (start, end) of each TUMBLE, HOP or CUMULATE window that contains a time (ms)."""
+        """Return the (start, end) of each TUMBLE, HOP or CUMULATE window that contains a local time (ms)."""
         if self.kind == "TUMBLE":
             start = time - (time - self.offset) % self.size
             return [(start, start + self.size)]
@@ -94,13 +100,16 @@ class WindowTable(Kernel):
             times = millis_of(batch.columns[window.time])
         else:
             times = np.full(batch.length, self.context.now_ms(), np.int64)
-        rows, starts, ends = assign(window, times)
+        rows, starts, ends = assign(window, window.clock.local(times))
         taken = batch if len(rows) == batch.length and window.kind == "TUMBLE" else batch.take(rows)
-        self.context.emit(taken.with_columns([*taken.columns, *_window_columns(starts, ends, self._time_type)]))
+        self.context.emit(taken.with_columns([*taken.columns, *_window_columns(window, starts, ends, self._time_type)]))
 
 
 def assign(window: WindowPlan, times: Array) -> tuple[Array, Array, Array]:
-    """Return row indexes with the start and end of each window that contains the row, ordered by row."""
+    """Return row indexes with the start and end of each window that contains the row, ordered by row.
+
+    All times are local ones of the windows' clock.
+    """
     rows = np.arange(len(times))
     if window.kind == "TUMBLE":
         starts = times - (times - window.offset) % window.size
@@ -118,12 +127,12 @@ def assign(window: WindowPlan, times: Array) -> tuple[Array, Array, Array]:
     return np.repeat(rows, count)[keep], np.repeat(start, count)[keep], ends[keep]
 
 
-def _window_columns(starts: object, ends: object, time_type: pa.DataType) -> list[pa.Array]:
+def _window_columns(window: WindowPlan, starts: Array, ends: Array, time_type: pa.DataType) -> list[pa.Array]:
     plain = pa.timestamp("us")
     return [
-        pa.array(np.asarray(starts, np.int64) * US).cast(plain),
-        pa.array(np.asarray(ends, np.int64) * US).cast(plain),
-        pa.array((np.asarray(ends, np.int64) - 1) * US).cast(time_type),
+        pa.array(starts * US).cast(plain),
+        pa.array(ends * US).cast(plain),
+        pa.array(window.clock.instants(ends - 1) * US).cast(time_type),
     ]
 
 
@@ -148,35 +157,56 @@ class SessionTable(TimedKernel):
         """Add rows to their sessions; a row between two sessions merges them."""
         window = self._plan.window
         keys = keys_of(batch, window.partition, self.context.max_parallelism)
-        for key, time, row in zip(keys, times_of(batch.columns[window.time]), rows_of(batch), strict=True):
+        now: list[int | None] = [self.context.now_ms()] * batch.length
+        times = window.clock.local_times(times_of(batch.columns[window.time]) if window.is_rowtime else now)
+        for key, time, row in zip(keys, times, rows_of(batch), strict=True):
             if time is None:
                 continue
             sessions, end = self._table.data.get(key, []), time + window.size
-            if end - 1 > self._watermark or touching(sessions, time, end):
+            is_late = window.is_rowtime and window.clock.timer(end - 1) <= self._watermark
+            if not is_late or touching(sessions, time, end):
                 self._table.put(key, merge_session(sessions, time, end, [row], list.extend))
 
     def watermark(self, timestamp: int) -> int:
-        """Emit the sessions that have ended."""
+        """Emit the sessions that have ended in event time."""
         self._watermark = timestamp
+        if self._plan.window.is_rowtime:
+            self._fire(timestamp)
+        return timestamp
+
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Emit the sessions that have ended in processing time."""
+        if not self._plan.window.is_rowtime:
+            self._fire(now_ms)
+
+    def next_processing_time(self) -> int | None:
+        """Return when the earliest session in processing time ends, or None."""
+        if self._plan.window.is_rowtime or not self._table.data:
+            return None
+        clock = self._plan.window.clock
+        return min(clock.timer(session[1] - 1) for sessions in self._table.data.values() for session in sessions)
+
+    def _fire(self, until: int) -> None:
+        window = self._plan.window
         output = RowOutput(self._types, self.context.emit)
         for key, sessions in list(self._table.data.items()):
-            done = [session for session in sessions if session[1] - 1 <= timestamp]
+            done = [session for session in sessions if window.clock.timer(session[1] - 1) <= until]
             if not done:
                 continue
-            left = [session for session in sessions if session[1] - 1 > timestamp]
+            left = [session for session in sessions if window.clock.timer(session[1] - 1) > until]
             if left:
                 self._table.put(key, left)
             else:
                 self._table.remove(key)
             for start, end, rows in done:
-                columns = [column.to_pylist()[0] for column in _window_columns([start], [end], self._types[-1])]
-                output.extend((*row, *columns) for row in rows)
+                columns = _window_columns(window, np.array([start]), np.array([end]), self._types[-1])
+                values = [column.to_pylist()[0] for column in columns]
+                output.extend((*row, *values) for row in rows)
         output.flush()
-        return timestamp
 
     def end(self) -> None:
         """Emit all sessions of a bounded query."""
-        self.watermark(2**63 - 1)
+        self._fire(MAX_WATERMARK)
 
 
 def touching(sessions: list[Cell], start: int, end: int) -> list[Cell]:

@@ -1,7 +1,8 @@
 """All known options: those of Flink and those that only firesteel has.
 
 `flink_options.txt` and `flink_table_options.txt` contain the options of Flink 2.3, including those without an effect
-in firesteel: `option_classes` says which they are.
+in firesteel: `option_classes` says which they are. Those of tables include the ones of the planner that Flink's
+documentation leaves out, such as `table.exec.emit.early-fire.enabled`.
 """
 
 from __future__ import annotations

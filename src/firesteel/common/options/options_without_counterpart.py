@@ -156,7 +156,8 @@ _PLANNER = (
         "the planner and the kernels are firesteel's",
         "table.exec.async-lookup.* table.exec.async-ml-predict.* table.exec.async-scalar.* "
         "table.exec.async-state.enabled table.exec.async-table.* table.exec.disabled-operators "
-        "table.exec.local-hash-agg.* table.exec.operator-fusion-codegen.enabled table.exec.rank.topn-cache-size "
+        "table.exec.local-hash-agg.* table.exec.operator-fusion-codegen.enabled table.exec.range-sort.enabled "
+        "table.exec.rank.topn-cache-size "
         "table.exec.simplify-operator-name-enabled table.exec.sink.upsert-materialize-strategy.* "
         "table.exec.unbounded-over.version table.exec.window-agg.buffer-size-limit table.generated-code.max-length "
         "table.optimizer.* table.resources.download-dir",

@@ -51,9 +51,6 @@ _RESULTS = (
 
 _SQL_RESULTS = (
     OptionRule("CAST follows the SQL standard only", "table.exec.legacy-cast-behaviour", ("disabled",)),
-    OptionRule(
-        "lengths of CHAR, VARCHAR and BINARY are not enforced", "table.exec.sink.type-length-enforcer", ("ignore",)
-    ),
     OptionRule("nested fields are not checked", "table.exec.sink.nested-constraint-enforcer", ("ignore",)),
     OptionRule("sinks are given rows without it", "table.exec.sink.rowtime-inserter", ("enabled",)),
     OptionRule(
@@ -61,10 +58,22 @@ _SQL_RESULTS = (
         "table.exec.sink.keyed-shuffle",
         ("auto",),
     ),
-    OptionRule(
-        "duplicate change events are not removed; use ROW_NUMBER", "table.exec.source.cdc-events-duplicate", _OFF
-    ),
     OptionRule("write LIMIT into the query", "table.exec.sort.default-limit", ("-1",)),
+    OptionRule(
+        "a window emits one result, when the watermark passes its end",
+        "table.exec.emit.early-fire.enabled table.exec.emit.late-fire.enabled",
+        _OFF,
+    ),
+    OptionRule(
+        "a window emits one result, when the watermark passes its end",
+        "table.exec.emit.early-fire.delay table.exec.emit.late-fire.delay",
+    ),
+    OptionRule(
+        "rows behind the watermark are dropped; let the watermark wait for them",
+        "table.exec.emit.allow-lateness",
+        ("0", "0 ms", "0ms", "0 s", "-1"),
+    ),
+    OptionRule("a stream is sorted by its time", "table.exec.non-temporal-sort.enabled", _OFF),
     OptionRule(
         "rows without a match leave with the watermark",
         "table.exec.interval-join.min-cleanup-interval",

@@ -27,6 +27,19 @@ TABLE_NOT_NULL_ENFORCER = Option(
     "ERROR",
     "`ERROR` or `DROP`: what happens to a row with NULL in a NOT NULL column of a sink",
 )
+TABLE_TYPE_LENGTH_ENFORCER = Option(
+    "table.exec.sink.type-length-enforcer",
+    choice("IGNORE", "TRIM_PAD", "ERROR"),
+    "IGNORE",
+    "`IGNORE`, `TRIM_PAD` or `ERROR`: what happens to a text or bytes that do not have the length of their column in a "
+    "sink",
+)
+TABLE_CDC_DUPLICATES = Option(
+    "table.exec.source.cdc-events-duplicate",
+    boolean,
+    "false",
+    "Changes of a source may come again after a failure: they are compared with the last row of their primary key",
+)
 TABLE_UPSERT_MATERIALIZE = Option(
     "table.exec.sink.upsert-materialize",
     choice("AUTO", "FORCE", "NONE"),

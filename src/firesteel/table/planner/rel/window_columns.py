@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import InputRef
 from firesteel.table.planner.rel import rel
 
@@ -25,6 +26,13 @@ def window_columns(node: object) -> tuple[int, int, int | None] | None:
     if isinstance(node, rel.Correlate):
         return window_columns(node.input)
     return None
+
+
+def window_time(node: rel.Rel) -> DataType | None:
+    """Return the type of the time from which the window columns of a query come, None: it has none."""
+    if isinstance(node, rel.WindowTableFunction):
+        return node.input.row_type.fields[node.window.time].data_type
+    return None if window_columns(node) is None else window_time(node.inputs[0])
 
 
 def _through(node: rel.Project, columns: tuple[int, int, int | None] | None) -> tuple[int, int, int | None] | None:

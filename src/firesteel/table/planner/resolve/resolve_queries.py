@@ -12,6 +12,7 @@ from firesteel.columns.column_types import (
     DecimalType,
     DoubleType,
     FloatType,
+    LocalZonedTimestampType,
     RowField,
     RowType,
     TimestampType,
@@ -242,7 +243,8 @@ class QueryResolver:
 def _window_row_type(source: RowType, time: int) -> RowType:
     kind = source.fields[time].data_type
     plain = TimestampType(3, False)
-    window_time: DataType = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
+    assert isinstance(kind, TimestampType | LocalZonedTimestampType)
+    window_time = type(kind)(3 if is_time(kind) else kind.precision, False, kind=kind.kind)
     types = source.field_types()
     types[time] = without_time_attribute(kind)
     names = [*source.names, "window_start", "window_end", "window_time"]

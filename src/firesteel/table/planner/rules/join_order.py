@@ -17,6 +17,7 @@ from firesteel.table.planner.rel.rex_tools import (
     inline,
     input_refs,
     is_deterministic,
+    is_repeatable,
     refs,
     remap,
     row_type,
@@ -69,7 +70,7 @@ def _apart(node: Rel) -> _Joined:
         own = [inline(part, both) for part in key_equations(node)]
         has_cross = left.has_cross or right.has_cross or not node.left_keys
         return _Joined([*left.inputs, *right.inputs], [*left.parts, *moved, *own], both, has_cross)
-    if isinstance(node, rel.Project) and _is_plain(node.input) and all(map(is_deterministic, node.expressions)):
+    if isinstance(node, rel.Project) and _is_plain(node.input) and all(map(is_repeatable, node.expressions)):
         joined = _apart(node.input)
         joined.columns = tuple(inline(rex, joined.columns) for rex in node.expressions)
         return joined

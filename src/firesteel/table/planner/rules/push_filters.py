@@ -17,7 +17,14 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
 from firesteel.table.planner.rel.projections import filtered, with_inputs
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, input_refs, is_deterministic, remap
+from firesteel.table.planner.rel.rex_tools import (
+    conjunction,
+    conjuncts,
+    input_refs,
+    is_deterministic,
+    is_repeatable,
+    remap,
+)
 
 __all__ = ["push_filter", "push_join_condition"]
 
@@ -88,7 +95,7 @@ def _for_other_side(parts: _Parts, keys: tuple[int, ...], others: tuple[int, ...
         for key, twin in zip(keys, others, strict=True)
         if own[key].same_as(other[twin]) and not isinstance(own[key], DoubleType | FloatType)  # 0.0 equals -0.0
     }
-    return [remap(part, same.__getitem__) for part in parts if input_refs(part) <= same.keys()]
+    return [remap(part, same.__getitem__) for part in parts if is_repeatable(part) and input_refs(part) <= same.keys()]
 
 
 def _with_join(node: _Joins, join: rel.Join) -> rel.Rel:

@@ -19,14 +19,14 @@ _WINDOW_COLUMNS = ("start", "end", "time")
 
 
 def sliced_windows(
-    node: rel.WindowAggregate, calls: tuple[CallPlan, ...], window: Callable[[rel.Window], WindowPlan]
+    node: rel.WindowAggregate, calls: tuple[CallPlan, ...], window: Callable[[rel.Window, rel.Rel], WindowPlan]
 ) -> tuple[Rel, tuple[Rex, ...], SlicedWindowPlan] | None:
     """Return how to aggregate the input of a window table function by slices.
 
     Args:
         node: The aggregate.
         calls: Its calls.
-        window: Converts the window of the table function to its plan.
+        window: Converts the window of the table function, and its input, to its plan.
 
     Returns:
         The input of the table function, the expressions over it, and the plan of the aggregate over these; None if the
@@ -58,7 +58,7 @@ def sliced_windows(
     time = InputRef(table.window.time, table.input.row_type.fields[table.window.time].data_type)
     expressions = tuple(time if i in columns else rex for i, rex in enumerate(project.expressions))
     plan = SlicedWindowPlan(
-        _over(window(table.window), len(expressions)),
+        _over(window(table.window, table.input), len(expressions)),
         keys,
         calls,
         (*(rex.type for rex in expressions), time.type),
@@ -68,4 +68,4 @@ def sliced_windows(
 
 
 def _over(window: WindowPlan, time: int) -> WindowPlan:
-    return WindowPlan(window.kind, time, window.size, window.step, window.offset)
+    return WindowPlan(window.kind, time, window.size, window.step, window.offset, clock=window.clock)

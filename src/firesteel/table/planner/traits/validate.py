@@ -12,7 +12,8 @@ from firesteel.columns.data_type import DataType
 from firesteel.common.cases import case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import deduplicates, is_rowtime, is_time, sorts_all
+from firesteel.table.planner.rel.changelog import deduplicates, is_proctime, is_rowtime, is_time, sorts_all
+from firesteel.table.planner.rel.window_columns import window_time
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, check_row_kinds, kinds_of
 from firesteel.table.planner.traits.upsert_keys import upsert_key
 
@@ -80,6 +81,8 @@ def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
 
 
 def _check_rank(node: rel.Rank, is_streaming: bool) -> None:
+    if node.window is not None:
+        _check_window_time(node, is_streaming, "TopN")
     if not is_streaming or node.function == "ROW_NUMBER" or node.window is not None:
         return
     if deduplicates(node) is None or kinds_of(node.input, True) != INSERT_ONLY or node.outputs_rank:
@@ -115,6 +118,15 @@ def _check_temporal_join(node: rel.TemporalJoin, is_streaming: bool) -> None:
         )
 
 
+def _check_window_join(node: rel.WindowJoin, is_streaming: bool) -> None:
+    _check_window_time(node, is_streaming, "Join")
+
+
+def _check_window_time(node: rel.Rel, is_streaming: bool, what: str) -> None:
+    if is_streaming and is_proctime(window_time(node.inputs[0])):
+        raise TableException(f"Processing time Window {what} is not supported yet.")
+
+
 def _type_of(node: rel.Rel, collation: rel.Collation) -> DataType:
     return node.row_type.fields[collation.index].data_type
 
@@ -134,7 +146,7 @@ CHECKS: dict[type, Callable[[object, bool], None]] = dict(
         case(rel.IntervalJoin, _runs),
         case(rel.TemporalJoin, _check_temporal_join),
         case(rel.LookupJoin, _runs),
-        case(rel.WindowJoin, _runs),
+        case(rel.WindowJoin, _check_window_join),
         case(rel.Correlate, _runs),
         case(rel.Union, _runs),
         case(rel.SetOperation, _runs),

@@ -13,10 +13,8 @@ from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
-    TABLE_NOT_NULL_ENFORCER,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
-    TABLE_UPSERT_MATERIALIZE,
 )
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
@@ -29,7 +27,7 @@ from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.row_kinds import kinds_of
 from firesteel.table.planner.traits.validate import validate
-from firesteel.table.planner.translate.sinks import add_sink
+from firesteel.table.planner.translate.sinks import add_sink, with_lengths
 from firesteel.table.planner.translate.translate import Translator
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table_config import TableConfig
@@ -95,7 +93,8 @@ class Planner:
             The job's client or None, and an iterator over the rows as they arrive, which must be closed.
         """
         with self._own_job() as environment:
-            stream = self.column_stream(node)
+            translator, plan = self._translator(), self._optimized([node])[0]
+            stream = with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
             batches = collect(environment, collect_id, _COLLECT, None)
@@ -111,11 +110,9 @@ class Planner:
     def attach(self, inserts: Sequence[Insert]) -> None:
         """Add inserts to the program of the execution environment."""
         translator = self._translator()
-        enforcer = self._config.get_configuration().get(TABLE_NOT_NULL_ENFORCER)
-        materialize = self._config.get_configuration().get(TABLE_UPSERT_MATERIALIZE)
         plans = self._optimized([node for node, _, _, _ in inserts])
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
-            add_sink(translator, plan, table, sink, enforcer, materialize)
+            add_sink(translator, plan, table, sink)
 
     @contextmanager
     def _own_job(self) -> Iterator[StreamExecutionEnvironment]:

@@ -8,10 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.column_types import DataType
+from firesteel.columns.kernels.length_guard import LengthGuardFactory, columns_with_length
 from firesteel.columns.kernels.sink_guard import SinkGuardFactory, UpdateBefore
 from firesteel.columns.kernels.upsert_materialize import UpsertMaterializeFactory
+from firesteel.common.options.table_options import (
+    TABLE_NOT_NULL_ENFORCER,
+    TABLE_TYPE_LENGTH_ENFORCER,
+    TABLE_UPSERT_MATERIALIZE,
+)
 from firesteel.common.table_errors import TableException
-from firesteel.connectors.table_connector import ResolvedTable, TableSink
+from firesteel.connectors.table_connector import Batches, ResolvedTable, TableSink
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, unsupported_changes
 from firesteel.table.planner.traits.upsert_keys import pairs_updates, upsert_key
@@ -22,9 +29,24 @@ if TYPE_CHECKING:
     from firesteel.datastream.streams.stream_base import DataStreamSink
 
 
-def add_sink(
-    translator: Translator, node: rel.Rel, table: ResolvedTable, sink: TableSink, enforcer: str, materialize: str
-) -> DataStreamSink:
+def with_lengths(translator: Translator, node: rel.Rel, stream: Batches, types: list[DataType]) -> Batches:
+    """Return a stream whose texts and bytes have the lengths of types, if an option says so.
+
+    Args:
+        translator: Makes the streams.
+        node: The query.
+        stream: Its rows.
+        types: The types of the columns of the sink.
+    """
+    enforcer = translator.option(TABLE_TYPE_LENGTH_ENFORCER)
+    columns = () if enforcer == "IGNORE" else columns_with_length(node.row_type.names, types)
+    if not columns:
+        return stream
+    label = f"ConstraintEnforcer(LengthEnforcer(fields=[{', '.join(name for _, name, _ in columns)}]))"
+    return translator.operator(node, LengthGuardFactory(columns, enforcer == "TRIM_PAD"), stream, None, label)
+
+
+def add_sink(translator: Translator, node: rel.Rel, table: ResolvedTable, sink: TableSink) -> DataStreamSink:
     """Write a query, whose columns already match the table, to a sink.
 
     A sink that replaces rows by its primary key gets no `-U`. One is dropped if a `+U` of the same key follows;
@@ -36,8 +58,6 @@ def add_sink(
         node: The query.
         table: The target table.
         sink: Its connector's sink.
-        enforcer: The treatment of NULL in NOT NULL columns: `ERROR` or `DROP`.
-        materialize: `table.exec.sink.upsert-materialize`: `AUTO`, `FORCE` or `NONE`.
 
     Raises:
         TableException: the sink does not accept the kinds of rows of the query.
@@ -53,7 +73,7 @@ def add_sink(
     if missing := (sent if replaces else kinds) - accepted:
         raise TableException(unsupported_changes(f"Table sink '{name}'", missing, node))
     stream = translator.stream(node)
-    if replaces and _is_materialized(node, key, materialize):
+    if replaces and _is_materialized(node, key, translator.option(TABLE_UPSERT_MATERIALIZE)):
         factory = UpsertMaterializeFactory(key, upsert_key(node), tuple(node.row_type.field_types()))
         stream = translator.operator(node, factory, stream, key, "SinkMaterializer")
         before = UpdateBefore.KEPT
@@ -62,8 +82,9 @@ def add_sink(
         for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
         if not column.type.is_nullable and field.data_type.is_nullable
     )
+    stream = with_lengths(translator, node, stream, [column.type for column in columns])
     if before is not UpdateBefore.KEPT or not_null:
-        guard = SinkGuardFactory(not_null, enforcer.upper() == "DROP", before)
+        guard = SinkGuardFactory(not_null, translator.option(TABLE_NOT_NULL_ENFORCER) == "DROP", before)
         label = f"ConstraintEnforcer(NotNullEnforcer(fields=[{', '.join(name for _, name in not_null)}]))"
         stream = translator.operator(node, guard, stream, None, label if not_null else "DropUpdateBefore")
     label = f"Sink(table=[{name}], fields=[{', '.join(node.row_type.names)}])"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import DataType
@@ -32,7 +32,11 @@ from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.rex import Rex
 from firesteel.columns.settings import QuerySettings
+from firesteel.columns.window_clock import IN_UTC
 from firesteel.common.cases import method_case
+from firesteel.common.options.option import Option
+from firesteel.common.options.table_options import TABLE_CDC_DUPLICATES
+from firesteel.common.table_errors import TableException
 from firesteel.common.time import Duration
 from firesteel.connectors.table_connector import Batches, ScanRequest
 from firesteel.functions.operator_builder import add_operator, stream_of, transformation_of, with_partitioner
@@ -46,13 +50,16 @@ from firesteel.table.planner.rules.mini_batch import mini_batch_rows
 from firesteel.table.planner.rules.partition_pruning import partition_predicate
 from firesteel.table.planner.rules.sliced_windows import sliced_windows
 from firesteel.table.planner.rules.split_watermarks import idle_timeout_ms, watermark_strategy
-from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of, normalizes
+from firesteel.table.planner.traits.row_kinds import ALL, INSERT_ONLY, kinds_of, normalizes
 from firesteel.table.planner.translate.parallelism import scan_with_parallelism
 from firesteel.table.planner.translate.values_source import values_stream
+from firesteel.table.planner.translate.window_plans import window_plan, window_source
 from firesteel.table.table_config import TableConfig
 
 if TYPE_CHECKING:
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+T = TypeVar("T")
 
 
 class Translator:
@@ -90,6 +97,11 @@ class Translator:
     def retracts(self, node: Rel) -> bool:
         """Return whether a node emits retractions."""
         return self.kinds(node) != INSERT_ONLY
+
+    def option(self, option: Option[T]) -> T:
+        """Return the value of an option of the session."""
+        value: T = self._config.get_configuration().get(option)
+        return value
 
     # --- how operators are added ---------------------------------------------------------------------------------
 
@@ -144,18 +156,25 @@ class Translator:
         request = ScanRequest(columns, node.metadata, partition_predicate(node), watermarks=watermarks)
         stream = node.source.stream(self.environment, request, describe(node))
         stream = scan_with_parallelism(self, node, stream)
-        if self.is_streaming and normalizes(node):
-            names = node.row_type.names
-            keys = tuple(names.index(name) for name in node.table.primary_key)
-            return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
-        return stream
+        return self._normalized(node, stream, node.table.primary_key, ".".join(node.table.path))
 
     def _stream_scan(self, node: rel.StreamScan) -> Batches:
-        stream = node.make(self.environment)
-        if self.is_streaming and normalizes(node):
-            keys = tuple(node.row_type.names.index(name) for name in node.primary_key)
-            return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
-        return stream
+        return self._normalized(node, node.make(self.environment), node.primary_key, node.name)
+
+    def _normalized(
+        self, node: rel.TableScan | rel.StreamScan, stream: Batches, primary_key: tuple[str, ...], name: str
+    ) -> Batches:
+        """Return a full changelog of a source of upserts, or of changes that may come again."""
+        may_repeat = self.kinds(node) == ALL and self.option(TABLE_CDC_DUPLICATES)
+        if not self.is_streaming or not (normalizes(node) or may_repeat):
+            return stream
+        if not primary_key:
+            raise TableException(
+                f"Configuration '{TABLE_CDC_DUPLICATES.key}' is enabled which requires the changelog sources to define "
+                f"a PRIMARY KEY. However, table '{name}' doesn't have a primary key."
+            )
+        keys = tuple(node.row_type.names.index(column) for column in primary_key)
+        return self.operator(node, NormalizeFactory(keys, _types(node)), stream, keys, "ChangelogNormalize")
 
     def _values(self, node: rel.Values) -> Batches:
         return values_stream(self.environment, node, describe(node))
@@ -191,26 +210,31 @@ class Translator:
 
     def _window_table(self, node: rel.WindowTableFunction) -> Batches:
         time_type = node.row_type.fields[-1].data_type
-        factory = WindowTableFactory(_window(node.window), _types(node.input), time_type)
+        factory = WindowTableFactory(self._window(node.window, node.input), _types(node.input), time_type)
         keys = node.window.partition if node.window.kind == "SESSION" else None
         return self.operator(node, factory, self.stream(node.input), keys)
 
     def _window_aggregate(self, node: rel.WindowAggregate) -> Batches:
-        sliced = None if self.retracts(node.input) else sliced_windows(node, tuple(map(_call, node.calls)), _window)
+        calls = tuple(map(_call, node.calls))
+        sliced = None if self.retracts(node.input) else sliced_windows(node, calls, self._window)
         if sliced is not None:
             return self._sliced_windows(node, *sliced)
         factory = WindowAggregateFactory(
             node.keys,
-            tuple(map(_call, node.calls)),
-            None if node.window is None else _window(node.window),
+            calls,
+            None if node.window is None else self._window(node.window, node.input),
             node.window_columns,
             node.properties,
             _types(node.input),
             _types(node),
             self.retracts(node.input),
             node.flat,
+            window_source(node, self.settings.time_zone),
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
+
+    def _window(self, window: rel.Window, source: Rel) -> WindowPlan:
+        return window_plan(window, source, self.settings.time_zone)
 
     def _sliced_windows(
         self, node: rel.WindowAggregate, source: Rel, expressions: tuple[Rex, ...], plan: SlicedWindowPlan
@@ -270,6 +294,7 @@ class Translator:
             if time is not None and not keeps_last:
                 factory = FirstRowFactory(node.partition, time, _types(node))
             return self.operator(node, factory, stream, node.partition)
+        windows = IN_UTC if node.window is None else window_source(node, self.settings.time_zone)
         factory = RankFactory(
             node.function,
             node.partition,
@@ -280,6 +305,7 @@ class Translator:
             _types(node.input),
             not is_final,
             node.window[1] if node.window is not None and self.is_streaming else None,
+            windows.clock,
         )
         return self.operator(node, factory, stream, node.partition)
 
@@ -363,7 +389,9 @@ class Translator:
         return self.join(node, factory, self._inputs(node), self._keys(node.join))
 
     def _window_join(self, node: rel.WindowJoin) -> Batches:
-        factory = WindowJoinFactory(self._plan(node.join), (node.left_window[1], node.right_window[1]))
+        windows = window_source(node, self.settings.time_zone)
+        ends = (node.left_window[1], node.right_window[1])
+        factory = WindowJoinFactory(self._plan(node.join), ends, windows.clock)
         return self.join(node, factory, self._inputs(node), self._keys(replace(node.join, null_aware=False)))
 
     def _lookup_join(self, node: rel.LookupJoin) -> Batches:
@@ -422,19 +450,6 @@ def _ttl_ms(text: str | None) -> int | None:
 
 def _call(call: rel.AggregateCall) -> CallPlan:
     return CallPlan(call.function, call.arguments, call.type, call.distinct, call.condition, call.order_by)
-
-
-def _window(window: rel.Window) -> WindowPlan:
-    return WindowPlan(
-        window.kind,
-        window.time,
-        window.size,
-        window.step,
-        window.offset,
-        window.is_rowtime,
-        window.rows,
-        window.partition,
-    )
 
 
 def _order(collations: tuple[rel.Collation, ...]) -> tuple[tuple[int, bool, bool], ...]:

@@ -1,0 +1,95 @@
+"""NOT IN over streams: what is emitted adds up to the rows that a loop finds, with NULLs and retractions."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.semi_joins import SemiJoin
+from firesteel.columns.rows import DELETE, INSERT, batch_of, kinds_list, rows_of
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.type_text import parse_type
+from firesteel.columns.values import arrow_type
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from tests.columns.counting import calls_made
+
+INT = parse_type("INT")
+TYPES = (INT, INT)
+
+
+class Run:
+    def __init__(self, kind: str, null_aware: bool, ttl_ms: int = 0) -> None:
+        backend = KeyedStateBackend(None, 8)
+        backend.key_group = lambda key: key[0]
+        self.shown: Counter[tuple[Any, ...]] = Counter()
+        self.now = 1000
+        self.kernel = SemiJoin(JoinPlan(kind, ((1,), (1,)), None, TYPES, TYPES, QuerySettings(), null_aware, True))
+        self.kernel.open(KernelContext(True, 8, backend.table, self.take, None, lambda: self.now, state_ttl_ms=ttl_ms))
+
+    def take(self, batch: ColumnBatch) -> None:
+        for kind, row in zip(kinds_list(batch), rows_of(batch), strict=True):
+            self.shown[row] += 1 if kind == INSERT else -1
+            assert self.shown[row] >= 0
+
+    def give(self, side: int, kind: int, row: tuple[Any, ...]) -> None:
+        self.kernel.process(side, batch_of([row], [arrow_type(INT)] * 2, [kind]))
+
+
+def expected(kind: str, null_aware: bool, sides: tuple[Counter[Any], Counter[Any]]) -> Counter[Any]:
+    left, right = sides
+    values = {row[1] for row in right.elements()}
+
+    def is_in(value: int | None) -> bool:
+        if null_aware and (None in values or (value is None and values)):
+            return True
+        return value is not None and value in values
+
+    return Counter(row for row in left.elements() if is_in(row[1]) == (kind == "SEMI"))
+
+
+@pytest.mark.parametrize(("kind", "null_aware"), [("SEMI", False), ("ANTI", False), ("ANTI", True)])
+@pytest.mark.parametrize("seed", range(15))
+def test_semi_joins_of_changes(seed: int, kind: str, null_aware: bool) -> None:
+    chance, run = random.Random(seed), Run(kind, null_aware)
+    sides: tuple[Counter[Any], Counter[Any]] = (Counter(), Counter())
+    for number in range(120):
+        side = chance.randrange(2)
+        present = list(sides[side].elements())
+        if present and chance.random() < 0.45:
+            row, change = chance.choice(present), DELETE
+        else:
+            row, change = (
+                (number % 3, chance.choice([None, 1, 2, 3, 4] if chance.random() < 0.3 else [1, 2, 3, 4])),
+                INSERT,
+            )
+        sides[side][row] += 1 if change == INSERT else -1
+        run.give(side, change, row)
+        assert +run.shown == +expected(kind, null_aware, sides)
+
+
+def test_a_null_that_expires_shows_the_left_rows_again() -> None:
+    run = Run("ANTI", True, ttl_ms=100)
+    run.give(1, INSERT, (1, None))
+    run.now = 1090
+    run.give(0, INSERT, (1, 7))
+    assert +run.shown == Counter()
+    run.now = 1120
+    run.give(0, INSERT, (2, 8))
+    assert +run.shown == Counter({(1, 7): 1, (2, 8): 1})
+
+
+def test_a_right_row_looks_at_the_left_rows_of_its_key_alone() -> None:
+    calls = []
+    for count in (100, 1000):
+        run = Run("ANTI", True)
+        for number in range(count):
+            run.give(0, INSERT, (number, number))
+        run.give(1, INSERT, (0, 5000))
+        calls.append(calls_made(lambda run=run: run.give(1, INSERT, (0, 5001))))
+    assert calls[0] == calls[1]

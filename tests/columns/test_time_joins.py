@@ -1,0 +1,125 @@
+"""Interval and temporal joins: what a loop over the rows finds, at a cost that does not grow with a key's rows."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, batch_of, kinds_list, rows_of
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.type_text import parse_type
+from firesteel.columns.values import arrow_type
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from tests.columns.counting import calls_made
+
+TYPES = tuple(map(parse_type, ("INT", "INT", "TIMESTAMP(3)")))
+ARROW = [arrow_type(kind) for kind in TYPES]
+INNER = JoinPlan("INNER", ((0,), (0,)), None, TYPES, TYPES, QuerySettings(), False, False)
+MAX = 2**63 - 1
+
+
+class Run:
+    def __init__(self, factory: Any, state: Any = ()) -> None:
+        self.backend = KeyedStateBackend(None, 8)
+        self.backend.key_group = lambda key: key[0]
+        for delta in state:
+            self.backend.load(delta, None)
+        self.found: Counter[tuple[Any, ...]] = Counter()
+        self.factory = factory
+        self.kernel = factory.make()
+        self.kernel.open(KernelContext(True, 8, self.backend.table, self.take, None, lambda: 0))
+
+    def take(self, batch: ColumnBatch) -> None:
+        assert set(kinds_list(batch)) <= {INSERT}
+        self.found.update(tuple(None if part is None else part for part in (row[1], row[4])) for row in rows_of(batch))
+
+    def give(self, side: int, *rows: tuple[int, int, int], kinds: list[int] | None = None) -> None:
+        self.kernel.process(side, batch_of([(key, number, at(time)) for key, number, time in rows], ARROW, kinds))
+
+    def resumed(self) -> Run:
+        self.kernel.flush()
+        following = Run(self.factory, list(self.backend.full()))
+        following.kernel.restore(self.kernel.snapshot())
+        following.found = self.found
+        return following
+
+
+def at(time: int) -> datetime.datetime:
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=time)
+
+
+@pytest.mark.parametrize("kind", ["INNER", "LEFT", "RIGHT", "FULL"])
+@pytest.mark.parametrize("seed", range(6))
+def test_interval_joins(seed: int, kind: str) -> None:
+    chance = random.Random(seed)
+    run = Run(IntervalJoinFactory(replace(INNER, kind=kind), 2, 2, -30, 10, True))
+    sides: tuple[list[Any], list[Any]] = ([], [])
+    for step in range(20):
+        for side in (0, 1):
+            rows = [
+                (chance.randrange(2), number, step * 20 + chance.randrange(40))
+                for number in range(100 * step, 100 * step + 3)
+            ]
+            sides[side].extend(rows)
+            run.give(side, *rows)
+        run.kernel.watermark(step * 20 - 1)  # no row is late
+        run = run.resumed() if step % 6 == 5 else run
+    run.kernel.watermark(MAX)
+    run.kernel.end()
+    pairs = [(a, b) for a in sides[0] for b in sides[1] if a[0] == b[0] and -30 <= a[2] - b[2] <= 10]
+    wanted = Counter((a[1], b[1]) for a, b in pairs)
+    if kind in ("LEFT", "FULL"):
+        wanted.update((a[1], None) for a in sides[0] if a not in [pair[0] for pair in pairs])
+    if kind in ("RIGHT", "FULL"):
+        wanted.update((None, b[1]) for b in sides[1] if b not in [pair[1] for pair in pairs])
+    assert run.found == wanted
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_temporal_joins(seed: int) -> None:
+    chance = random.Random(seed)
+    run = Run(TemporalJoinFactory(replace(INNER, kind="LEFT"), 2, 2))
+    left, versions = [], []
+    for step in range(20):
+        for number in range(3):
+            row = (chance.randrange(2), 10 * step + number, step * 20 + chance.randrange(40))
+            change = DELETE if chance.random() < 0.2 else UPDATE_AFTER
+            left.append((row[0], row[1], step * 20 + chance.randrange(40)))
+            versions.append((row, change))
+            run.give(0, left[-1])
+            run.give(1, row, kinds=[change])
+        run.kernel.watermark(step * 20 - 1)
+        run = run.resumed() if step % 6 == 5 else run
+    run.kernel.end()
+    wanted: Counter[tuple[Any, ...]] = Counter()
+    for key, number, time in left:
+        before = [(row[2], place) for place, (row, _) in enumerate(versions) if row[0] == key and row[2] <= time]
+        row, change = versions[max(before)[1]] if before else ((), DELETE)
+        wanted[number, None if change == DELETE else row[1]] += 1
+    assert run.found == wanted
+
+
+@pytest.mark.parametrize("factory", [IntervalJoinFactory(INNER, 2, 2, -5, 5, True), TemporalJoinFactory(INNER, 2, 2)])
+def test_a_row_costs_the_same_however_many_its_key_has(factory: Any) -> None:
+    costs = []
+    for count in (256, 4096):
+        run = Run(factory)
+        for side in (1, 0):
+            run.give(side, *((1, number, 10_000 + 10 * number) for number in range(count)))
+
+        def one_more(run: Run = run) -> None:
+            run.give(1, (1, 0, 10_000))
+            run.give(0, (1, 0, 9_000))
+            run.kernel.watermark(9_500)
+
+        costs.append(calls_made(one_more))
+    assert costs[1] < costs[0] + 40
