@@ -123,9 +123,10 @@ scenarios: $(STAMP)  ## write the generated documents anew: scenarios and their 
 	@$(BIN)/python docs/scenarios.py
 	@$(BIN)/python docs/compatibility.py
 
-lint: $(STAMP)  ## check style and format
+lint: $(STAMP)  ## check style, format, and how much is left without types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.typing.unchecked
 
 types: $(STAMP)  ## check types
 	@$(BIN)/mypy

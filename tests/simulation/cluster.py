@@ -342,7 +342,7 @@ class Cluster:
     def depose(self) -> None:
         """The leading JobManager process loses its leadership; another one is elected a little later."""
         self.log("leadership is lost")
-        component = self.ha._components[PROCESS]
+        component = self.ha.components[PROCESS]
         self.ha.revoke_leadership(PROCESS)
         component.contenders.append(component.contenders.pop(0)) if component.contenders else None
         later(self.random.random() * 5, lambda: self.ha.grant_leadership(PROCESS))
@@ -352,7 +352,7 @@ class Cluster:
     @property
     def leader_session(self) -> str | None:
         """The session of the process that leads."""
-        return self.ha._components[PROCESS].session_id
+        return self.ha.components[PROCESS].session_id
 
     def live_attempts(self) -> set[str]:
         """Attempts that run anywhere."""

@@ -100,7 +100,7 @@ def _lines(node: Any, prefix: str) -> Iterator[tuple[str, int]]:
         yield from _lines(value, f"{prefix}{key.value}.")
 
 
-def _flat(data: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:
     """Yield nested options by their dotted names."""
     for key, value in data.items():
         if isinstance(value, dict):

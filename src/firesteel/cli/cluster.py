@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 
@@ -31,7 +30,7 @@ _address_option = click.option(
 )
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def cluster_options(command: Callable[..., object]) -> Callable[..., object]:
     """Add the options for the address of the cluster and the output format."""
     return _address_option(output_option(command))
 

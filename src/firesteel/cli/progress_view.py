@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -56,7 +55,7 @@ class _JsonLines:
         _print_json({"job-id": details.job_id, "duration": details.duration_ms, "vertices": vertices})
 
 
-def _print_json(entry: dict[str, Any]) -> None:
+def _print_json(entry: dict[str, object]) -> None:
     print(json.dumps(entry), file=sys.stderr, flush=True)
 
 

@@ -161,7 +161,7 @@ class Servers:
 
     def stop(self, port: int | None, output: str) -> None:
         """Stop all servers, or the one at a port, and report which ones ended."""
-        stopped: list[dict[str, Any]] = []
+        stopped: list[dict[str, object]] = []
         left: list[dict[str, Any]] = []
         for entry in self.running():
             if port is None or entry["address"].endswith(f":{port}"):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 
 def elements_of(
     fetch: Callable[[CollectRequest], CollectResponse], is_over: Callable[[], bool], version: str = ""
-) -> Iterator[Any]:
+) -> Iterator[object]:
     """Yield the elements of a collecting sink as they arrive; raise an error if some are lost.
 
     Args:

@@ -69,7 +69,7 @@ class ColumnBatch:
         """Return the kinds as an array, also if every row is an insert."""
         return np.zeros(self.length, np.int8) if self.kinds is None else self.kinds
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Serialize in Arrow's stream format, which writes only the rows of a sliced array."""
         if not self.columns:
             return ColumnBatch, ((), self.length, self.kinds)

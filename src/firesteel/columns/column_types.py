@@ -99,7 +99,7 @@ class DecimalType(FractionalType):
         self.precision = precision
         self.scale = scale
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.precision, self.scale, self._nullable
 
 
@@ -112,7 +112,7 @@ class _LengthType(AtomicType):
         super().__init__(nullable)
         self.length = length
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.length, self._nullable
 
 
@@ -159,7 +159,7 @@ class _PrecisionType(AtomicType):
         super().__init__(nullable)
         self.precision = precision
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.precision, self._nullable
 
 

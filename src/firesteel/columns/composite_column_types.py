@@ -17,7 +17,7 @@ class ArrayType(DataType):
         super().__init__(nullable)
         self.element_type = element_type
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.element_type, self._nullable
 
     def need_conversion(self) -> bool:
@@ -41,7 +41,7 @@ class MultisetType(DataType):
         super().__init__(nullable)
         self.element_type = element_type
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.element_type, self._nullable
 
     def need_conversion(self) -> bool:
@@ -67,7 +67,7 @@ class MapType(DataType):
         self.key_type = key_type
         self.value_type = value_type
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.key_type, self.value_type, self._nullable
 
     def need_conversion(self) -> bool:
@@ -92,7 +92,7 @@ class ListViewType(DataType):
         super().__init__(True)
         self._element_type = element_type
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return (self._element_type,)
 
 
@@ -104,7 +104,7 @@ class MapViewType(DataType):
         self._key_type = key_type
         self._value_type = value_type
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self._key_type, self._value_type
 
 
@@ -137,7 +137,7 @@ class RowField:
         """Return the Python value of a field in internal form."""
         return self.data_type.from_sql_type(obj)
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.name, self.data_type, self.description
 
     def __repr__(self) -> str:
@@ -220,7 +220,7 @@ class RowType(DataType):
         row.set_field_names(self.names)
         return row
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return tuple(self.fields), self._nullable
 
     def __repr__(self) -> str:
@@ -280,7 +280,7 @@ class UserDefinedType(DataType):
         """Convert a value of `sql_type()` to the value that the program sees."""
         return None if obj is None else self.deserialize(self.sql_type().from_sql_type(obj))
 
-    def serialize(self, obj: object) -> Any:
+    def serialize(self, obj: object) -> object:
         """Convert a value of the program to one of `sql_type()`.
 
         Args:

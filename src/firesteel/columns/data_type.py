@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    pass
+from typing import Any, TypeVar
 
 T = TypeVar("T", bound="DataType")
 
@@ -86,11 +83,11 @@ class DataType:
         """
         return obj
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         """Return the attributes that decide equality within one class."""
         return (self._nullable,)
 
-    def _arguments(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[object, ...]:
         """Return the arguments that the repr shows."""
         return self._identity()
 

@@ -6,7 +6,6 @@ import datetime
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from firesteel.columns.value_text import UTC
 
@@ -29,7 +28,7 @@ class EvaluationContext:
     time_zone: datetime.tzinfo = UTC
     streaming: bool = True
     query_start_us: int = 0
-    function_context: Any = None
+    function_context: object = None
     watermark_ms: Callable[[], int | None] = lambda: None
     clock_us: Callable[[], int] = lambda: time.time_ns() // 1000
     database: str = "default_database"

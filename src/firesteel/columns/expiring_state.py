@@ -63,7 +63,7 @@ class ExpiringTable:
         self._times.put(entry, self._now_ms())
         self._rounds.after_write()
 
-    def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
+    def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
         """Set the values of entries and restart their time to live."""
         for entry, value in zip(entries, values, strict=True):
             self.put(entry, value)
@@ -103,7 +103,7 @@ class _LiveEntries(MutableMapping[Any, Any]):
     def __delitem__(self, entry: object) -> None:
         self._table.remove(entry)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return (entry for entry in list(self._values) if self._table.is_live(entry))
 
     def __len__(self) -> int:

@@ -69,10 +69,10 @@ class YearMonthIntervalType(AtomicType):
         """Return the number of digits of the year."""
         return self._precision
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self._resolution, self._precision, self._nullable
 
-    def _arguments(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[object, ...]:
         return (self._nullable,)
 
 
@@ -127,10 +127,10 @@ class DayTimeIntervalType(AtomicType):
         """Return the number of digits of the fraction of a second."""
         return self._fractional_precision
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self._resolution, self._day_precision, self._fractional_precision, self._nullable
 
-    def _arguments(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[object, ...]:
         return (self._nullable,)
 
     def need_conversion(self) -> bool:

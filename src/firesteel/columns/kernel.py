@@ -24,7 +24,7 @@ class StateTable(Protocol):
     def put(self, entry: object, value: object) -> None:
         """Set a value. Call it also after changing a value in place, so that the change is recorded."""
 
-    def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
+    def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
         """Set the values of entries."""
 
     def remove(self, entry: object) -> None:
@@ -65,7 +65,7 @@ class KernelContext:
     state_ttl_ms: int = 0
     is_state_on_disk: bool = False
     watermark_ms: Callable[[], int | None] = lambda: None
-    function_context: Any = None
+    function_context: object = None
     emit_idle: Callable[[bool], None] = lambda is_idle: None
     input_ms: InputTime = lambda: (0.0, 0.0)
 

@@ -35,7 +35,7 @@ def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) ->
     return list(zip(groups, *values, strict=True))
 
 
-def _hashable(column: pa.Array) -> list[Any]:
+def _hashable(column: pa.Array) -> list[object]:
     if pa.types.is_nested(column.type):
         return list(map(freeze, column.to_pylist()))
     return python_values(column)

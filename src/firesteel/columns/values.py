@@ -94,7 +94,7 @@ def to_arrow(values: Sequence[Any], data_type: t.DataType) -> pa.Array:
         return to_arrow(whole, data_type)
 
 
-def _whole_or_boolean(values: Sequence[Any], data_type: t.DataType) -> Sequence[Any] | None:
+def _whole_or_boolean(values: Sequence[object], data_type: t.DataType) -> Sequence[object] | None:
     """Return values with `True` as 1 where an integer is declared, and integers as truth values where BOOLEAN is.
 
     None if that changes nothing.
@@ -107,7 +107,7 @@ def _whole_or_boolean(values: Sequence[Any], data_type: t.DataType) -> Sequence[
     return [wanted(value) if value.__class__ is found else value for value in values]
 
 
-def _mismatch(values: Sequence[Any], data_type: t.DataType, encode: Converter | None) -> TypeMismatchError:
+def _mismatch(values: Sequence[object], data_type: t.DataType, encode: Converter | None) -> TypeMismatchError:
     """Return an error that names the first value that does not fit."""
     for value in values:
         try:

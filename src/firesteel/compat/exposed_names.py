@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from firesteel.compat.missing import MissingModule, MissingName, advice_for
 
@@ -26,7 +26,7 @@ def expose_names() -> None:
             _expose(package, {name: partial(missing_module, place)})
 
 
-def _expose(place: str, values: dict[str, Callable[[], Any]]) -> None:
+def _expose(place: str, values: dict[str, Callable[[], object]]) -> None:
     module = importlib.import_module(f"firesteel.{place}")
     for name, value in values.items():
         if not hasattr(module, name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 _OWN_SOURCE = "read it with a class derived from Source around a Python client (docs/concepts/source.md)"
 _OWN_SINK = "write with a class derived from Sink around a Python client (docs/concepts/sink.md)"
@@ -57,7 +57,7 @@ class MissingName:
         """Raise the error with the alternative."""
         self.refuse()
 
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
+    def __mro_entries__(self, bases: tuple[object, ...]) -> NoReturn:
         self.refuse()
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -49,7 +49,7 @@ class RegionCheckpoints:
         self._schedule = CheckpointSchedule(interval_s)
         self._directive = Directive()
         self._numbers = self._decided = 0
-        self._pending: list[Any] = []
+        self._pending: list[object] = []
         self._committed = 0
         self._savepoints: set[Request] = set()
         self._has_new = False

@@ -62,7 +62,7 @@ class ClusterEntrypoint:
         self._resources = LeaderGateway(rpc, self._ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway)
         self._rest: Any = None
         self._token_file: Path | None = None
-        self._operations: set[asyncio.Task[Any]] = set()
+        self._operations: set[asyncio.Task[object]] = set()
 
     async def start(self) -> None:
         """Start everything except the REST API.

@@ -87,7 +87,7 @@ class MiniCluster:
         assert self._entrypoint is not None, "the cluster was not started"
         return self._entrypoint.data_plane.collected
 
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    def _run(self, coroutine: Coroutine[object, object, T]) -> Future[T]:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 from firesteel.common.options.rpc_options import JOBMANAGER_RPC_ADDRESS, JOBMANAGER_RPC_PORT
@@ -58,7 +57,7 @@ class Workers:
         else:
             self.rpc_service = InMemoryRpcService(SystemClock())
 
-    def driver(self, ha: HighAvailabilityServices, context: Callable[[], Any]) -> ResourceManagerDriver:
+    def driver(self, ha: HighAvailabilityServices, context: Callable[[], object]) -> ResourceManagerDriver:
         """Return the driver that starts TaskExecutors; the RPC service must be running.
 
         Args:

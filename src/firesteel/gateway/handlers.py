@@ -134,7 +134,7 @@ async def info(_: GatewayCall) -> dict[str, str]:
     return {"productName": "firesteel", "version": importlib.metadata.version("firesteel")}
 
 
-async def api_versions(_: GatewayCall) -> dict[str, Any]:
+async def api_versions(_: GatewayCall) -> dict[str, object]:
     """Return the versions of the API."""
     return {"versions": list(VERSIONS)}
 
@@ -148,7 +148,7 @@ async def open_session(call: GatewayCall) -> dict[str, str]:
     return {"sessionHandle": session.handle}
 
 
-async def session_config(call: GatewayCall) -> dict[str, Any]:
+async def session_config(call: GatewayCall) -> dict[str, object]:
     """Return the options of a session."""
     return {"properties": call.session.options()}
 
@@ -159,13 +159,13 @@ async def close_session(call: GatewayCall) -> dict[str, str]:
     return {"status": "CLOSED"}
 
 
-async def heartbeat(call: GatewayCall) -> dict[str, Any]:
+async def heartbeat(call: GatewayCall) -> dict[str, object]:
     """Keep a session open."""
     call.session.touch()
     return {}
 
 
-async def configure_session(call: GatewayCall) -> dict[str, Any]:
+async def configure_session(call: GatewayCall) -> dict[str, object]:
     """Execute a statement that configures a session, and wait for its end."""
     await call.sessions.call(call.session.configure, call.required("statement"))
     return {}
@@ -249,7 +249,7 @@ def _json(text: str) -> Text:
 _SESSION = "/sessions/{session_handle}"
 _OPERATION = _SESSION + "/operations/{operation_handle}"
 
-_SUBMITS: dict[str, Any] = {"role": "submit", "runs_code": True}
+_SUBMITS: dict[str, object] = {"role": "submit", "runs_code": True}
 _STATEMENT: dict[str, Schema] = {"statement": STRING, "executionTimeout": _INTEGER}
 
 

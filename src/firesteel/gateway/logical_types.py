@@ -38,7 +38,7 @@ _ROOTS: dict[type[t.DataType], str] = {
 _YEAR_MONTH = {1: "YEAR", 2: "MONTH", 3: "YEAR_TO_MONTH"}
 
 
-def logical_type(data_type: t.DataType) -> dict[str, Any]:
+def logical_type(data_type: t.DataType) -> dict[str, object]:
     """Return the JSON object of a type: `type` (its root), `nullable`, and the parameters that the root has.
 
     A type that only programs understand is described as a nullable string, the form in which its values are sent.
@@ -55,13 +55,13 @@ def logical_type(data_type: t.DataType) -> dict[str, Any]:
     return {"type": root, "nullable": data_type.is_nullable, **found}
 
 
-def _length(data_type: t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType) -> dict[str, Any]:
+def _length(data_type: t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType) -> dict[str, object]:
     return {"length": data_type.length}
 
 
 def _precision(
     data_type: t.TimeType | t.TimestampType | t.LocalZonedTimestampType | t.ZonedTimestampType,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {"precision": data_type.precision}
 
 
@@ -69,11 +69,11 @@ def _decimal(data_type: t.DecimalType) -> dict[str, Any]:
     return {"precision": data_type.precision, "scale": data_type.scale}
 
 
-def _year_month(data_type: t.YearMonthIntervalType) -> dict[str, Any]:
+def _year_month(data_type: t.YearMonthIntervalType) -> dict[str, object]:
     return {"precision": data_type.precision, "resolution": _YEAR_MONTH[data_type.resolution]}
 
 
-def _day_time(data_type: t.DayTimeIntervalType) -> dict[str, Any]:
+def _day_time(data_type: t.DayTimeIntervalType) -> dict[str, object]:
     return {
         "precision": data_type.day_precision,
         "fractionalPrecision": data_type.fractional_precision,
@@ -93,7 +93,7 @@ def _row(data_type: t.RowType) -> dict[str, Any]:
     return {"fields": [_field(field) for field in data_type.fields]}
 
 
-def _field(field: t.RowField) -> dict[str, Any]:
+def _field(field: t.RowField) -> dict[str, object]:
     described = {} if field.description in (None, "...") else {"description": field.description}
     return {"name": field.name, "fieldType": logical_type(field.data_type), **described}
 

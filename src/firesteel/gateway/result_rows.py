@@ -48,11 +48,11 @@ def results_text(row_type: t.RowType, rows: Sequence[Row], form: RowFormat, time
 
 def _values(values: list[Any], kind: t.DataType) -> list[Any]:
     """Return values of a program in the form that the writers of texts expect."""
-    converted: list[Any] = to_arrow(values, kind).to_pylist()
+    converted: list[object] = to_arrow(values, kind).to_pylist()
     return converted
 
 
-def _writer(kind: t.DataType, form: RowFormat, time_zone: datetime.tzinfo) -> Callable[[Any], str]:
+def _writer(kind: t.DataType, form: RowFormat, time_zone: datetime.tzinfo) -> Callable[[object], str]:
     if form is RowFormat.JSON:
         write = json_writer(kind, is_iso=True, is_plain=False, null_keys="literal", null_key="null")
     else:

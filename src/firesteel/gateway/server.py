@@ -6,7 +6,6 @@ Why: `docs/decisions/0029-sql-gateway-as-its-own-process.md`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -63,7 +62,7 @@ class SqlGateway:
         await self._server.stop()
         await self._sessions.stop()
 
-    def _make_call(self, request: web.Request, body: dict[str, Any], _: dict[str, bytes]) -> GatewayCall:
+    def _make_call(self, request: web.Request, body: dict[str, object], _: dict[str, bytes]) -> GatewayCall:
         first = request.path.split("/")[1]
         version = first if first.upper() in VERSIONS else DEFAULT_VERSION
         return GatewayCall(self._sessions, version, dict(request.match_info), dict(request.query), body)

@@ -82,10 +82,10 @@ class JobGraph:
     insertion_order: list[JobVertexID] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _unpickled, tuple(PROCESS_SETUPS), self.__getstate__()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = {name.name: getattr(self, name.name) for name in fields(self)}
         return state | {"vertices": flatten(self.vertices)}
 
@@ -110,7 +110,7 @@ class JobGraph:
                 return vertex
         raise KeyError(f"Job {self.name!r} has no vertex {vertex_id}; it has {[v.id for v in self.vertices]}")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the graph as plain data, without operators and types.
 
         The random ids of cached data sets are omitted. The plan contains `JID` instead of the job id, so that the plans

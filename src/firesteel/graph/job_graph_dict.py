@@ -25,7 +25,7 @@ def _data_set_name(data_set: IntermediateDataSet) -> str:
     return CACHED if data_set.result_type.is_persistent else data_set.id
 
 
-def vertex_to_dict(vertex: JobVertex, group_index: int | None) -> dict[str, Any]:
+def vertex_to_dict(vertex: JobVertex, group_index: int | None) -> dict[str, object]:
     """Return a vertex as plain data; `group_index` is the position of its slot sharing group."""
     operators = {operator.node_id: operator for operator in vertex.chain}
     data_sets = {data_set.id: data_set for data_set in vertex.produced_data_sets}
@@ -50,12 +50,12 @@ def vertex_to_dict(vertex: JobVertex, group_index: int | None) -> dict[str, Any]
     }
 
 
-def group_to_dict(index: int, group: SlotSharingGroup) -> dict[str, Any]:
+def group_to_dict(index: int, group: SlotSharingGroup) -> dict[str, object]:
     """Return a slot sharing group as plain data."""
     return {"index": index, "name": group.name, "vertices": list(group.vertex_ids)}
 
 
-def co_location_groups(vertices: Sequence[JobVertex]) -> list[dict[str, Any]]:
+def co_location_groups(vertices: Sequence[JobVertex]) -> list[dict[str, object]]:
     """Return the co-location groups of vertices as plain data."""
     members: dict[int, list[str]] = {}
     for vertex in vertices:
@@ -64,7 +64,7 @@ def co_location_groups(vertices: Sequence[JobVertex]) -> list[dict[str, Any]]:
     return [{"index": index, "vertices": members[index]} for index in sorted(members)]
 
 
-def _operator_id_to_dict(operator: ChainedOperator) -> dict[str, Any]:
+def _operator_id_to_dict(operator: ChainedOperator) -> dict[str, object]:
     return {
         "generated_operator_id": operator.operator_id,
         "user_defined_operator_id": operator.user_hash,
@@ -73,7 +73,7 @@ def _operator_id_to_dict(operator: ChainedOperator) -> dict[str, Any]:
     }
 
 
-def _operator_to_dict(operator: ChainedOperator, data_sets: Mapping[str, IntermediateDataSet]) -> dict[str, Any]:
+def _operator_to_dict(operator: ChainedOperator, data_sets: Mapping[str, IntermediateDataSet]) -> dict[str, object]:
     return {
         "vertex_id": operator.node_id,
         "operator_id": operator.operator_id,
@@ -90,7 +90,7 @@ def _operator_to_dict(operator: ChainedOperator, data_sets: Mapping[str, Interme
 
 def _output_to_dict(
     operator: ChainedOperator, output: NonChainedOutput, data_sets: Mapping[str, IntermediateDataSet]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     data_set = data_sets[output.data_set_id]
     edge = data_set.consumers[0]
     return {
@@ -105,7 +105,7 @@ def _output_to_dict(
     }
 
 
-def _edge_to_dict(edge: JobEdge) -> dict[str, Any]:
+def _edge_to_dict(edge: JobEdge) -> dict[str, object]:
     return {
         "source_data_set_id": _data_set_name(edge.source),
         "source_vertex_id": edge.source.producer.id,
@@ -122,7 +122,7 @@ def _edge_to_dict(edge: JobEdge) -> dict[str, Any]:
     }
 
 
-def _data_set_to_dict(data_set: IntermediateDataSet) -> dict[str, Any]:
+def _data_set_to_dict(data_set: IntermediateDataSet) -> dict[str, object]:
     first = data_set.consumers[0]
     return {
         "id": _data_set_name(data_set),

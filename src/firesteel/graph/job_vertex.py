@@ -9,6 +9,7 @@ from typing import Any
 from firesteel.errors import InvalidProgramError
 from firesteel.graph.partitioner import DistributionPattern, Partitioner
 from firesteel.graph.result_partition_type import ResultPartitionType
+from firesteel.graph.slot_resources import SlotResources
 
 JobVertexID = str
 OperatorID = str
@@ -63,7 +64,7 @@ class SlotSharingGroup:
 
     name: str
     vertex_ids: list[JobVertexID] = field(default_factory=list)
-    resource_profile: object = None
+    resource_profile: SlotResources | None = None
 
 
 @dataclass(slots=True, eq=False)

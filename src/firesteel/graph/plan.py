@@ -18,7 +18,7 @@ def stream_plan_json(graph: Topology) -> str:
     return json.dumps({"nodes": [_stream_node(graph, graph.nodes[node_id]) for node_id in ids]}, indent=2)
 
 
-def _stream_node(graph: Topology, node: StreamNode) -> dict[str, Any]:
+def _stream_node(graph: Topology, node: StreamNode) -> dict[str, object]:
     pact = "Data Source" if node.id in graph.source_ids else "Operator"
     if node.id in graph.sink_ids:
         pact = "Data Sink"
@@ -76,7 +76,7 @@ def description_tree(order: Sequence[int], text: Text, children: Children) -> st
 DESCRIPTION_MODES = {"TREE": description_tree, "CASCADING": description_cascade}
 
 
-def plan_node(vertex: JobVertex) -> dict[str, Any]:
+def plan_node(vertex: JobVertex) -> dict[str, object]:
     """Return a vertex as in the plan of the REST API."""
     node: dict[str, Any] = {
         "id": vertex.id,

@@ -33,7 +33,7 @@ class StreamGraph(Topology):
         """Return the plan as JSON text, as Flink's `getStreamingPlanAsJSON`."""
         return stream_plan_json(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the graph as plain data, without operators and types."""
         chaining = Chaining(self)
         hashes = operator_hashes(self, chaining)
@@ -105,7 +105,7 @@ _NODE_FIELDS = (
 )
 
 
-def _node_to_dict(node: StreamNode, operator_hash: str, chaining: Chaining) -> dict[str, Any]:
+def _node_to_dict(node: StreamNode, operator_hash: str, chaining: Chaining) -> dict[str, object]:
     fields = {name: getattr(node, name) for name in _NODE_FIELDS}
     return fields | {
         "description": node.description or node.name,
@@ -116,7 +116,7 @@ def _node_to_dict(node: StreamNode, operator_hash: str, chaining: Chaining) -> d
     }
 
 
-def _edges_to_dict(edges: Iterable[StreamEdge], chaining: Chaining) -> list[dict[str, Any]]:
+def _edges_to_dict(edges: Iterable[StreamEdge], chaining: Chaining) -> list[dict[str, object]]:
     return [
         {
             "source_id": edge.source_id,

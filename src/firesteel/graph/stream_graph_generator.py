@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from firesteel.common.options.pipeline_options import (
 from firesteel.common.options.restart_options import SCHEDULER
 from firesteel.errors import InvalidProgramError
 from firesteel.graph.partitioner import FORWARD, Partitioner
+from firesteel.graph.slot_resources import SlotResources
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.graph.stream_node import StreamNode
 from firesteel.graph.transformations import (
@@ -63,7 +64,7 @@ def generate_stream_graph(
     transformations: Sequence[Transformation],
     configuration: Configuration,
     ids: IdGenerator,
-    resources: dict[str, Any] | None = None,
+    resources: Mapping[str, SlotResources] | None = None,
     job_name: str | None = None,
 ) -> StreamGraph:
     """Return the StreamGraph of transformations, including transformations that are reachable through inputs only.

@@ -7,6 +7,7 @@ from typing import Any
 
 from firesteel.errors import InvalidProgramError
 from firesteel.graph.partitioner import FORWARD_UNSPECIFIED, Partitioner
+from firesteel.graph.slot_resources import SlotResources
 
 
 @dataclass(slots=True)
@@ -98,7 +99,7 @@ class Topology:
     vertex_description_mode: str = "TREE"
     vertex_name_include_index_prefix: bool = False
     configuration: dict[str, str] = field(default_factory=dict)
-    resources: dict[str, Any] = field(default_factory=dict)
+    resources: dict[str, SlotResources] = field(default_factory=dict)
     nodes: dict[int, StreamNode] = field(default_factory=dict)
     source_ids: list[int] = field(default_factory=list)
     sink_ids: list[int] = field(default_factory=list)

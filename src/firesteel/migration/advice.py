@@ -7,7 +7,6 @@ import importlib
 import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Any
 
 from firesteel.pyflink1.names import REMOVED
 
@@ -70,7 +69,7 @@ def elsewhere_advice(name: str) -> str | None:
     return None
 
 
-def refusal_advice(method: Callable[..., Any]) -> str:
+def refusal_advice(method: Callable[..., object]) -> str:
     """Return the message of the error that a method always raises."""
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method)))):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:

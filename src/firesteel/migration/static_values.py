@@ -93,7 +93,7 @@ def instance_of(declared: object) -> Static:
     return None
 
 
-def refusal_of(called: Static) -> Callable[..., Any] | None:
+def refusal_of(called: Static) -> Callable[..., object] | None:
     """Return the method if it always raises an error, which is declared by the return type NoReturn."""
     if isinstance(called, Known) and inspect.isfunction(called.value):
         return called.value if _declared_result(called.value) is typing.NoReturn else None

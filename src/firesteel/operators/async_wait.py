@@ -61,7 +61,7 @@ class AsyncWaitRunner(FunctionOperator):
             result_timestamps.extend([timestamp] * (len(results) - len(result_timestamps)))
         self.output.hand_on(results, None if timestamps is None else result_timestamps)
 
-    async def _ask_all(self, elements: list[tuple[Any, int | None]]) -> list[_Result]:
+    async def _ask_all(self, elements: list[tuple[object, int | None]]) -> list[_Result]:
         free = asyncio.Semaphore(self._capacity)
         arrived: list[_Result] = []
 

@@ -44,7 +44,7 @@ class _Completed:
         self._made = made
         self._kind = kind
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # pickle asks before there are attributes
             raise AttributeError(name)
         try:

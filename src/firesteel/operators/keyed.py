@@ -94,7 +94,7 @@ class KeyedOperator(Operator):
         """Process elements of the first input; in BATCH mode collect them until it has ended."""
         self._take(0, values, timestamps)
 
-    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+    def process2(self, values: list[object], timestamps: Timestamps) -> None:
         """Process elements of the second input; in BATCH mode collect them until it has ended."""
         self._take(1, values, timestamps)
 

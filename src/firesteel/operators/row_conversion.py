@@ -104,7 +104,7 @@ class ColumnsToRows(Operator):
         super().__init__(name, task, output)
         self._types = types
         self._names = list(names)
-        self._make: Callable[[int, tuple[Any, ...]], Any] = self._pair if is_retract else self._row
+        self._make: Callable[[int, tuple[object, ...]], object] = self._pair if is_retract else self._row
         self._rowtime = next(
             (i for i, kind in enumerate(types) if getattr(kind, "kind", None) is TimestampKind.ROWTIME), None
         )

@@ -79,7 +79,7 @@ class SortedInput:
     def __init__(self, task: TaskInfo) -> None:
         self._memory = memory_of(task)
         self._directory = temporary_directory(task.configuration)
-        self._groups: defaultdict[Any, list[_Element]] = defaultdict(list)
+        self._groups: defaultdict[object, list[_Element]] = defaultdict(list)
         self._estimate = SizeEstimate()
         self._levels: list[_Runs | None] = []
         self._chunk_elements = CHUNK_ELEMENTS

@@ -47,11 +47,11 @@ class CoProcessRunner(FunctionOperator):
         """Process elements of the first input."""
         self._process(0, values, timestamps)
 
-    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+    def process2(self, values: list[object], timestamps: Timestamps) -> None:
         """Process elements of the second input."""
         self._process(1, values, timestamps)
 
-    def _process(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+    def _process(self, index: int, values: list[object], timestamps: Timestamps) -> None:
         context, process_element, collect = self._context, self._process_elements[index], self._collector.collect
         for value, timestamp in pairs(values, timestamps):
             context.current_timestamp = timestamp
@@ -119,7 +119,7 @@ class KeyedBroadcastContext(BroadcastContext, KeyedBroadcastProcessFunction.OnTi
         """Return the timer service of the current key."""
         return self.keyed.timer_service()
 
-    def get_current_key(self) -> Any:
+    def get_current_key(self) -> object:
         """Return the key of the element or timer."""
         return self.keyed.get_current_key()
 
@@ -132,8 +132,8 @@ class _BroadcastFunction(Protocol):
     """What a function of the user has; only that of a keyed stream has `on_timer`."""
 
     def process_element(self, value: Any, context: Any, /) -> Iterable[Any] | None: ...
-    def process_broadcast_element(self, value: Any, context: Any, /) -> Iterable[Any] | None: ...
-    def on_timer(self, timestamp: int, context: Any, /) -> Iterable[Any] | None: ...
+    def process_broadcast_element(self, value: object, context: object, /) -> Iterable[object] | None: ...
+    def on_timer(self, timestamp: int, context: object, /) -> Iterable[object] | None: ...
 
 
 class _Broadcast:
@@ -155,7 +155,7 @@ class _Broadcast:
         self.writing.current_timestamp = context.timestamp()
         return self._function.process_broadcast_element(value, self.writing)
 
-    def on_timer(self, timestamp: int, context: Any) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, context: object) -> Iterable[object] | None:
         self.reading.current_timestamp = timestamp
         return self._function.on_timer(timestamp, self.reading)
 
@@ -247,7 +247,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         assert isinstance(self._broadcast.reading, KeyedBroadcastContext)
         self._broadcast.reading.keyed = self._context
 
-    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+    def process2(self, values: list[object], timestamps: Timestamps) -> None:
         """Process elements of the broadcast side, which have no key."""
         self.backend.current_key = NO_KEY
         for value, timestamp in pairs(values, timestamps):

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
 from firesteel.plan.diagram import Diagram
@@ -44,7 +43,7 @@ class _Views:
     def slot_plan(self) -> SlotPlan:
         return plan_slots(self.execution_graph, self._task_managers, self._slots_per_task_manager)
 
-    def stream_data(self) -> dict[str, Any]:
+    def stream_data(self) -> dict[str, object]:
         if self.source.stream_graph is None:
             raise InvalidPlanError(
                 "a job graph does not contain the whole stream graph: its JSON is available for programs and stream "
@@ -62,7 +61,7 @@ _DIAGRAMS: dict[str, Callable[[_Views], Diagram]] = {
     "execution": lambda views: subtasks_diagram(views.execution_graph),
     "slots": lambda views: slots_diagram(views.slot_plan),
 }
-_DATA: dict[str, Callable[[_Views], dict[str, Any]]] = {
+_DATA: dict[str, Callable[[_Views], dict[str, object]]] = {
     "stream": _Views.stream_data,
     "job": lambda views: views.source.job_graph.to_dict(),
     "execution": lambda views: views.execution_graph.to_dict(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
 from firesteel.plan.diagram import Cluster, Diagram, Node, count, subtask_node_id
@@ -162,7 +161,7 @@ def _remedies(plan: SlotPlan) -> Iterator[str]:
 # --- as data and as a drawing -------------------------------------------------------------------------------------
 
 
-def slots_to_dict(plan: SlotPlan) -> dict[str, Any]:
+def slots_to_dict(plan: SlotPlan) -> dict[str, object]:
     """Return the plan as plain data."""
     return {
         "job": plan.job_graph.name,
@@ -192,7 +191,7 @@ def slots_to_dict(plan: SlotPlan) -> dict[str, Any]:
     }
 
 
-def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
+def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, object]:
     return {"vertex": subtask.job_vertex.id, "subtask": subtask.subtask_index, "name": subtask.name}
 
 

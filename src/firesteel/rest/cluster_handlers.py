@@ -195,7 +195,7 @@ _JVM_METRICS = (
 """Memory metrics of a JVM; the memory of a Python process is reported as its heap."""
 
 
-def _resource(slots: int) -> dict[str, Any]:
+def _resource(slots: int) -> dict[str, object]:
     memory = dict.fromkeys(("taskHeapMemory", "taskOffHeapMemory", "managedMemory", "networkMemory"), 0)
     return {"cpuCores": float(slots), **memory, "extendedResources": {}}
 

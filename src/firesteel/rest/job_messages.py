@@ -173,7 +173,7 @@ def subtask_details(subtask: Mapping[str, Any], index: int, now_ms: int) -> Body
     }
 
 
-def endpoint_of(subtask: Mapping[str, Any]) -> str:
+def endpoint_of(subtask: Mapping[str, object]) -> str:
     """Return the location of a subtask."""
     return str(subtask["task_manager"] or "(unassigned)")
 
@@ -252,7 +252,7 @@ def subtask_times(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> B
 def vertex_task_managers(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
     """Return the body of `/jobs/:jobid/vertices/:vertexid/taskmanagers`: the subtasks by TaskManager."""
     vertex = vertex_of(job, vertex_id)
-    by_place: dict[str, list[Mapping[str, Any]]] = {}
+    by_place: dict[str, list[Mapping[str, object]]] = {}
     for subtask in vertex["subtasks"]:
         by_place.setdefault(endpoint_of(subtask), []).append(subtask)
     return {

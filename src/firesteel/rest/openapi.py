@@ -11,7 +11,7 @@ from firesteel.rest.routes import Call, Route
 
 _ID = {"type": "string", "pattern": "^[0-9a-fA-F]{32}$"}
 _NUMBER = {"type": "integer", "minimum": 0}
-_PATH_SCHEMAS: dict[str, Any] = {
+_PATH_SCHEMAS: dict[str, object] = {
     **dict.fromkeys(("jobid", "vertexid", "applicationid", "triggerid"), _ID),
     **dict.fromkeys(("subtaskindex", "attempt", "checkpointid"), _NUMBER),
 }
@@ -42,7 +42,7 @@ def openapi_route(routes: Iterable[Route]) -> Route:
     return Route("GET", "/openapi.json", answer)
 
 
-def openapi_document(routes: Iterable[Route]) -> dict[str, Any]:
+def openapi_document(routes: Iterable[Route]) -> dict[str, object]:
     """Return the OpenAPI 3.1 document of routes."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -59,7 +59,7 @@ def openapi_document(routes: Iterable[Route]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _operation(route: Route) -> dict[str, object]:
     names = re.findall(r"\{(\w+)\}", route.path)
     words = re.findall(r"\w+", route.path.replace("-", "_")) or ["dashboard"]
     parameters = [
@@ -87,7 +87,7 @@ def _answer(route: Route) -> dict[str, Any]:
     return {"type": ["object", "array"]} if route.produces == "application/json" else {"type": "string"}
 
 
-def _body(route: Route) -> dict[str, Any]:
+def _body(route: Route) -> dict[str, object]:
     """Return the schema of the body; fields are nullable, because clients send null for omitted ones."""
     properties = {
         name: {**schema, "type": [schema["type"], "null"]}

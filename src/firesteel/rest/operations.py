@@ -28,7 +28,7 @@ class Operations:
 
     def __init__(self, spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]) -> None:
         self._spawn = spawn
-        self._running: OrderedDict[tuple[str, str], asyncio.Task[Any]] = OrderedDict()
+        self._running: OrderedDict[tuple[str, str], asyncio.Task[object]] = OrderedDict()
 
     def trigger(self, kind: str, trigger_id: object, operation: Callable[[], Coroutine[Any, Any, Any]]) -> str:
         """Start an operation, unless one with that id exists, and return its trigger id.

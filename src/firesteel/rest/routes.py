@@ -135,7 +135,7 @@ class Route:
     runs_code: bool = False
     cancels: bool = False
 
-    def names_path(self, body: Mapping[str, Any]) -> bool:
+    def names_path(self, body: Mapping[str, object]) -> bool:
         """Return whether a request names a path on the hosts of the cluster."""
         return any(body.get(name) is not None for name, schema in self.body.items() if schema.get("format") == "path")
 

@@ -6,7 +6,6 @@ Why: `docs/decisions/0014-aiohttp-serves-the-rest-api.md`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from aiohttp import web
 
@@ -57,7 +56,7 @@ class RestServer(RestServerEndpoint):
         configuration: Mapping[str, str],
         local_token: str | None = None,
     ) -> None:
-        def make_call(request: web.Request, body: dict[str, Any], files: dict[str, bytes]) -> Call:
+        def make_call(request: web.Request, body: dict[str, object], files: dict[str, bytes]) -> Call:
             return Call(cluster, operations, dict(request.match_info), dict(request.query), body, files)
 
         super().__init__(ROUTES, ("", "/v1"), make_call, Access(configuration, local_token), configuration)

@@ -305,7 +305,7 @@ class _RememberedNames:
     def __init__(self, names: object) -> None:
         self._names = names
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         found = getattr(self._names, name)
         setattr(self, name, found)
         return found

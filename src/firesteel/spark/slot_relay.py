@@ -12,7 +12,6 @@ import logging
 import secrets
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, Visit, connection_limit
 from firesteel.runtime.internal_tls import InternalTls, tls_problem
@@ -131,7 +130,7 @@ async def _close(writer: asyncio.StreamWriter) -> None:
         await writer.wait_closed()
 
 
-async def _first_of(*pumps: Coroutine[Any, Any, None]) -> None:
+async def _first_of(*pumps: Coroutine[object, object, None]) -> None:
     """Return when one side has ended, which ends the connection."""
     tasks = [asyncio.ensure_future(pump) for pump in pumps]
     try:

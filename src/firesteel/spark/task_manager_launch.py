@@ -48,7 +48,7 @@ class LaunchTaskManager:
             return
         yield self._start(executor_process)
 
-    def _orders(self) -> dict[str, Any]:
+    def _orders(self) -> dict[str, object]:
         allows = self.seal.allows_unverified
         seal = {"key": self.seal.key.hex(), "allows_unverified": allows}
         return {"options": self.options, "secret": self.secret.hex(), "seal": seal}

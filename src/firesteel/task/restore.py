@@ -110,7 +110,7 @@ def adopt_max_parallelism(metadata: CheckpointMetadata, job_graph: JobGraph) -> 
             _adopt_max_parallelism(vertex, layouts[operator_id])
 
 
-def _vertices_of_operators(job_graph: JobGraph) -> dict[str, Any]:
+def _vertices_of_operators(job_graph: JobGraph) -> dict[str, object]:
     return {operator_id: vertex for vertex in job_graph.vertices for operator_id, _ in operators_of(vertex)}
 
 
@@ -118,7 +118,7 @@ def _layouts_of_operators(metadata: CheckpointMetadata) -> dict[str, VertexLayou
     return {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
 
 
-def _check_nothing_is_left(metadata: CheckpointMetadata, new: dict[str, Any], read: _Read) -> None:
+def _check_nothing_is_left(metadata: CheckpointMetadata, new: dict[str, object], read: _Read) -> None:
     for vertex in metadata.vertices:
         for operator_id, name in vertex.operators:
             if operator_id not in new and _has_state(metadata, vertex, operator_id, read):

@@ -530,7 +530,7 @@ def _split_columns(columns: tuple[int, ...], max_parallelism: int, channels: int
     return SplitColumns(columns, max_parallelism, channels)
 
 
-def _key_type_of(edge: StageEdge) -> TypeInformation[Any] | None:
+def _key_type_of(edge: StageEdge) -> TypeInformation[object] | None:
     """Return the key type declared by the KeyByOperator at the producing end."""
     for node in edge.source.chain:
         if node.node_id == edge.edge.source_node_id:

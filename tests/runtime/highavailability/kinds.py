@@ -56,7 +56,7 @@ class Embedded:
 
     async def depose(self, process: HighAvailabilityServices) -> None:
         assert self.shared is not None
-        component = self.shared._components[PROCESS]
+        component = self.shared.components[PROCESS]
         former = component.contenders.pop(0)
         component.depose()
         component.contenders.append(former)

@@ -61,7 +61,7 @@ async def started(runner: Runner) -> JobMaster:
 
 def leader_of(runner: Runner) -> tuple[str | None, str | None]:
     """Return the published leader of the job."""
-    return runner.cluster.ha._components[runner.job_id].published
+    return runner.cluster.ha.components[runner.job_id].published
 
 
 async def test_leadership_granted_early_starts_the_job_master_after_its_creation(runner: Runner) -> None:  # E02
@@ -111,7 +111,7 @@ async def test_a_closed_runner_releases_everything_once(runner: Runner, cluster:
     await closing
     assert not master.is_running
     assert await runner.gateway() is None
-    assert cluster.ha._components[runner.job_id].contenders == []
+    assert cluster.ha.components[runner.job_id].contenders == []
     with pytest.raises(JobNotFinishedError, match="was not finished by this JobManager"):
         await runner.result
     assert runner.close() is closing
@@ -125,7 +125,7 @@ async def test_a_job_is_registered_before_its_master_starts_and_published_after(
 
     async def recording(master: JobMaster) -> None:
         status = await cluster.ha.stores(None).running_jobs.get_job_scheduling_status(runner.job_id)
-        seen.append((status, master.fencing_token == cluster.ha._components[runner.job_id].session_id))
+        seen.append((status, master.fencing_token == cluster.ha.components[runner.job_id].session_id))
         await start(master)
         seen.append(leader_of(runner))
 
@@ -139,7 +139,7 @@ async def test_a_second_grant_suspends_the_first_master_and_restarts_the_job(
     runner: Runner, cluster: Cluster
 ) -> None:  # E11
     first = await started(runner)
-    component = cluster.ha._components[runner.job_id]
+    component = cluster.ha.components[runner.job_id]
     component.session_id = "second"
     component.live_sessions.add("second")
     runner._runner.grant_leadership("second")

@@ -51,7 +51,7 @@ _DECIMALS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "/": WIDE.divide,
     "%": WIDE.remainder,
 }
-_PYTHON: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_PYTHON: dict[str, Callable[[object, object], object]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def _resolve(name: str) -> Callable[[Types, Operands], Resolved]:

@@ -153,7 +153,7 @@ def text_parser(target: t.DataType) -> Callable[[str], Any] | None:
     return _PARSERS.get(type(target))
 
 
-_PARSERS: dict[type[t.DataType], Callable[[str], Any]] = {
+_PARSERS: dict[type[t.DataType], Callable[[str], object]] = {
     t.BooleanType: parse_boolean,
     t.FloatType: parse_double,
     t.DoubleType: parse_double,

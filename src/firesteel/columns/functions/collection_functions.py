@@ -58,7 +58,7 @@ def _resolve_row(types: Types, operands: Operands) -> Resolved:
     return list(types), t.RowType(fields, False)
 
 
-def _map_of(*items: object) -> list[tuple[Any, Any]]:
+def _map_of(*items: object) -> list[tuple[object, object]]:
     if None in items[::2]:
         raise FunctionError("firesteel does not support NULL as a key of a map")
     pairs = {freeze(key): (key, value) for key, value in zip(items[::2], items[1::2], strict=True)}
@@ -102,7 +102,7 @@ def _bind_field(call: CallSite) -> Kernel:
 def _resolve_item(types: Types, operands: Operands) -> Resolved:
     if len(types) != 2:
         raise wrong_count("ITEM", len(types), "2")
-    container: Any = types[0]
+    container: object = types[0]
     if isinstance(container, t.ArrayType) and isinstance(types[1], t.IntegralType):
         if isinstance(operands[1], Literal) and operands[1].value is not None and operands[1].value < 1:
             raise FunctionError(f"Array element access needs an index starting at 1 but was {operands[1].value}.")
@@ -124,13 +124,13 @@ def _bind_item(call: CallSite) -> Kernel:
     return per_row(plain(_value_of_key))(call)
 
 
-def _element_at(values: list[Any], index: int) -> object:
+def _element_at(values: list[object], index: int) -> object:
     if index < 1:
         raise FunctionError(f"Array element access needs an index starting at 1 but was {index}.")
     return values[index - 1] if index <= len(values) else None
 
 
-def _value_of_key(pairs: list[tuple[Any, Any]], key: object) -> object:
+def _value_of_key(pairs: list[tuple[object, object]], key: object) -> object:
     return next((value for k, value in pairs if k == key), None)
 
 
@@ -140,7 +140,7 @@ def _resolve_element(types: Types, operands: Operands) -> Resolved:
     return list(types), types[0].element_type
 
 
-def _only_element(values: list[Any]) -> object:
+def _only_element(values: list[object]) -> object:
     if len(values) > 1:
         raise FunctionError("Array has more than one element.")
     return values[0] if values else None
@@ -193,14 +193,14 @@ def _resolve_arrays(name: str) -> Callable[[Types, Operands], Resolved]:
     return resolve
 
 
-def _distinct(values: list[Any]) -> list[Any]:
+def _distinct(values: list[object]) -> list[object]:
     seen: dict[Any, Any] = {}
     for value in values:
         seen.setdefault(freeze(value), value)
     return list(seen.values())
 
 
-def _contains(values: list[Any] | None, needle: object) -> bool | None:
+def _contains(values: list[object] | None, needle: object) -> bool | None:
     return None if values is None else needle in values
 
 
@@ -210,28 +210,28 @@ def _position(values: list[Any] | None, needle: object) -> int | None:
     return values.index(needle) + 1 if needle in values else 0
 
 
-def _remove(values: list[Any] | None, needle: object) -> list[Any] | None:
+def _remove(values: list[object] | None, needle: object) -> list[object] | None:
     return None if values is None else [value for value in values if value != needle]
 
 
-def _append(values: list[Any] | None, addition: object) -> list[Any] | None:
+def _append(values: list[object] | None, addition: object) -> list[object] | None:
     return None if values is None else [*values, addition]
 
 
-def _prepend(values: list[Any] | None, addition: object) -> list[Any] | None:
+def _prepend(values: list[object] | None, addition: object) -> list[object] | None:
     return None if values is None else [addition, *values]
 
 
-def _concat(*arrays: list[Any]) -> list[Any]:
+def _concat(*arrays: list[object]) -> list[object]:
     return [value for array in arrays for value in array]
 
 
-def _except(values: list[Any], others: list[Any]) -> list[Any]:
+def _except(values: list[object], others: list[object]) -> list[object]:
     unwanted = set(map(freeze, others))
     return [value for value in _distinct(values) if freeze(value) not in unwanted]
 
 
-def _intersect(values: list[Any], others: list[Any]) -> list[Any]:
+def _intersect(values: list[object], others: list[object]) -> list[object]:
     wanted = set(map(freeze, others))
     return [value for value in _distinct(values) if freeze(value) in wanted]
 
@@ -240,7 +240,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[list[Any]], Any]:
     return lambda values: choose((value for value in values if value is not None), default=None)
 
 
-def _slice(values: list[Any], start: int, end: int | None = None) -> list[Any]:
+def _slice(values: list[object], start: int, end: int | None = None) -> list[object]:
     """Return the elements from `start` to `end`, both inclusive; positions start at 1, or -1 from the end."""
     count = len(values)
     first = start if start >= 0 else count + start + 1
@@ -281,7 +281,7 @@ def _of_array(name: str, result: Callable[[Any], t.DataType], nullable: bool | N
     return signature(name, lambda types, operands: result(types[0]), "ARRAY", nullable=nullable)
 
 
-def _map_from_arrays(keys: list[Any], values: list[Any]) -> list[tuple[Any, Any]]:
+def _map_from_arrays(keys: list[object], values: list[object]) -> list[tuple[object, object]]:
     if len(keys) != len(values):
         raise FunctionError(
             "Invalid function MAP_FROM_ARRAYS call:\n"
@@ -297,7 +297,7 @@ def _map_from_arrays_type(types: Types, operands: Operands) -> t.DataType:
     return t.MapType(keys.element_type, values.element_type)
 
 
-def _map_union(*maps: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def _map_union(*maps: list[tuple[object, object]]) -> list[tuple[object, object]]:
     return _map_of(*(item for pairs in maps for pair in pairs for item in pair))
 
 
@@ -305,7 +305,7 @@ def _rows(function: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
     return per_row(plain(function))
 
 
-def _rows_with_null(function: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
+def _rows_with_null(function: Callable[..., object]) -> Callable[[CallSite], Kernel]:
     return per_row(plain(function), null_call=True)
 
 

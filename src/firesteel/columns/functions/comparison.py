@@ -30,8 +30,8 @@ from firesteel.columns.type_rules import any_nullable, common_type
 from firesteel.columns.type_text import type_text
 
 _NESTED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType)
-_PYTHON: dict[str, Callable[[Any, Any], bool]] = {"=": lambda a, b: a == b, "<>": lambda a, b: a != b}
-_ARROW: dict[str, Callable[[Any, Any], Any]] = {
+_PYTHON: dict[str, Callable[[object, object], bool]] = {"=": lambda a, b: a == b, "<>": lambda a, b: a != b}
+_ARROW: dict[str, Callable[[object, object], object]] = {
     "=": pc.equal,
     "<>": pc.not_equal,
     "<": pc.less,

@@ -39,7 +39,7 @@ def _watermark(context: EvaluationContext) -> datetime.datetime | None:
     return None if millis is None else _EPOCH + datetime.timedelta(milliseconds=millis)
 
 
-def _scalar(compute: Callable[[EvaluationContext], Any]) -> Bind:
+def _scalar(compute: Callable[[EvaluationContext], object]) -> Bind:
     """Return the kernel of a value that is constant within a batch."""
 
     def bind(call: CallSite) -> Kernel:
@@ -72,7 +72,7 @@ def _bind_typeof(call: CallSite) -> Kernel:
     return lambda columns, length: pa.scalar(text)
 
 
-def _current(name: str, result: t.DataType, compute: Callable[[EvaluationContext], Any]) -> Function:
+def _current(name: str, result: t.DataType, compute: Callable[[EvaluationContext], object]) -> Function:
     return Function(name, signature(name, result), _scalar(compute), momentary=True)
 
 

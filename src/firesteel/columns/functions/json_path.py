@@ -82,21 +82,21 @@ class JsonPath:
         return values[0] if self.definite else values
 
 
-def _member(value: object, key: str) -> Iterator[Any]:
+def _member(value: object, key: str) -> Iterator[object]:
     if isinstance(value, dict) and key in value:
         yield value[key]
 
 
-def _element(value: object, index: int) -> Iterator[Any]:
+def _element(value: object, index: int) -> Iterator[object]:
     if isinstance(value, list) and -len(value) <= index < len(value):
         yield value[index]
 
 
-def _children(value: object) -> list[Any]:
+def _children(value: object) -> list[object]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _descendants(value: object) -> Iterator[Any]:
+def _descendants(value: object) -> Iterator[object]:
     yield value
     for child in _children(value):
         yield from _descendants(child)

@@ -46,7 +46,7 @@ def _doubles(name: str, count: int, optional: int = 0) -> Callable[[Types, Opera
     return resolve
 
 
-def _numpy(function: Callable[..., Any]) -> Bind:
+def _numpy(function: Callable[..., object]) -> Bind:
     """Return the kernel of a numpy function of doubles; it returns NaN or infinity where Java does."""
 
     def kernel(columns: list[Column], length: int) -> Column:
@@ -109,7 +109,7 @@ def _resolve_whole(name: str) -> Callable[[Types, Operands], Resolved]:
     )
 
 
-def _whole(mode: str, compute: Callable[[Any], Any]) -> Bind:
+def _whole(mode: str, compute: Callable[[object], object]) -> Bind:
     def bind(call: CallSite) -> Kernel:
         if len(call.operands) > 1:
             return bind_rounding(call, up=mode == ROUND_CEILING)
@@ -173,7 +173,7 @@ def _random(integer: bool) -> Bind:
     return bind
 
 
-_DOUBLE_FUNCTIONS: tuple[tuple[str, int, int, Callable[..., Any]], ...] = (
+_DOUBLE_FUNCTIONS: tuple[tuple[str, int, int, Callable[..., object]], ...] = (
     ("POWER", 2, 0, np.power),
     ("SQRT", 1, 0, np.sqrt),
     ("EXP", 1, 0, np.exp),

@@ -65,7 +65,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
         raise FunctionError(f"Invalid regular expression {pattern!r}: {error}") from error
 
 
-def _or_null(function: Callable[..., Any]) -> Callable[..., Any]:
+def _or_null(function: Callable[..., object]) -> Callable[..., object]:
     """Return a function that returns None for an invalid regular expression or group."""
 
     def safe(*args: object) -> object:

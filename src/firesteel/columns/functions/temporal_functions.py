@@ -42,7 +42,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = datetime.timedelta(seconds=1)
 DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 
-_PARTS: dict[str, Callable[[Any], Any]] = {
+_PARTS: dict[str, Callable[[object], object]] = {
     "YEAR": pc.year,
     "QUARTER": pc.quarter,
     "MONTH": pc.month,
@@ -276,7 +276,7 @@ def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
         return None
 
 
-def _to_timestamp_ltz(call: CallSite) -> Callable[..., Any]:
+def _to_timestamp_ltz(call: CallSite) -> Callable[..., object]:
     if not isinstance(call.types[0], STRINGS):
         return _instant_of_number
 

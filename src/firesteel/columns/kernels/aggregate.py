@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import ExpiringTable, expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
@@ -85,14 +86,14 @@ class _Grouping(Kernel):
         """Close the functions."""
         self._aggregates.close()
 
-    def _keys(self, batch: ColumnBatch) -> tuple[list[Any], list[Any]]:
+    def _keys(self, batch: ColumnBatch) -> tuple[list[Cell], list[Cell]]:
         """Return the state key of each row and the values of its key columns."""
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
         if not any(pa.types.is_nested(batch.columns[k].type) for k in self._plan.keys):
             return keys, [key[1:] for key in keys]
         return keys, list(zip(*(batch.columns[k].to_pylist() for k in self._plan.keys), strict=True))
 
-    def _entries(self, batch: ColumnBatch) -> Iterable[Any]:
+    def _entries(self, batch: ColumnBatch) -> Iterable[Cell]:
         keys, originals = self._keys(batch)
         return zip(keys, originals, kinds_list(batch), self._aggregates.arguments(batch), strict=True)
 
@@ -170,7 +171,7 @@ class GroupAggregate(_Grouping):
     def _change_together(self, batch: ColumnBatch) -> None:
         """Emit how each group has changed from the first to the last row of a batch."""
         data = self._table.data
-        changed: dict[Any, Any] = {}
+        changed: dict[Cell, Cell] = {}
         for key, values, kind, arguments in self._entries(batch):
             state = data.get(key)
             if key not in changed:
@@ -180,7 +181,7 @@ class GroupAggregate(_Grouping):
             self._emit_change(before, self._results(data.get(key)))
         self._output.flush()
 
-    def _gather(self, key: object, values: Sequence[Any], kind: int, arguments: Any) -> None:
+    def _gather(self, key: object, values: Sequence[Cell], kind: int, arguments: Cell) -> None:
         data = self._table.data  # without `put`: batch mode writes no versions
         state = data.get(key)
         if state is None:
@@ -192,10 +193,10 @@ class GroupAggregate(_Grouping):
         before = self._results(state)
         self._emit_change(before, self._results(self._update(key, state, values, kind, arguments)))
 
-    def _results(self, state: list[Any] | None) -> tuple[Any, ...] | None:
+    def _results(self, state: list[Cell] | None) -> tuple[Cell, ...] | None:
         return None if state is None else state[2] + self._aggregates.values(state[1])
 
-    def _update(self, key: object, state: Any, values: object, kind: int, arguments: Any) -> Any:
+    def _update(self, key: object, state: Cell, values: object, kind: int, arguments: Cell) -> Cell:
         """Add or retract a row, and return the new state of its group; None if the group has no rows."""
         taken_back = is_retraction(kind)
         if state is None:
@@ -214,7 +215,7 @@ class GroupAggregate(_Grouping):
         self._table.put(key, state)
         return state
 
-    def _emit_change(self, before: tuple[Any, ...] | None, after: tuple[Any, ...] | None) -> None:
+    def _emit_change(self, before: tuple[Cell, ...] | None, after: tuple[Cell, ...] | None) -> None:
         """Emit the change of a group's row; None stands for no row."""
         if before is None:
             if after is not None:
@@ -244,7 +245,7 @@ class GroupAggregate(_Grouping):
         while part := list(islice(states, _GIVEN_AT_ONCE)):
             self._give(part)
 
-    def _give(self, states: list[Any]) -> None:
+    def _give(self, states: list[Cell]) -> None:
         """Emit the results of groups as one batch."""
         fields = None if self._calls is None else load(self._calls, [state[1] for state in states])
         if self._calls is None or fields is None:
@@ -264,7 +265,7 @@ class FlatAggregate(_Grouping):
         aggregates, table = self._aggregates, self._table
         for key, values, kind, arguments in self._entries(batch):
             state = table.data.get(key)
-            before: list[Any] = []
+            before: list[Cell] = []
             if state is None:
                 if is_retraction(kind):
                     continue

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.functions.accumulators import State
 from firesteel.columns.functions.aggregates import find_aggregate
@@ -37,14 +38,14 @@ class _Call(Protocol):
 
     def close(self) -> None: ...
     def new(self) -> State: ...
-    def arguments(self, batch: ColumnBatch) -> list[Any]: ...
-    def add(self, state: State, values: Any) -> None: ...
-    def retract(self, state: State, values: Any) -> None: ...
+    def arguments(self, batch: ColumnBatch) -> list[Cell]: ...
+    def add(self, state: State, values: Cell) -> None: ...
+    def retract(self, state: State, values: Cell) -> None: ...
     def merge(self, state: State, other: State) -> None: ...
     def value(self, state: State) -> object: ...
 
 
-Arguments = tuple[Any, ...]
+Arguments = tuple[Cell, ...]
 """The argument values of each call, or None for a call whose FILTER rejects the row."""
 
 
@@ -66,7 +67,7 @@ class AggregateSet:
         for call in self._calls:
             call.close()
 
-    def new(self) -> list[Any]:
+    def new(self) -> list[Cell]:
         """Return the states of a group without rows."""
         return [call.new() for call in self._calls]
 
@@ -76,28 +77,28 @@ class AggregateSet:
             return [()] * batch.length
         return zip(*(call.arguments(batch) for call in self._calls), strict=True)
 
-    def add(self, states: list[Any], arguments: Arguments) -> None:
+    def add(self, states: list[Cell], arguments: Arguments) -> None:
         """Add a row."""
         for call, state, values in zip(self._calls, states, arguments, strict=True):
             if values is not None:
                 call.add(state, values)
 
-    def retract(self, states: list[Any], arguments: Arguments) -> None:
+    def retract(self, states: list[Cell], arguments: Arguments) -> None:
         """Retract a row."""
         for call, state, values in zip(self._calls, states, arguments, strict=True):
             if values is not None:
                 call.retract(state, values)
 
-    def merge(self, states: list[Any], others: list[Any]) -> None:
+    def merge(self, states: list[Cell], others: list[Cell]) -> None:
         """Add the rows of other states, which arrived later."""
         for call, state, other in zip(self._calls, states, others, strict=True):
             call.merge(state, other)
 
-    def values(self, states: list[Any]) -> tuple[Any, ...]:
+    def values(self, states: list[Cell]) -> tuple[Cell, ...]:
         """Return the results of all calls."""
         return tuple(call.value(state) for call, state in zip(self._calls, states, strict=True))
 
-    def rows(self, states: list[Any]) -> list[tuple[Any, ...]]:
+    def rows(self, states: list[Cell]) -> list[tuple[Cell, ...]]:
         """Return the result rows of the only call, a table aggregate function."""
         call = self._calls[0]
         assert isinstance(call, _UserAggregate)
@@ -120,15 +121,15 @@ class _BuiltIn:
     def close(self) -> None:
         """Do nothing: there is no user function to close."""
 
-    def add(self, state: State, values: Sequence[Any]) -> None:
+    def add(self, state: State, values: Sequence[Cell]) -> None:
         """Add a row's values."""
         self._accumulator.add(state, *values)
 
-    def retract(self, state: State, values: Sequence[Any]) -> None:
+    def retract(self, state: State, values: Sequence[Cell]) -> None:
         """Retract a row's values."""
         self._accumulator.retract(state, *values)
 
-    def arguments(self, batch: ColumnBatch) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row, or None for rows that the FILTER rejects."""
         return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
 
@@ -139,7 +140,7 @@ def _columns(batch: ColumnBatch, indexes: tuple[int, ...]) -> list[object]:
     return list(zip(*(batch.columns[i].to_pylist() for i in indexes), strict=True))
 
 
-def _filtered(rows: list[Any], batch: ColumnBatch, plan: CallPlan) -> list[Any]:
+def _filtered(rows: list[Cell], batch: ColumnBatch, plan: CallPlan) -> list[Cell]:
     if plan.condition is None:
         return rows
     marks = batch.columns[plan.condition].to_pylist()
@@ -154,11 +155,11 @@ class _Distinct:
         self.close = call.close
         self.arguments = call.arguments
 
-    def new(self) -> list[Any]:
+    def new(self) -> list[Cell]:
         """Return an empty count map and the state of the call."""
         return [{}, self._call.new()]
 
-    def add(self, state: State, values: Sequence[Any]) -> None:
+    def add(self, state: State, values: Sequence[Cell]) -> None:
         """Add a row's values; only a new value reaches the call."""
         seen, key = state[0], freeze(list(values))
         count = seen.get(key, 0)
@@ -166,7 +167,7 @@ class _Distinct:
         if count == 0:
             self._call.add(state[1], values)
 
-    def retract(self, state: State, values: Sequence[Any]) -> None:
+    def retract(self, state: State, values: Sequence[Cell]) -> None:
         """Retract a row's values; only the last occurrence of a value is retracted from the call."""
         seen, key = state[0], freeze(list(values))
         count = seen.get(key, 0) - 1
@@ -197,13 +198,13 @@ class _Sorted:
         self._plan = plan
         self.close = call.close
 
-    def arguments(self, batch: ColumnBatch) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values and sort values of each row."""
         order = _columns(batch, tuple(i for i, _, _ in self._plan.order_by))
         rows = self._call.arguments(batch)
         return [None if row is None else (row, by) for row, by in zip(rows, order, strict=True)]
 
-    def new(self) -> list[Any]:
+    def new(self) -> list[Cell]:
         """Return an empty buffer."""
         return []
 
@@ -261,21 +262,21 @@ class _UserAggregate:
         """Close the user function."""
         self._wrapper.close()
 
-    def arguments(self, batch: ColumnBatch) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row, or None for rows that the FILTER rejects."""
         columns = [to_python(batch.columns[i], t) for i, t in zip(self._plan.arguments, self._types, strict=True)]
         rows = list(zip(*columns, strict=True)) if columns else [()] * batch.length
         return _filtered(rows, batch, self._plan)
 
-    def new(self) -> list[Any]:
+    def new(self) -> list[Cell]:
         """Return a new accumulator, wrapped in a list."""
         return [self._function.create_accumulator()]
 
-    def add(self, state: State, values: Sequence[Any]) -> None:
+    def add(self, state: State, values: Sequence[Cell]) -> None:
         """Call `accumulate`."""
         self._function.accumulate(state[0], *values)
 
-    def retract(self, state: State, values: Sequence[Any]) -> None:
+    def retract(self, state: State, values: Sequence[Cell]) -> None:
         """Call `retract`."""
         self._function.retract(state[0], *values)
 
@@ -287,7 +288,7 @@ class _UserAggregate:
         """Return the result of `get_value` as Arrow represents it."""
         return to_arrow([self._function.get_value(state[0])], self._plan.type).to_pylist()[0]
 
-    def rows(self, state: State) -> list[tuple[Any, ...]]:
+    def rows(self, state: State) -> list[tuple[Cell, ...]]:
         """Return the rows that `emit_value` yields."""
         kind = self._plan.type
         types = kind.field_types() if hasattr(kind, "field_types") else [kind]
@@ -313,11 +314,11 @@ class _PandasAggregate:
         """Close the user function."""
         self._function.close()
 
-    def arguments(self, batch: ColumnBatch) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row, or None for rows that the FILTER rejects."""
         return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
 
-    def new(self) -> list[Any]:
+    def new(self) -> list[Cell]:
         """Return an empty buffer."""
         return []
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
 from firesteel.columns.rex import Call, InputRef, Rex, input_columns
@@ -76,7 +77,7 @@ class Calc(Kernel):
             batch = self._chosen(batch, np.flatnonzero(rows), self._columns)
         self.context.emit(batch)
 
-    def _chosen(self, batch: ColumnBatch, rows: np.ndarray[Any, Any], columns: list[CompiledRex]) -> ColumnBatch:
+    def _chosen(self, batch: ColumnBatch, rows: Array, columns: list[CompiledRex]) -> ColumnBatch:
         """Return the projection of some rows; only columns that are read are copied."""
         taken = pa.array(rows)
         kinds = None if batch.kinds is None else batch.kinds[rows]
@@ -185,16 +186,14 @@ class WatermarkAssigner(Kernel):
         self._emitted, self._is_idle = snapshot
 
 
-def _millis(array: pa.Array) -> np.ndarray[Any, Any]:
+def _millis(array: pa.Array) -> Array:
     if array.null_count:
         raise ValueError("RowTime field should not be null, please convert it to a non-null long value.")
-    millis: np.ndarray[Any, Any] = np.floor_divide(array.cast(pa.int64()).to_numpy(zero_copy_only=False), 1000)
+    millis: Array = np.floor_divide(array.cast(pa.int64()).to_numpy(zero_copy_only=False), 1000)
     return millis
 
 
-def _cuts(
-    times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int, interval_ms: int
-) -> list[tuple[int, int]]:
+def _cuts(times: Array, marks: Array, emitted: int, interval_ms: int) -> list[tuple[int, int]]:
     """Return the positions at which to split the rows, each with the watermark that follows the part."""
     final = int(max(emitted, marks[-1]))
     if times.min() > emitted and not (times[1:] <= marks[:-1]).any():
@@ -211,7 +210,7 @@ def _cuts(
     return cuts
 
 
-def _emitted_before(marks: np.ndarray[Any, Any], emitted: int, interval_ms: int) -> np.ndarray[Any, Any]:
+def _emitted_before(marks: Array, emitted: int, interval_ms: int) -> Array:
     """Return the last watermark emitted before each row; each exceeds its predecessor by the interval."""
     result = np.empty(len(marks), np.int64)
     row, current = 0, emitted

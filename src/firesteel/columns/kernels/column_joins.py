@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.hashing import Hashes, groups_of, row_hashes
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import LOGS
-from firesteel.columns.kernels.row_index import Array, RowIndex, pairs
+from firesteel.columns.kernels.row_index import RowIndex, pairs
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.rex import input_columns
 from firesteel.columns.row_keys import freeze, key_column

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.evaluate import compile_filter, compile_rex
 from firesteel.columns.expiring_state import expiring_table
@@ -96,7 +97,7 @@ class Correlate(Kernel):
         taken = batch.take(places)
         self.context.emit(taken.with_columns([*taken.columns, *columns]))
 
-    def _fitting(self, batch: ColumnBatch, places: list[int], found: list[Any]) -> tuple[list[int], list[Any]]:
+    def _fitting(self, batch: ColumnBatch, places: list[int], found: list[Cell]) -> tuple[list[int], list[Cell]]:
         taken = batch.take(places)
         columns = [pa.array([row[i] for row in found], kind) for i, kind in enumerate(self._results)]
         assert self._condition is not None
@@ -130,7 +131,7 @@ class Correlate(Kernel):
         return list(zip(*columns, strict=True))
 
 
-def _as_tuple(result: Any, width: int) -> tuple[Any, ...]:
+def _as_tuple(result: Cell, width: int) -> tuple[Cell, ...]:
     if isinstance(result, tuple) or hasattr(result, "get_row_kind") or (isinstance(result, list) and width > 1):
         values = tuple(result)
     else:
@@ -140,7 +141,7 @@ def _as_tuple(result: Any, width: int) -> tuple[Any, ...]:
     return values
 
 
-def _unnest(value: Any, width: int, with_ordinality: bool) -> list[Row]:
+def _unnest(value: Cell, width: int, with_ordinality: bool) -> list[Row]:
     if value is None:
         return []
     width -= with_ordinality
@@ -155,13 +156,13 @@ def _unnest(value: Any, width: int, with_ordinality: bool) -> list[Row]:
     return [(*row, i) for i, row in enumerate(rows, 1)] if with_ordinality else rows
 
 
-def _padded(places: list[int], found: list[Any], length: int) -> tuple[list[int], list[Any]]:
+def _padded(places: list[int], found: list[Cell], length: int) -> tuple[list[int], list[Cell]]:
     """Add a row of NULLs for each input row without results."""
     by_place: list[list[object]] = [[] for _ in range(length)]
     for place, row in zip(places, found, strict=True):
         by_place[place].append(row)
     all_places: list[int] = []
-    rows: list[Any] = []
+    rows: list[Cell] = []
     for place, group in enumerate(by_place):
         group = group or [None]
         all_places += [place] * len(group)
@@ -266,7 +267,7 @@ class SetOperation(Kernel):
                     self._output.add(INSERT if after > before else DELETE, row)
         self._output.flush()
 
-    def _times(self, entry: list[Any]) -> int:
+    def _times(self, entry: list[Cell]) -> int:
         left, right = max(0, entry[0]), max(0, entry[1])
         if self._plan.kind == "INTERSECT":
             return min(left, right) if self._plan.all else int(left > 0 and right > 0)

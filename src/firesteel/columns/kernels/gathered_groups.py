@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Cell
 from firesteel.columns.kernels.group_vectors import covers, load, results, store
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
@@ -91,7 +91,7 @@ class GatheredGroups:
             fields = [[part[start:stop] for part in parts] for parts in self._fields]
             yield ColumnBatch((*keys, *results(self._calls, fields)), stop - start)
 
-    def take(self, max_parallelism: int) -> Iterator[tuple[Any, list[Any]]]:
+    def take(self, max_parallelism: int) -> Iterator[tuple[Cell, list[Cell]]]:
         """Yield state entry and state of each group (see `GroupState`), and forget them."""
         self._gather()
         keys = keys_of(ColumnBatch(tuple(self._keys), self.count), range(len(self._keys)), max_parallelism)

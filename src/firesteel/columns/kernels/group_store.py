@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import StateTable
-from firesteel.columns.kernels.row_groups import Array
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.rows import Row, keys_of
 
@@ -36,7 +35,7 @@ class GroupStore:
         keys: tuple[int, ...],
         calls: Sequence[VectorCall],
         table: StateTable,
-        empty: list[Any],
+        empty: list[Cell],
         max_parallelism: int,
     ) -> None:
         self._keys = keys
@@ -53,7 +52,7 @@ class GroupStore:
         self._counts = np.zeros(_LEAST, np.int64)
         self._numbers: dict[object, int] = {}
         self._entries: list[Row] = []
-        self._states: list[list[Any]] = []
+        self._states: list[list[Cell]] = []
         self._changed: list[Array] = []
 
     def find(self, rows: ColumnBatch) -> Array | None:
@@ -74,14 +73,14 @@ class GroupStore:
 
     def _values_of(self, rows: ColumnBatch) -> list[object]:
         """Return the key of each row, without its key group: one value, or a tuple if there are more columns."""
-        columns: list[list[Any]] = [rows.columns[key].to_pylist() for key in self._keys]
+        columns: list[list[Cell]] = [rows.columns[key].to_pylist() for key in self._keys]
         if len(columns) == 1:
             return columns[0]
         return list(zip(*columns, strict=True)) if columns else [()] * rows.length
 
     def _load(self, entries: list[Row]) -> Array:
         """Read groups from the table, and return their numbers."""
-        states: list[Any] = list(map(self._table.data.get, entries))
+        states: list[Cell] = list(map(self._table.data.get, entries))
         start, stop = len(self._entries), len(self._entries) + len(entries)
         while stop > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.group_store import GroupStore
-from firesteel.columns.kernels.row_groups import Array, RowGroups, Timeline
+from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
-GroupState = list[Any]
+GroupState = list[Cell]
 """`[row count, accumulators, values of the key]`."""
 
 
@@ -25,7 +25,7 @@ def covers(calls: Sequence[VectorCall], batch: ColumnBatch, retracts: bool = Fal
     return has_valid_kinds and batch.length > 0 and all(call.covers(batch) for call in calls)
 
 
-def load(calls: Sequence[VectorCall], states: Sequence[list[Any]]) -> list[Fields] | None:
+def load(calls: Sequence[VectorCall], states: Sequence[list[Cell]]) -> list[Fields] | None:
     """Return the accumulators of groups as arrays, or None if a call can't process them as arrays."""
     fields = [call.load([state[place] for state in states]) for place, call in enumerate(calls)]
     return fields if all(call.covers_states(parts) for call, parts in zip(calls, fields, strict=True)) else None
@@ -69,7 +69,7 @@ class GroupVectors:
         calls: Sequence[VectorCall],
         types: Sequence[pa.DataType],
         table: StateTable,
-        empty: Callable[[], list[Any]],
+        empty: Callable[[], list[Cell]],
         max_parallelism: int,
         retracts: bool = False,
         writes_late: bool = False,
@@ -143,7 +143,7 @@ class GroupVectors:
         gone = counts == 0
         return not any(part[gone].any() for parts in fields for part in parts)
 
-    def _find(self, batch: ColumnBatch) -> tuple[Any, ...] | None:
+    def _find(self, batch: ColumnBatch) -> tuple[Cell, ...] | None:
         """Return the groups of a batch and their numbers in the store."""
         if not covers(self._calls, batch, self._retracts):
             return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import Rex
 
 if TYPE_CHECKING:
+    from firesteel.columns.column_types import DataType
     from firesteel.columns.settings import QuerySettings
 
 
@@ -30,8 +31,8 @@ class JoinPlan:
     kind: str
     keys: tuple[tuple[int, ...], tuple[int, ...]]
     condition: Rex | None
-    left_types: tuple[Any, ...]
-    right_types: tuple[Any, ...]
+    left_types: tuple[DataType, ...]
+    right_types: tuple[DataType, ...]
     settings: QuerySettings
     null_aware: bool = False
     has_updates: bool = True

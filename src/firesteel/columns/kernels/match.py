@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
@@ -26,8 +27,8 @@ class MatchFactory:
     partition: tuple[int, ...]
     order: Order
     pattern: Pattern
-    define: tuple[tuple[str, Any], ...]
-    measures: tuple[Any, ...]
+    define: tuple[tuple[str, Cell], ...]
+    measures: tuple[Cell, ...]
     after: tuple[str, ...]
     within: int | None
     subsets: tuple[tuple[str, tuple[str, ...]], ...]
@@ -77,7 +78,7 @@ class Match(TimedKernel):
                 self._append(self._waiting, key, [(time, row)])
         self._output.flush()
 
-    def _append(self, table: StateTable, key: Row, entries: list[Any]) -> None:
+    def _append(self, table: StateTable, key: Row, entries: list[Cell]) -> None:
         rows = table.data.get(key) or []
         rows += entries
         table.put(key, rows)
@@ -196,7 +197,7 @@ class _Search:
     loop (`A+?`) are left as early as possible, because the match that ends first wins.
     """
 
-    def __init__(self, kernel: Match, rows: list[Any], start: int, now: int) -> None:
+    def __init__(self, kernel: Match, rows: list[Cell], start: int, now: int) -> None:
         self._kernel = kernel
         self._rows = rows
         self._matched = Matched(rows, start, kernel.subsets)

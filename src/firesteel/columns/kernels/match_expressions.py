@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from firesteel.columns.cells import Cell
 from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
@@ -31,7 +32,7 @@ class Matched:
         labels: The variable of each row from `start` on.
     """
 
-    def __init__(self, rows: list[Any], start: int, subsets: dict[str, tuple[str, ...]]) -> None:
+    def __init__(self, rows: list[Cell], start: int, subsets: dict[str, tuple[str, ...]]) -> None:
         self.rows = rows
         self.start = start
         self.labels: list[str] = []
@@ -58,7 +59,7 @@ class Matched:
         """Return the positions of the rows of a variable or subset, or of all rows."""
         return self._places.get(name, [])
 
-    def of(self, name: str) -> list[Any]:
+    def of(self, name: str) -> list[Cell]:
         """Return the rows of a variable or subset, or all rows."""
         return [self.rows[place][1] for place in self.places(name)]
 
@@ -85,12 +86,12 @@ class MatchExpression:
             return replace(rex, operands=tuple(self._split(operand) for operand in rex.operands))
         return rex
 
-    def value(self, matched: Matched) -> Any:
+    def value(self, matched: Matched) -> Cell:
         """Return the value; a condition is about the last row of the match so far."""
         row = tuple(self._part(part, matched) for part in self._parts)
         return self._rest(batch_of([row], self._types))[0].as_py()
 
-    def _part(self, part: Call, matched: Matched) -> Any:
+    def _part(self, part: Call, matched: Matched) -> Cell:
         function = part.function
         if function == "MATCH_REF":
             return self._reference(part, matched, 0, True)
@@ -158,7 +159,7 @@ def _variable(rex: object) -> str | None:
     return None
 
 
-def _evaluated(rex: Rex, row: tuple[Any, ...], plan: MatchFactory) -> object:
+def _evaluated(rex: Rex, row: tuple[Cell, ...], plan: MatchFactory) -> object:
     """Return the argument of an aggregate for one row."""
     plain = _plain(rex)
     if isinstance(plain, InputRef):

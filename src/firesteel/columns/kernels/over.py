@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
@@ -87,7 +87,7 @@ class Over(TimedKernel):
         past = self._past.data.get(key)
         return past is not None and time <= past[2]
 
-    def _times(self, batch: ColumnBatch) -> list[Any]:
+    def _times(self, batch: ColumnBatch) -> list[Cell]:
         plan = self._plan
         if self.context.is_streaming:
             return [self.context.now_ms()] * batch.length if plan.time is None else times_of(batch.columns[plan.time])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
 NAVIGATION = frozenset({"LAG", "LEAD"})
 
-Entry = tuple[Any, Row, Any]
+Entry = tuple[Cell, Row, Cell]
 """Time (ms, or the first ORDER BY value in batch mode), row, and the arguments of each call."""
 
 
@@ -63,19 +64,19 @@ class OverCall:
     def close(self) -> None:
         """Close the functions."""
 
-    def arguments(self, batch: ColumnBatch) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row."""
         columns = [batch.columns[i].to_pylist() for i in self.call.arguments]
         return list(zip(*columns, strict=True)) if columns else [()] * batch.length
 
-    def results(self, entries: list[Entry], start: int, kept: object) -> tuple[list[Any], Any]:
+    def results(self, entries: list[Entry], start: int, kept: object) -> tuple[list[Cell], Cell]:
         """Return the results of the rows from `start` on, and the state to keep for the next call.
 
         The rows before `start` are the past ones that `reach` asked for.
         """
         raise NotImplementedError
 
-    def whole(self, entries: list[Entry]) -> list[Any]:
+    def whole(self, entries: list[Entry]) -> list[Cell]:
         """Return the results of a whole partition."""
         raise NotImplementedError
 
@@ -83,7 +84,7 @@ class OverCall:
         """Return how many of the last rows the frames of later rows need."""
         return 0
 
-    def values(self, entries: list[Entry]) -> list[Any]:
+    def values(self, entries: list[Entry]) -> list[Cell]:
         """Return the arguments of this call for each row."""
         return [entry[2][self.number] for entry in entries]
 
@@ -106,7 +107,7 @@ class Ranking(OverCall):
     The first three run on streams, by continuing to count. The others need the whole partition.
     """
 
-    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+    def results(self, entries: list[Entry], start: int, kept: Cell) -> tuple[list[Cell], Cell]:
         """Return the ranks; the state is the number of rows.
 
         On streams, RANK and DENSE_RANK of Flink return the number of rows up to the last peer.
@@ -118,7 +119,7 @@ class Ranking(OverCall):
             found = [before + place + 1 for place in self.last_peers(entries, start)]
         return found, before + len(entries)
 
-    def whole(self, entries: list[Entry]) -> list[Any]:
+    def whole(self, entries: list[Entry]) -> list[Cell]:
         """Return the ranks of a whole partition."""
         total, name = len(entries), self.call.function
         if name == "NTILE":
@@ -151,7 +152,7 @@ def _tiles(total: int, tiles: int) -> list[int]:
 class Navigation(OverCall):
     """LAG and LEAD: values of preceding or following rows."""
 
-    def results(self, entries: list[Entry], start: int, kept: object) -> tuple[list[Any], Any]:
+    def results(self, entries: list[Entry], start: int, kept: object) -> tuple[list[Cell], Cell]:
         """Return the values of preceding rows; there is no state besides the rows.
 
         In a RANGE frame, the default, all peers get the value of the last one, as in Flink.
@@ -160,7 +161,7 @@ class Navigation(OverCall):
         places = range(start, len(entries)) if self.plan.frame.is_rows else self.last_peers(entries, start)
         return [self._neighbour(values, place, name, values[place]) for place in places], None
 
-    def whole(self, entries: list[Entry]) -> list[Any]:
+    def whole(self, entries: list[Entry]) -> list[Cell]:
         """Return the values of preceding or following rows in a whole partition.
 
         If the window also has other functions, Flink splits it, and all LAG and LEAD calls then share the
@@ -172,7 +173,7 @@ class Navigation(OverCall):
         name = calls[leader].function
         return [self._neighbour(values, i, name, entries[i][2][leader]) for i in range(len(entries))]
 
-    def _neighbour(self, values: list[Any], i: int, name: object, arguments: object) -> object:
+    def _neighbour(self, values: list[Cell], i: int, name: object, arguments: object) -> object:
         offset = _offset(arguments)
         other = i - offset if name == "LAG" else i + offset
         if 0 <= other < len(values):
@@ -184,7 +185,7 @@ class Navigation(OverCall):
         return max(map(_offset, self.values(entries)), default=0)
 
 
-def _offset(arguments: Any) -> int:
+def _offset(arguments: Cell) -> int:
     return arguments[1] if len(arguments) > 1 else 1
 
 
@@ -204,11 +205,11 @@ class Framed(OverCall):
         """Close the functions."""
         self._set.close()
 
-    def arguments(self, batch: ColumnBatch) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row."""
         return list(self._set.arguments(batch))
 
-    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+    def results(self, entries: list[Entry], start: int, kept: Cell) -> tuple[list[Cell], Cell]:
         """Return the aggregates; the state is the running accumulator, or None for a sliding frame."""
         if not self._is_running:
             return self._framed(entries, start), None
@@ -224,7 +225,7 @@ class Framed(OverCall):
             i = end
         return found, states
 
-    def whole(self, entries: list[Entry]) -> list[Any]:
+    def whole(self, entries: list[Entry]) -> list[Cell]:
         """Return the aggregates of a whole partition."""
         return self._framed(entries, 0)
 
@@ -237,7 +238,7 @@ class Framed(OverCall):
             return int(-frame.low)
         return sum(1 for entry in entries if entry[0] >= entries[-1][0] + frame.low)
 
-    def _framed(self, entries: list[Entry], start: int) -> list[Any]:
+    def _framed(self, entries: list[Entry], start: int) -> list[Cell]:
         """Slide the frame over the rows: add the rows that enter it and retract those that leave it."""
         aggregates, states, values = self._set, self._set.new(), self.values(entries)
         low = high = 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort_right
+from bisect import bisect_left, bisect_right, insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import count, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
@@ -31,11 +31,13 @@ from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from _typeshed import SupportsRichComparison
+
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
-def row_key(order: Order) -> Callable[[Any], Any]:
+def row_key(order: Order) -> Callable[[Row], SupportsRichComparison]:
     """Return the sort key function of rows."""
 
     def compare(a: Row, b: Row) -> int:
@@ -142,12 +144,8 @@ class Rank(Kernel):
     def _place(self, rows: list[Row], row: Row) -> int | None:
         """Return the index of a row among sorted ones, or None."""
         sought = self._key(row)
-        for place in range(bisect_left(rows, sought, key=self._key), len(rows)):
-            if rows[place] == row:
-                return place
-            if sought < self._key(rows[place]):
-                break
-        return None
+        begin, end = bisect_left(rows, sought, key=self._key), bisect_right(rows, sought, key=self._key)
+        return next((place for place in range(begin, end) if rows[place] == row), None)
 
     def _unnumbered(self, before: list[Row], after: list[Row], has_gone: bool) -> None:
         """Emit the row that has come or gone, and the one that it moves over the end."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-Array = np.ndarray[Any, Any]
+from firesteel.columns.cells import Array
 
 _SMALL = 32
 """Groups with more rows are accumulated one at a time; smaller ones are accumulated together, row by row."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-
-Array = np.ndarray[Any, Any]
 
 _MAX_ROWS = 1 << 22
 _MAX_BYTES = 1 << 29

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping
 from itertools import compress, islice
-from typing import Any
 
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.expiring_state import CleanupRounds
 from firesteel.columns.kernel import Kernel, KernelContext
@@ -49,7 +49,7 @@ class Matcher:
             self._condition.close()
 
     @property
-    def types(self) -> list[Any]:
+    def types(self) -> list[Cell]:
         """Return the Arrow types of both sides' columns."""
         return self._types
 
@@ -102,13 +102,13 @@ class JoinSide:
         return self._ttl_ms > 0
 
     @property
-    def data(self) -> MutableMapping[Any, list[list[Any]]]:
+    def data(self) -> MutableMapping[Cell, list[list[Cell]]]:
         """Return all keys with their entries, expired ones included."""
         return self._table.data
 
-    def rows(self, key: Row) -> list[list[Any]]:
+    def rows(self, key: Row) -> list[list[Cell]]:
         """Return the entries of a key that have not expired; remove the others."""
-        rows: list[list[Any]] = self._table.data.get(key) or []
+        rows: list[list[Cell]] = self._table.data.get(key) or []
         if not self._ttl_ms or not rows:
             return rows
         now_ms = self._now_ms()
@@ -120,17 +120,17 @@ class JoinSide:
             self._put(key, live)
         return live
 
-    def keep(self, key: Row, rows: list[list[Any]]) -> None:
+    def keep(self, key: Row, rows: list[list[Cell]]) -> None:
         """Set the entries of a key."""
         self._put(key, rows)
         if self._rounds is not None:
             self._rounds.after_write()
 
-    def entry(self, row: Row, count: int) -> list[Any]:
+    def entry(self, row: Row, count: int) -> list[Cell]:
         """Return a new entry for a row."""
         return [row, count, self._now_ms() if self._ttl_ms else 0]
 
-    def recount(self, entry: list[Any], count: int) -> None:
+    def recount(self, entry: list[Cell], count: int) -> None:
         """Set the number of matches of an entry, which counts as a write."""
         entry[1:] = self.entry(entry[0], count)[1:]
 
@@ -202,12 +202,12 @@ class RegularJoin(Kernel):
                 rows, candidates, count = [], [], 0
         yield from self._matching(index, rows, candidates)
 
-    def _matching(self, index: int, rows: list[Row], candidates: list[list[list[Any]]]) -> Iterator[list[list[Any]]]:
+    def _matching(self, index: int, rows: list[Row], candidates: list[list[list[Cell]]]) -> Iterator[list[list[Cell]]]:
         others = [[entry[0] for entry in entries] for entries in candidates]
         for entries, fits in zip(candidates, self._matcher.all_fitting(index, rows, others), strict=True):
             yield list(compress(entries, fits))
 
-    def _add(self, index: int, key: Row, kind: int, row: Row, others: list[list[Any]]) -> None:
+    def _add(self, index: int, key: Row, kind: int, row: Row, others: list[list[Cell]]) -> None:
         output, other_outer = self._output, self._outer[1 - index]
         if not others and self._outer[index]:
             output.add(INSERT, self._pair(index, row, self._nulls[1 - index]))
@@ -225,7 +225,7 @@ class RegularJoin(Kernel):
         rows.append(side.entry(row, len(others)))
         side.keep(key, rows)
 
-    def _recount(self, index: int, entry: list[Any], change: int) -> None:
+    def _recount(self, index: int, entry: list[Cell], change: int) -> None:
         """Update the number of matches of an entry; only outer joins need it."""
         if self._outer[index]:
             self._sides[index].recount(entry, entry[1] + change)
@@ -233,7 +233,7 @@ class RegularJoin(Kernel):
     def _touch(self, index: int, key: Row) -> None:
         self._sides[index].keep(key, self._sides[index].rows(key))
 
-    def _retract(self, index: int, key: Row, kind: int, row: Row, others: list[list[Any]]) -> None:
+    def _retract(self, index: int, key: Row, kind: int, row: Row, others: list[list[Cell]]) -> None:
         side = self._sides[index]
         rows = side.rows(key)
         place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)

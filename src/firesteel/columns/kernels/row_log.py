@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
 from firesteel.columns.kernel import StateTable
 
 _FULL = 1024
@@ -35,7 +34,7 @@ class RowLog:
         """Return the rows of a bucket."""
         return [self._table.data[entry] for entry in self._entries(bucket)]
 
-    def append(self, rows: ColumnBatch, groups: np.ndarray[Any, Any], bucket: int = 0) -> None:
+    def append(self, rows: ColumnBatch, groups: Array, bucket: int = 0) -> None:
         """Add rows, each with its key group."""
         order = np.argsort(groups, kind="stable")
         rows, groups = rows.take(order), groups[order]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import compress
-from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_joins import Matcher, has_null, sides_of
@@ -111,7 +111,8 @@ class SemiJoin(Kernel):
             return False
         for key, entries in list(self._sides[0].data.items()):
             for entry in entries:
-                was = self._is_shown(key, counts.get(id(entry), entry[1]), before)
+                count = counts[id(entry)] if id(entry) in counts else entry[1]
+                was = self._is_shown(key, count, before)
                 self._turn(entry, was, self._is_shown(key, entry[1], self._nulls))
         return True
 
@@ -133,7 +134,7 @@ class SemiJoin(Kernel):
         side.keep(key, rows)
         return change
 
-    def _changed_counts(self, key: Row, row: Row, change: int) -> list[tuple[list[Any], int]]:
+    def _changed_counts(self, key: Row, row: Row, change: int) -> list[tuple[list[Cell], int]]:
         """Count a right row at the left rows that it matches, and return these with their former counts."""
         if has_null(key):
             return []
@@ -147,6 +148,6 @@ class SemiJoin(Kernel):
             side.keep(key, kept)
         return found
 
-    def _turn(self, entry: list[Any], was_shown: bool, is_shown: bool) -> None:
+    def _turn(self, entry: list[Cell], was_shown: bool, is_shown: bool) -> None:
         if was_shown != is_shown:
             self._output.add(INSERT if is_shown else DELETE, entry[0])

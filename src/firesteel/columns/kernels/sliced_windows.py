@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat, merged
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.group_vectors import covers, fold, load, results
-from firesteel.columns.kernels.row_groups import Array, RowGroups, can_factorize
+from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
 from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
@@ -52,7 +52,7 @@ class SlicedWindowPlan:
     keys: tuple[int, ...]
     calls: tuple[CallPlan, ...]
     input_types: tuple[DataType, ...]
-    outputs: tuple[tuple[int | str, Any], ...]
+    outputs: tuple[tuple[int | str, Cell], ...]
 
     def vectors(self) -> list[VectorCall] | None:
         """Return the calls over arrays, or None if slices can't be used."""

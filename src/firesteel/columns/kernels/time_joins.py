@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort_right
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.join_plan import JoinPlan
@@ -94,7 +95,7 @@ class IntervalJoin(TimedKernel):
         elif not matched and self._outer[index]:
             self._alone(index, row)
 
-    def _keep(self, index: int, key: Row, entry: list[Any]) -> None:
+    def _keep(self, index: int, key: Row, entry: list[Cell]) -> None:
         table = self._tables[index]
         entries = table.data.get(key) or []
         insort_right(entries, entry, key=_TIME)
@@ -209,7 +210,7 @@ class TemporalJoin(Kernel):
             elif not index and rows[0] is entry:
                 self._due.add(time, key)
 
-    def _await_replacement(self, key: Row, versions: list[Any]) -> None:
+    def _await_replacement(self, key: Row, versions: list[Cell]) -> None:
         """Visit a key when the watermark passes its second version, which makes the first one useless."""
         if len(versions) > 1:
             self._replaced.add(versions[1][0], key)

@@ -6,7 +6,6 @@ The states convert to and from those of `columns.functions.accumulators`, so a g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +13,10 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.aggregate_set import CallPlan
-from firesteel.columns.kernels.row_groups import Array, RowGroups
+from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.values import arrow_type
 
 Fields = list[Array]
@@ -109,7 +109,7 @@ class VectorCount(VectorCall):
 class _Numeric(VectorCall):
     """A call over one numeric column; the second part of the state is the number of values."""
 
-    dtype: np.dtype[Any]
+    dtype: DType
 
     def _values(self, batch: ColumnBatch, valid: Array, identity: object) -> Array:
         column = batch.columns[self.plan.arguments[0]]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.count_windows import CountWindows
 from firesteel.columns.kernels.group_vectors import load, results
-from firesteel.columns.kernels.row_groups import Array, can_factorize
+from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.vector_calls import vector_calls
 from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import US, WindowPlan, assign, merge_session, millis_of, times_of, touching
@@ -64,7 +64,7 @@ class WindowAggregateFactory:
         return CountWindows(self) if self.window is not None and self.window.rows else WindowAggregate(self)
 
 
-_Ended = tuple[Any, Any, int, int]
+_Ended = tuple[Cell, Cell, int, int]
 """A window that has ended: the values of its key, its accumulators, start and end."""
 
 _GIVEN_AT_ONCE = 10_000
@@ -93,7 +93,7 @@ class WindowAggregate(TimedKernel):
         self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._table = context.table("windows")
-        self._by_end: dict[int, set[Any]] = defaultdict(set)
+        self._by_end: dict[int, set[Cell]] = defaultdict(set)
         for entry, state in self._table.data.items():
             for end in [s[1] for s in state] if self._is_session else [entry[-1]]:
                 self._by_end[end].add(entry)
@@ -191,7 +191,7 @@ class WindowAggregate(TimedKernel):
         """Return whether a row belongs to a session that has not ended, although the watermark has passed the row."""
         return self._is_session and bool(touching(self._table.data.get(key, []), start, end))
 
-    def _add(self, key: Any, values: object, start: int, end: int, kind: int, row: tuple[Any, ...]) -> None:
+    def _add(self, key: Cell, values: object, start: int, end: int, kind: int, row: tuple[Cell, ...]) -> None:
         entry = (*key, start, end)
         state = self._table.data.get(entry)
         if state is None:
@@ -206,7 +206,7 @@ class WindowAggregate(TimedKernel):
         self._table.put(entry, state)
 
     def _add_to_session(
-        self, key: object, values: tuple[Any, ...], start: int, end: int, kind: int, row: tuple[Any, ...]
+        self, key: object, values: tuple[Cell, ...], start: int, end: int, kind: int, row: tuple[Cell, ...]
     ) -> None:
         accumulators = self._aggregates.new()
         self._aggregates.add(accumulators, row)
@@ -216,7 +216,7 @@ class WindowAggregate(TimedKernel):
         # The merged session is last. Its former ends stay in `_by_end`; `_take_sessions` then finds no session there.
         self._by_end[merged[-1][1]].add(key)
 
-    def _join(self, content: list[Any], other: list[Any]) -> None:
+    def _join(self, content: list[Cell], other: list[Cell]) -> None:
         self._aggregates.merge(content[1], other[1])
 
     def watermark(self, timestamp: int) -> int:
@@ -257,7 +257,7 @@ class WindowAggregate(TimedKernel):
         for start in range(0, len(ended), _GIVEN_AT_ONCE):
             self._give(ended[start : start + _GIVEN_AT_ONCE])
 
-    def _take_window(self, entry: tuple[Any, ...], end: int) -> list[_Ended]:
+    def _take_window(self, entry: tuple[Cell, ...], end: int) -> list[_Ended]:
         state = self._table.data.get(entry)
         if state is None:
             return []
@@ -295,7 +295,7 @@ class WindowAggregate(TimedKernel):
             output.extend((*values, *row, *times) for row in self._aggregates.rows(accumulators))
         output.flush()
 
-    def _results(self, accumulators: Sequence[Any]) -> Sequence[pa.Array]:
+    def _results(self, accumulators: Sequence[Cell]) -> Sequence[pa.Array]:
         fields = None if self._calls is None else load(self._calls, accumulators)
         if self._calls is not None and fields is not None:
             return results(self._calls, fields)

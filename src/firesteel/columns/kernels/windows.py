@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.rows import RowOutput, keys_of, rows_of
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 US = 1000
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -209,14 +209,14 @@ class SessionTable(TimedKernel):
         self._fire(MAX_WATERMARK)
 
 
-def touching(sessions: list[Any], start: int, end: int) -> list[Any]:
+def touching(sessions: list[Cell], start: int, end: int) -> list[Cell]:
     """Return the sessions, each `[start, end, content]`, that a session from `start` to `end` (ms) is merged with."""
     return [session for session in sessions if session[0] <= end and start <= session[1]]
 
 
 def merge_session(
-    sessions: list[Any], start: int, end: int, content: object, join: Callable[[Any, Any], object]
-) -> list[Any]:
+    sessions: list[Cell], start: int, end: int, content: object, join: Callable[[Cell, Cell], object]
+) -> list[Cell]:
     """Add a session, merging it with those that it touches; the result is last in the returned list.
 
     Args:

@@ -33,7 +33,7 @@ def fsspec_options(protocol: str, path: str, configuration: Mapping[str, str]) -
     return options
 
 
-def _s3_options(configuration: Mapping[str, str]) -> dict[str, Any]:
+def _s3_options(configuration: Mapping[str, str]) -> dict[str, object]:
     """Return the arguments for Flink's `s3.` options, also under the prefixes of its S3 file systems (`fs.s3a.`)."""
 
     def value(what: str) -> str | None:
@@ -63,7 +63,7 @@ def _s3_options(configuration: Mapping[str, str]) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not None}
 
 
-def _azure_options(path: str, configuration: Mapping[str, str]) -> dict[str, Any]:
+def _azure_options(path: str, configuration: Mapping[str, str]) -> dict[str, object]:
     """Return the arguments for the path `abfss://container@<account>.<host>/...`.
 
     The key is that of `fs.azure.account.key.<account>.<host>`.

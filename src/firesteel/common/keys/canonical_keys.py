@@ -132,7 +132,7 @@ _PLAIN_TYPES = (
 )
 
 
-def key_keeper(key_type: TypeInformation[Any] | None) -> Keep:
+def key_keeper(key_type: TypeInformation[object] | None) -> Keep:
     """Return the function that converts a user's key of a declared type, or of none, to its canonical form.
 
     Keys of a declared type are all of one class. So they stay unchanged if Python compares them as Java does.

@@ -206,7 +206,7 @@ def _set_state(made: object, state: object) -> None:
         setattr(made, name, value)
 
 
-_REBUILDERS: dict[str, Callable[..., Any]] = {
+_REBUILDERS: dict[str, Callable[..., object]] = {
     "bool": lambda value: value,
     "float": lambda data: _FLOAT.unpack(data)[0],
     "tuple": lambda *forms: tuple(_parts(*forms)),

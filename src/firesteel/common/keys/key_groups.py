@@ -69,7 +69,7 @@ def key_group_range(operator_index: int, parallelism: int, max_parallelism: int)
     return range(start, end + 1)
 
 
-def key_group_assigner(key_type: TypeInformation[Any] | None, max_parallelism: int) -> Callable[[Any], int]:
+def key_group_assigner(key_type: TypeInformation[object] | None, max_parallelism: int) -> Callable[[object], int]:
     """Return the function from key to key group.
 
     Example:
@@ -80,12 +80,12 @@ def key_group_assigner(key_type: TypeInformation[Any] | None, max_parallelism: i
     return lambda key: murmur_hash(hasher(key)) % max_parallelism
 
 
-def java_hash_of_key(key: object, key_type: TypeInformation[Any] | None) -> int:
+def java_hash_of_key(key: object, key_type: TypeInformation[object] | None) -> int:
     """Return Java's hash of PyFlink's key `Row.of(key)` as a signed 32-bit integer."""
     return _signed(_key_hasher(key_type)(key))
 
 
-def _key_hasher(key_type: TypeInformation[Any] | None) -> Hasher:
+def _key_hasher(key_type: TypeInformation[object] | None) -> Hasher:
     hasher = _hasher(key_type)
     if hasher is _pickled_hash:
         return lambda key: 62 + _pickled_hash(key) & _MASK  # None is pickled, too
@@ -103,7 +103,7 @@ def java_hasher(type_info: TypeInformation[Any] | None) -> Hasher:
     return lambda value: 0 if value is None else hasher(value)
 
 
-def _deep_hasher(type_info: TypeInformation[Any] | None) -> Hasher:
+def _deep_hasher(type_info: TypeInformation[object] | None) -> Hasher:
     """Return Flink's `RowUtils.deepHashCode` for a field of a Row."""
     hasher = _hasher(type_info)
     return lambda value: 0 if value is None else 31 + hasher(value) & _MASK

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from types import ModuleType
-from typing import Any
 
 from firesteel.common.options import (
     checkpointing_options,
@@ -45,20 +44,20 @@ AREAS: dict[str, tuple[ModuleType, ...]] = {
 """The modules of options that have an effect, by heading of the documentation."""
 
 
-def options_of(*modules: ModuleType) -> list[Option[Any]]:
+def options_of(*modules: ModuleType) -> list[Option[object]]:
     """Return the options that modules declare, in their order."""
     return [value for module in modules for value in vars(module).values() if isinstance(value, Option)]
 
 
 @cache
-def effective_options() -> dict[str, Option[Any]]:
+def effective_options() -> dict[str, Option[object]]:
     """Return the options that have an effect, by all keys under which they are read."""
     options = [option for modules in AREAS.values() for option in options_of(*modules)]
     return {key: option for option in options for key in (*option.fallback_keys, option.key)}
 
 
 @cache
-def declared_options() -> dict[str, Option[Any]]:
+def declared_options() -> dict[str, Option[object]]:
     """Return all options with a type, by all keys under which they are read."""
     stored = {key: option for option in options_of(stored_options) for key in (*option.fallback_keys, option.key)}
     return stored | effective_options()

@@ -13,7 +13,7 @@ _PART = r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^'",:])*"""
 _PAIR = re.compile(rf"({_PART}):((?:{_PART}:?)*)(?:,|$)")
 
 
-def global_job_parameters(options: Mapping[str, Any]) -> dict[str, str]:
+def global_job_parameters(options: Mapping[str, object]) -> dict[str, str]:
     """Return the parameters that `pipeline.global-job-parameters` holds.
 
     Args:
@@ -37,7 +37,7 @@ def global_job_parameters(options: Mapping[str, Any]) -> dict[str, str]:
     return pairs
 
 
-def _flow_map(text: str) -> dict[Any, Any]:
+def _flow_map(text: str) -> dict[object, object]:
     value: dict[Any, Any]
     try:
         value = json.loads(text)

@@ -9,7 +9,7 @@ import io
 from collections import ChainMap
 from collections.abc import Callable
 from types import CodeType, ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import cloudpickle
 
@@ -42,18 +42,18 @@ def pickle_by_value(module: ModuleType) -> None:
     cloudpickle.register_pickle_by_value(module)
 
 
-def _reduce_code(code: CodeType) -> tuple[Callable[..., CodeType], tuple[Any, ...]]:
+def _reduce_code(code: CodeType) -> tuple[Callable[..., CodeType], tuple[object, ...]]:
     make, arguments = cloudpickle.Pickler.dispatch_table[CodeType](code)
     return _code_of_file, (code.co_filename, make, arguments)
 
 
-def _code_of_file(filename: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:
+def _code_of_file(filename: str, make: Callable[..., CodeType], arguments: tuple[object, ...]) -> CodeType:
     return make(*arguments).replace(co_filename=filename)
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # has no types
     # cloudpickle 3.1.2 and later pickle `<dynamic-code>` instead of the file name, to make the bytes independent of the
     # place of the code. Errors must name the user's file, so it is set again after cloudpickle has made the code.
-    dispatch_table: ClassVar[ChainMap[type, Any]] = ChainMap(
+    dispatch_table: ClassVar[ChainMap[type, object]] = ChainMap(
         {CodeType: _reduce_code}, cloudpickle.Pickler.dispatch_table
     )

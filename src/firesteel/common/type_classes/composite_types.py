@@ -67,7 +67,7 @@ class ListTypeInfo(ElementTypeInfo[list[V]]):
     """The type of a list."""
 
     @property
-    def elem_type(self) -> TypeInformation[Any]:
+    def elem_type(self) -> TypeInformation[object]:
         """Type of the elements."""
         return self._element_type
 

@@ -63,7 +63,7 @@ def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
     return None
 
 
-def batch_coercer(type_info: TypeInformation[Any] | None) -> Callable[[list[Any]], list[Any]] | None:
+def batch_coercer(type_info: TypeInformation[object] | None) -> Callable[[list[object]], list[object]] | None:
     """Return the conversion of `coercer` for a list of values; values that pass unchanged cost no call.
 
     Example:
@@ -112,7 +112,7 @@ def _check_of(type_info: Any, value: str) -> str | None:
     return " and ".join([f"{value}.__class__ is tuple and len({value}) == {len(fields)}", *map(str, checks)])
 
 
-def settler(type_info: TypeInformation[Any] | None) -> tuple[str, Coercer]:
+def settler(type_info: TypeInformation[object] | None) -> tuple[str, Coercer]:
     """Return what converts a value of user code to an unshared value of a type: `(source, function)`.
 
     The source tells whether a value `v` passes unchanged, so that it costs no call. The function converts the others.
@@ -120,7 +120,7 @@ def settler(type_info: TypeInformation[Any] | None) -> tuple[str, Coercer]:
     return fits(type_info, "v"), coercer(type_info) or own
 
 
-def is_immutable_type(type_info: TypeInformation[Any] | None) -> bool:
+def is_immutable_type(type_info: TypeInformation[object] | None) -> bool:
     """Return whether values are immutable once they are converted to a type."""
     while isinstance(type_info, ExternalTypeInfo):
         type_info = type_info.type_info
@@ -358,7 +358,7 @@ _INLINE = {
 
 
 def _compile_fields(
-    fields: list[TypeInformation[Any]], head: str, unchanged: str, changed: str, names: dict[str, Any]
+    fields: list[TypeInformation[object]], head: str, unchanged: str, changed: str, names: dict[str, object]
 ) -> Coercer:
     """Return a function over the fields `a0`, `a1` ...
 

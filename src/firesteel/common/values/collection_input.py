@@ -30,7 +30,7 @@ from firesteel.common.values.java_text import to_java_string
 from firesteel.common.values.whole_numbers import MAX_LONG, MIN_LONG, WHOLE_BITS
 
 
-def collection_coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
+def collection_coercer(type_info: TypeInformation[object] | None) -> Coercer | None:
     """Return the function that converts an element of a collection to `type_info`, or None if all elements pass.
 
     The function raises `TypeMismatchError` if an element cannot be converted.
@@ -58,11 +58,11 @@ def _accepter(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
 _NARROWED = (BasicType.BYTE, BasicType.SHORT, BasicType.INT)
 
 
-def _narrowing(bits: int) -> Callable[[Any], Any]:
+def _narrowing(bits: int) -> Callable[[object], object]:
     """Return the conversion of a Java `long` to fewer bits."""
     half, full = 1 << (bits - 1), 1 << bits
 
-    def narrow(value: object) -> Any:
+    def narrow(value: object) -> object:
         if isinstance(value, int) and MIN_LONG <= value <= MAX_LONG:
             return (value + half) % full - half
         return value
@@ -119,7 +119,7 @@ def _tuple(type_info: Any) -> Callable[[Any], Any]:
     return lambda value: _fields(value, accepters)
 
 
-def _fields(value: object, accepters: list[Callable[[Any], Any]]) -> Any:
+def _fields(value: object, accepters: list[Callable[[object], object]]) -> object:
     """Convert the fields of a row or tuple; return it unchanged if the number of fields differs."""
     if not isinstance(value, (Row, tuple, list)) or len(value) != len(accepters):
         return value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from firesteel.common.typeinfo import BasicType
 from firesteel.errors import ValueOverflowError
@@ -65,7 +64,7 @@ def check_timestamp(timestamp: int) -> None:
         raise ValueOverflowError("timestamp (int of 64 bits)", timestamp)
 
 
-def check_timestamps(timestamps: Sequence[int], values: Sequence[Any]) -> None:
+def check_timestamps(timestamps: Sequence[int], values: Sequence[object]) -> None:
     """Reject timestamps of elements as `check_timestamp` does; errors name the element.
 
     Raises:

@@ -171,7 +171,7 @@ class KeyedContext(KeyedProcessFunction.OnTimerContext, KeyedCoProcessFunction.O
         """Return the timer service of the current key."""
         return self._timers
 
-    def get_current_key(self) -> Any:
+    def get_current_key(self) -> object:
         """Return the key of the element or timer."""
         key = self.current_key
         return key if key.__class__ in PLAIN else key_of(key)

@@ -25,7 +25,7 @@ def method_of(function: object, name: str) -> Callable[..., Any]:
     """Return the bound method `name` of a function object, or the callable itself."""
     method = getattr(function, name, None)
     if callable(method):
-        bound: Callable[..., Any] = method
+        bound: Callable[..., object] = method
         return bound
     if callable(function):
         return function
@@ -93,7 +93,7 @@ class Collector:
         self._flush_part = bounded(self.flush)
         self._main = Part()
         self._sides: dict[OutputTag[Any], Part] = {}
-        self._settle_sides: dict[OutputTag[Any], Callable[[Any], Any]] = {}
+        self._settle_sides: dict[OutputTag[object], Callable[[object], object]] = {}
         self.collect: Callable[[Iterable[Any] | None, int | None], None] = self._compiled_collect()
         """Collect all results of one call (or None) and their timestamp; `(OutputTag, value)` goes to a side output."""
 

@@ -64,7 +64,7 @@ class Output:
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
 
-    def settler(self, declared: TypeInformation[Any] | None, name: str) -> tuple[str, Callable[[Any], Any]]:
+    def settler(self, declared: TypeInformation[object] | None, name: str) -> tuple[str, Callable[[object], object]]:
         """Return `(source, function)`, which settle a result of a declared type.
 
         The source is an expression over a variable `name` that is true if the value needs no settling; the function
@@ -104,15 +104,15 @@ class Output:
         if values:
             self._hand_to(self._main, values, timestamps)
 
-    def reads_side(self, tag: OutputTag[Any]) -> bool:
+    def reads_side(self, tag: OutputTag[object]) -> bool:
         """Return whether the side output of `tag` (an OutputTag) has a receiver."""
         return tag.tag_id in self._sides
 
-    def hand_on_side(self, tag: OutputTag[Any], values: list[Any], timestamps: Timestamps) -> None:
+    def hand_on_side(self, tag: OutputTag[object], values: list[object], timestamps: Timestamps) -> None:
         """Emit settled elements to the side output of `tag` (an OutputTag), which must have a receiver."""
         self._hand_to(self._sides[tag.tag_id], values, timestamps)
 
-    def _hand_to(self, receivers: list[Receiver], values: list[Any], timestamps: Timestamps) -> None:
+    def _hand_to(self, receivers: list[Receiver], values: list[object], timestamps: Timestamps) -> None:
         """Pass elements to receivers; all but the last get copies of mutable values."""
         shared = len(receivers) > 1 and not self.reuses_objects and not are_immutable(values)
         for receiver in receivers:
@@ -219,7 +219,7 @@ class Operator:
         """Process elements of the first input."""
         raise NotImplementedError(f"{type(self).__name__} has no input")
 
-    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+    def process2(self, values: list[object], timestamps: Timestamps) -> None:
         """Process elements of the second input."""
         raise NotImplementedError(f"{type(self).__name__} has one input")
 
@@ -263,7 +263,7 @@ class Operator:
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the operator from a snapshot."""
 
-    def state_parts(self, full: bool) -> Iterator[Any]:
+    def state_parts(self, full: bool) -> Iterator[object]:
         """Return the changes of keyed and broadcast state since the last version, or all of it, as `Delta`s."""
         return iter(())
 
@@ -316,7 +316,7 @@ class OperatorInput:
         self.operator.output.end()
 
 
-def with_operator_named(operator: Operator, call: Callable[..., Any], *args: object) -> object:
+def with_operator_named(operator: Operator, call: Callable[..., object], *args: object) -> object:
     """Run `call`, and wrap an exception of user code in a `UserFunctionError` that names the operator."""
     try:
         return call(*args)

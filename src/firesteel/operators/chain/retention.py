@@ -6,7 +6,6 @@ import builtins
 import sys
 from enum import Enum
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
 
 _SAFE_BUILTINS = frozenset(
     {
@@ -48,7 +47,7 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, nested))
 
 
-def _is_safe(name: str, scope: dict[str, Any]) -> bool:
+def _is_safe(name: str, scope: dict[str, object]) -> bool:
     return name in _SAFE_BUILTINS and (name not in scope or scope[name] is getattr(builtins, name))
 
 

@@ -98,7 +98,7 @@ class Subtask:
         self.busy_s = 0.0
         self.operators: list[tuple[str, Operator]] = []
         self._is_open = False
-        self._snapshots: dict[str, Any] = {}
+        self._snapshots: dict[str, object] = {}
         self._edges = [edge for group in edges.values() for edge in group]
         self._sent_before = 0
         self._by_node: dict[int, Operator] = {}
@@ -278,7 +278,7 @@ class Subtask:
         edges = [edge.snapshot() for edge in self._edges]
         return {"ended": self.has_ended, "gate": self.gate.snapshot(), "edges": edges, "operators": operators}
 
-    def _take_snapshots(self) -> dict[str, Any]:
+    def _take_snapshots(self) -> dict[str, object]:
         return {operator_id: operator.snapshot() for operator_id, operator in self.operators}
 
     def load(self, operator_id: str, delta: bytes) -> None:
@@ -352,7 +352,7 @@ def operators_of(vertex: JobVertex) -> list[tuple[str, str]]:
     return [(operator_id, name) for operator_id, name, _ in described_operators(vertex)]
 
 
-def described_operators(vertex: JobVertex) -> list[tuple[str, str, Any]]:
+def described_operators(vertex: JobVertex) -> list[tuple[str, str, object]]:
     """Return the id, name and descriptor of all operators of a vertex."""
     return [
         (operator_id, name, descriptor)

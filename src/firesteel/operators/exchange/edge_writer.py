@@ -107,7 +107,7 @@ class SplitBy(_StatelessSplit):
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
         """Return the elements grouped by channel."""
         chosen = self._select(values)
-        buckets: list[list[Any]] = [[] for _ in range(self._channels)]
+        buckets: list[list[object]] = [[] for _ in range(self._channels)]
         if timestamps is None:
             for value, channel in zip(values, chosen, strict=True):
                 buckets[channel].append(value)
@@ -154,7 +154,7 @@ def select_by_key(
 ) -> Callable[[list[Any]], list[int]]:
     """Return the HASH selector: the channel of each `(key, value)` element's key group, cached by key."""
     key_group = key_group_assigner(key_type, max_parallelism)
-    remembered: dict[Any, int] = {}
+    remembered: dict[object, int] = {}
 
     def select(key: object) -> int:
         if len(remembered) >= _REMEMBERED_KEYS:
@@ -223,7 +223,7 @@ class EdgeWriter:
             end = start + self._limit
             self._write(values[start:end], None if timestamps is None else timestamps[start:end])
 
-    def _measure(self, values: list[Any]) -> None:
+    def _measure(self, values: list[object]) -> None:
         """Estimate how many elements a buffer may hold; the limit decreases with the number of channels."""
         self._next_sample = self.records_out + _SAMPLE_EVERY
         size = max(size_of(values[0]), size_of(values[len(values) // 2])) - _SMALL_BYTES
@@ -233,7 +233,7 @@ class EdgeWriter:
             room = min(BUFFER_BYTES, _PENDING_BYTES // len(self._targets))
             self._limit = max(1, min(BUFFER_ELEMENTS - 1, room // size))
 
-    def _write(self, values: list[Any], timestamps: Timestamps) -> None:
+    def _write(self, values: list[object], timestamps: Timestamps) -> None:
         sizes, limit = self._sizes, self._limit
         for channel, part, part_timestamps in self._split_once(values, timestamps):
             self._pending[channel].append((part, part_timestamps))

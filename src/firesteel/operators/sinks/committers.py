@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from firesteel.errors import FiresteelError
 from firesteel.functions import operator_descriptors as descriptors
@@ -110,7 +109,7 @@ def _given(committer: Committer) -> Committer:
     return committer
 
 
-def _sink_of(descriptor: object) -> Iterator[Sink[Any]]:
+def _sink_of(descriptor: object) -> Iterator[Sink[object]]:
     """Yield the two-phase sink of a writer, if the operator is one."""
     if isinstance(descriptor, descriptors.SinkWriterOperator):
         sink = descriptor.sink

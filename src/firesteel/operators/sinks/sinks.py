@@ -132,7 +132,7 @@ class SinkFunctionRunner(FunctionOperator):
         super().__init__(name, task, output, function)
         invoke = method_of(function, "invoke")
         takes_context = len(inspect.signature(invoke).parameters) > 1
-        self._invoke: Callable[[Any], Any] = (lambda value: invoke(value, None)) if takes_context else invoke
+        self._invoke: Callable[[object], object] = (lambda value: invoke(value, None)) if takes_context else invoke
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Call the function for each value."""

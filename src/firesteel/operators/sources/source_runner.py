@@ -105,7 +105,7 @@ class SourceRunner(Operator):
             return iter(())
         return self._readers[part.split.source_index].read(part)
 
-    def _pieces_of(self, values: list[Any]) -> Iterator[tuple[int, list[Any]]]:
+    def _pieces_of(self, values: list[object]) -> Iterator[tuple[int, list[object]]]:
         """Split a chunk if the chain's results for its elements are large; the first pieces are small, to measure."""
         start, count = 0, len(values)
         while start < count:

@@ -70,7 +70,7 @@ class WatermarkEmitter(WatermarkOutput):
         self.emitted = MIN_TIMESTAMP
         self.is_idle = False
         self._last_emit_ms = now_ms()
-        self._unsent: tuple[list[Any], Timestamps] = ([], None)
+        self._unsent: tuple[list[object], Timestamps] = ([], None)
         self._sent = self._seen = 0
 
     def emit(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
@@ -90,7 +90,7 @@ class WatermarkEmitter(WatermarkOutput):
         if (now := now_ms()) - self._last_emit_ms >= self._interval_ms:
             self.on_time(now)
 
-    def _emit_seen(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
+    def _emit_seen(self, values: list[object], timestamps: Timestamps, events: list[object]) -> None:
         """Pass each element to the user's generator; a watermark it emits follows directly after that element."""
         assert self._generator is not None
         on_event = self._generator.on_event

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.values.coercion import coercer, is_immutable_type
 from firesteel.common.values.ownership import own
 from firesteel.functions.state import BroadcastState
+from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import BROADCAST, Delta, parts_of
 from firesteel.operators.state.state_table import DELETED, StateTable
 from firesteel.operators.state.states import entries_of
@@ -47,7 +48,7 @@ class BroadcastStates:
                     table.load(entry, value)
 
 
-class OperatorBroadcastState(BroadcastState[Any, Any]):
+class OperatorBroadcastState(BroadcastState[Stored, Stored]):
     """A map that every subtask holds in full, keyed by canonical forms; `writable` on the broadcast side only."""
 
     def __init__(self, descriptor: MapStateDescriptor[object, object], table: StateTable, writable: bool) -> None:
@@ -58,10 +59,10 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         self._table = table
         self._writable = writable
 
-    def _show(self, value: object) -> Any:
+    def _show(self, value: object) -> Stored:
         return own(value) if self._copies else value
 
-    def get(self, key: object) -> Any:
+    def get(self, key: object) -> Stored:
         """Return the value of a key, or None if the key is absent."""
         return self._show(self._table.data.get(self._keep_key(key)))
 
@@ -69,15 +70,15 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         """Return whether the map contains the key."""
         return self._keep_key(key) in self._table.data
 
-    def items(self) -> Iterator[tuple[Any, Any]]:
+    def items(self) -> Iterator[tuple[Stored, Stored]]:
         """Return the (key, value) pairs."""
         return ((key_of(key), self._show(value)) for key, value in list(self._table.data.items()))
 
-    def keys(self) -> Iterator[Any]:
+    def keys(self) -> Iterator[Stored]:
         """Return the keys."""
         return map(key_of, list(self._table.data))
 
-    def values(self) -> Iterator[Any]:
+    def values(self) -> Iterator[Stored]:
         """Return the values."""
         return map(self._show, list(self._table.data.values()))
 

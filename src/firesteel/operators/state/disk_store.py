@@ -22,6 +22,7 @@ from firesteel.common.files.temporary_directories import made_directory, tempora
 from firesteel.common.keys.canonical_keys import ObjectKey
 from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR
 from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.entries import Entry, Stored
 
 CACHED_ENTRIES = 20_000
 """Maximum number of entries in each of the two generations of a table's cache."""
@@ -82,7 +83,7 @@ class DiskStore:
         return f"state{self._tables}"
 
 
-class DiskDict(MutableMapping[Any, Any]):
+class DiskDict(MutableMapping[Entry, Stored]):
     """A dictionary most of whose entries are on disk.
 
     The cache has two generations: recently used entries are in the young one, which becomes the old one when it is
@@ -102,7 +103,7 @@ class DiskDict(MutableMapping[Any, Any]):
         self._old: dict[object, object] = {}
         self._unwritten: set[object] = set()
 
-    def get(self, entry: object, default: object = None) -> Any:
+    def get(self, entry: object, default: object = None) -> Stored:
         """Return the value of an entry, or the default."""
         value = self._young.get(entry)
         if value is not None:
@@ -166,7 +167,7 @@ class DiskDict(MutableMapping[Any, Any]):
     def __contains__(self, entry: object) -> bool:
         return self.get(entry) is not None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Entry]:
         for entry, _ in self._stored():
             yield entry
 
@@ -175,7 +176,7 @@ class DiskDict(MutableMapping[Any, Any]):
         for entry, value in self._stored():
             yield entry, pickle.loads(value)
 
-    def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Any, bytes]]:
+    def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Entry, bytes]]:
         """Yield all entries and their pickled values, or those with bytes after `first` and before `end`."""
         self.write()
         while rows := self._execute(self._read_between, (first, end)).fetchall():
@@ -194,7 +195,7 @@ class DiskDict(MutableMapping[Any, Any]):
 class DiskDictOfPairs(DiskDict):
     """A dictionary whose entries are pairs; pairs with the same first part are stored next to each other."""
 
-    def items_of(self, first: object) -> Iterator[tuple[Any, Any]]:
+    def items_of(self, first: object) -> Iterator[tuple[Entry, Stored]]:
         """Yield the entries with a given first part and their values; they may be changed during iteration."""
         begin = self._begin(first)
         for entry, value in self._stored(begin, begin + b"\xff"):
@@ -205,7 +206,7 @@ class DiskDictOfPairs(DiskDict):
         data = _encode(first)[0]
         return _LENGTH.pack(len(data)) + data
 
-    def _encode(self, entry: Any) -> tuple[bytes, bytes | None]:
+    def _encode(self, entry: Entry) -> tuple[bytes, bytes | None]:
         first, second = entry
         (first_data, first_whole), (second_data, second_whole) = _encode(first), _encode(second)
         whole = None if first_whole is None and second_whole is None else pickled(entry)
@@ -228,7 +229,7 @@ class _EntryPickler(pickle.Pickler):
         return ObjectKey, ((value[0], None),)
 
 
-def _encode(entry: Any) -> tuple[bytes, bytes | None]:
+def _encode(entry: Entry) -> tuple[bytes, bytes | None]:
     """Return the bytes of an entry, equal for equal entries, and the pickled entry if the bytes can't be decoded."""
     # Version 2 of marshal has no references, so that the bytes do not depend on object identity.
     if entry.__class__ in _PLAIN or (entry.__class__ is tuple and _PLAIN.issuperset(map(type, entry))):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.common.keys.key_groups import key_group_assigner
 from firesteel.operators.state.disk_store import DiskStore
+from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.state_table import DELETED, NAMESPACED, StateTable, Table
 from firesteel.operators.windows.window_table import WindowTable
@@ -18,7 +19,7 @@ from firesteel.operators.windows.window_table import WindowTable
 if TYPE_CHECKING:
     from firesteel.common.typeinfo import TypeInformation
 
-Delta = tuple[str, dict[Any, Any]]
+Delta = tuple[str, dict[Entry, Stored]]
 """State name, and a dict from entry to value, with `DELETED` for removed entries."""
 
 _CHUNK = 10_000
@@ -55,11 +56,11 @@ class KeyedStateBackend:
         self, key_type: TypeInformation[object] | None, max_parallelism: int, store: DiskStore | None = None
     ) -> None:
         self._store = store
-        self.current_key: Any = None
+        self.current_key: Entry = None
         self.current_entry: object = None
         self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
-        self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
+        self.key_group: Callable[[Entry], int] = key_group_assigner(key_type, max_parallelism)
 
     @property
     def is_on_disk(self) -> bool:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 from firesteel.operators.state.disk_store import DiskStore
+from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.state_table import DELETED, NAMESPACED, DirtyEntries, Unexpired
 
 
@@ -32,7 +32,7 @@ class MapTable(DirtyEntries, ABC):
     # --- the map of one entry ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def get(self, entry: object, key: object, default: object = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Stored:
         """Return the value of a map key, or the default."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class MapTable(DirtyEntries, ABC):
     def _delete(self, entry: object, key: object) -> None: ...
 
     @abstractmethod
-    def items(self, entry: object) -> Iterator[tuple[Any, Any]]:
+    def items(self, entry: object) -> Iterator[tuple[Stored, Stored]]:
         """Return an iterator over map keys and values; the map may be changed during iteration."""
 
     @abstractmethod
@@ -69,32 +69,32 @@ class MapTable(DirtyEntries, ABC):
     # --- all maps ----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def maps(self) -> list[Any]:
+    def maps(self) -> list[Entry]:
         """Return the entries that have a map."""
 
     @abstractmethod
     def _all(self) -> Iterator[tuple[object, object]]: ...
 
-    def key_of(self, entry: Any) -> Any:
+    def key_of(self, entry: Entry) -> Entry:
         """Return the key that `(entry, map key)` belongs to."""
         return entry[0][0] if self._namespaced else entry[0]
 
-    def changes(self) -> Iterator[tuple[Any, Any]]:
+    def changes(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield the dirty map entries and their values."""
         for entry, key in self.take_dirty():
             yield (entry, key), self.get(entry, key, DELETED)
 
-    def entries(self) -> Iterator[tuple[Any, Any]]:
+    def entries(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all map entries that have not expired, with their values."""
         yield from self._all() if self.unexpired is None else self.unexpired(self._all())
         self.forget_dirty()
 
-    def load(self, entry: Any, value: object) -> None:
+    def load(self, entry: Entry, value: object) -> None:
         """Set the value of a map entry."""
         state_entry, key = entry
         self._set(state_entry, key, value)
 
-    def discard(self, entry: Any) -> None:
+    def discard(self, entry: Entry) -> None:
         """Remove a map entry if it is present."""
         state_entry, key = entry
         if self.get(state_entry, key, DELETED) is not DELETED:
@@ -120,7 +120,7 @@ class MapsInMemory(MapTable):
         super().__init__(name)
         self._maps: dict[object, dict[object, object]] = {}
 
-    def get(self, entry: object, key: object, default: object = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Stored:
         """Return the value of a map key, or the default."""
         stored = self._maps.get(entry)
         return default if stored is None else stored.get(key, default)
@@ -138,7 +138,7 @@ class MapsInMemory(MapTable):
         if not stored:
             del self._maps[entry]
 
-    def items(self, entry: object) -> Iterator[tuple[Any, Any]]:
+    def items(self, entry: object) -> Iterator[tuple[Stored, Stored]]:
         """Return an iterator over a copy of the map keys and values."""
         return iter(list(self._maps.get(entry, {}).items()))
 
@@ -146,7 +146,7 @@ class MapsInMemory(MapTable):
         """Return whether the map is empty."""
         return entry not in self._maps
 
-    def maps(self) -> list[Any]:
+    def maps(self) -> list[Entry]:
         """Return the entries that have a map."""
         return list(self._maps)
 
@@ -165,7 +165,7 @@ class MapsOnDisk(MapTable):
         super().__init__(name)
         self._data = store.table_of_pairs()
 
-    def get(self, entry: object, key: object, default: object = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Stored:
         """Return the value of a map key, or the default."""
         boxed = self._data.get((entry, key))
         return default if boxed is None else boxed[0]
@@ -176,7 +176,7 @@ class MapsOnDisk(MapTable):
     def _delete(self, entry: object, key: object) -> None:
         del self._data[entry, key]
 
-    def items(self, entry: object) -> Iterator[tuple[Any, Any]]:
+    def items(self, entry: object) -> Iterator[tuple[Stored, Stored]]:
         """Yield map keys and values; concurrent changes may or may not be visible."""
         for (_, key), (value,) in self._data.items_of(entry):
             yield key, value
@@ -185,10 +185,10 @@ class MapsOnDisk(MapTable):
         """Return whether the map is empty."""
         return next(self._data.items_of(entry), None) is None
 
-    def maps(self) -> list[Any]:
+    def maps(self) -> list[Entry]:
         """Return the entries that have a map."""
         return list(dict.fromkeys(entry for entry, _ in self._data))
 
-    def _all(self) -> Iterator[tuple[Any, Any]]:
+    def _all(self) -> Iterator[tuple[Entry, Stored]]:
         for (entry, key), (value,) in self._data.items():
             yield (entry, key), value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.functions.state import StateDescriptor
 from firesteel.operators.chain.operator_errors import StateMigrationError
@@ -70,7 +70,7 @@ class StateStore:
             )
         return state
 
-    def _make(self, kind: type[Any], descriptor: StateDescriptor) -> object:
+    def _make(self, kind: type, descriptor: StateDescriptor) -> object:
         """Create the state of a descriptor. A separate class handles a time to live, so others do not pay for it."""
         limited = has_ttl(descriptor)
         other = self._backend.tables.get(table_name(descriptor, self._namespaced, not limited))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Protocol
 
 from firesteel.operators.state.disk_store import DiskDict
+from firesteel.operators.state.entries import Entry, Stored
 
 NAMESPACED = "@"
 """Prefix of the names of tables whose entries are `(key, namespace, ...)` instead of the key."""
@@ -28,20 +29,20 @@ class Deleted:
 
 DELETED = Deleted()
 
-Unexpired = Callable[[Iterable[tuple[Any, Any]]], Iterator[tuple[Any, Any]]]
+Unexpired = Callable[[Iterable[tuple[Entry, Stored]]], Iterator[tuple[Entry, Stored]]]
 """Filters `(entry, value)` pairs whose values have not expired."""
 
 
 class Table(Protocol):
     """The interface of a state for the backend; returned changes count as part of the last version from then on."""
 
-    def key_of(self, entry: object) -> Any:
+    def key_of(self, entry: object) -> Entry:
         """Return the key that an entry belongs to."""
 
-    def changes(self) -> Iterator[tuple[Any, Any]]:
+    def changes(self) -> Iterator[tuple[Entry, Stored]]:
         """Return the entries changed since the last version with their values; `DELETED` for removed entries."""
 
-    def entries(self) -> Iterator[tuple[Any, Any]]:
+    def entries(self) -> Iterator[tuple[Entry, Stored]]:
         """Return all entries that belong into versions, with their values."""
 
     def load(self, entry: object, value: object) -> None:
@@ -79,7 +80,7 @@ class DirtyEntries:
             self.dirty[:] = dict.fromkeys(self.dirty)
             self._limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
 
-    def take_dirty(self) -> Iterable[Any]:
+    def take_dirty(self) -> Iterable[Entry]:
         """Return each dirty entry once, and clear them."""
         dirty = dict.fromkeys(self.dirty)
         self.forget_dirty()
@@ -104,7 +105,7 @@ class StateTable(DirtyEntries):
 
     def __init__(self, name: str, data: DiskDict | None) -> None:
         super().__init__([] if data is None else _DirtyOnDisk(data))
-        self.data: MutableMapping[Any, Any] = {} if data is None else data
+        self.data: MutableMapping[Entry, Stored] = {} if data is None else data
         self.namespaced = name.startswith(NAMESPACED)
         self.unexpired: Unexpired | None = None
 
@@ -124,16 +125,16 @@ class StateTable(DirtyEntries):
             del self.data[entry]
             self.dirty.append(entry)
 
-    def key_of(self, entry: Any) -> Any:
+    def key_of(self, entry: Entry) -> Entry:
         """Return the key of an entry: the entry itself or its first part."""
         return entry[0] if self.namespaced else entry
 
-    def changes(self) -> Iterator[tuple[Any, Any]]:
+    def changes(self) -> Iterator[tuple[Entry, Stored]]:
         """Return the dirty entries and their values."""
         dirty = self.take_dirty()
         return zip(dirty, map(self.data.get, dirty, repeat(DELETED)), strict=False)
 
-    def entries(self) -> Iterator[tuple[Any, Any]]:
+    def entries(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all entries that have not expired, with their values."""
         items = self.data.items()
         yield from items if self.unexpired is None else self.unexpired(items)
@@ -160,7 +161,7 @@ class StateTable(DirtyEntries):
         return len(self.data)
 
 
-class _DirtyOnDisk(list[Any]):
+class _DirtyOnDisk(list[Entry]):
     """A list of dirty entries that reports values changed in place to a table on disk."""
 
     def __init__(self, data: DiskDict) -> None:
@@ -171,6 +172,6 @@ class _DirtyOnDisk(list[Any]):
         super().append(entry)
         self._data.touched(entry)
 
-    def extend(self, entries: Iterable[Any]) -> None:
+    def extend(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             self.append(entry)

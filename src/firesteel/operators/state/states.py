@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.values.coercion import coercer, is_immutable_type
@@ -18,6 +18,7 @@ from firesteel.functions.state import (
     ValueState,
 )
 from firesteel.operators.chain.function_calls import method_of
+from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import OF_MAPS, WITH_TTL, KeyedStateBackend
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from firesteel.common.typeinfo import TypeInformation
     from firesteel.functions.state import AggregatingStateDescriptor, ListStateDescriptor, ReducingStateDescriptor
 
-Coerce = Callable[[Any], Any]
+Coerce = Callable[[Stored], Stored]
 
 
 def _coerce(type_info: TypeInformation[object] | None) -> Coerce:
@@ -33,11 +34,11 @@ def _coerce(type_info: TypeInformation[object] | None) -> Coerce:
     return coercer(type_info) or own
 
 
-def _same(value: object) -> Any:
+def _same(value: object) -> Stored:
     return value
 
 
-def _show(type_info: TypeInformation[Any] | None) -> Coerce:
+def _show(type_info: TypeInformation[Stored] | None) -> Coerce:
     """Return a function that maps stored values to values for user code, copied if they are mutable."""
     return _same if is_immutable_type(type_info) else own
 
@@ -68,17 +69,17 @@ class _TableState:
         self._namespaced = namespaced
         self._table = backend.table(table_name(descriptor, namespaced, has_ttl(descriptor)))
 
-    def _entry(self) -> Any:
+    def _entry(self) -> Entry:
         return self._backend.current_entry if self._namespaced else self._backend.current_key
 
-    def _stored(self) -> Any:
+    def _stored(self) -> Stored:
         return self._table.data.get(self._entry())
 
     def clear(self) -> None:
         """Remove the value of the current key."""
         self._table.remove(self._entry())
 
-    def merge(self, target: object, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Entry]) -> None:
         """Merge the values of the `sources` entries into `target`, when windows merge."""
         merged = self._table.data.get(target)
         for source in sources:
@@ -93,7 +94,7 @@ class _TableState:
         raise TypeError(f"{type(self).__name__} can't be merged")
 
 
-class KeyedValueState(_TableState, ValueState[Any]):
+class KeyedValueState(_TableState, ValueState[Stored]):
     """One value per key."""
 
     __slots__ = ("_coerce", "_show")
@@ -103,7 +104,7 @@ class KeyedValueState(_TableState, ValueState[Any]):
         self._coerce = coercer(descriptor.type_info)
         self._show = _show(descriptor.type_info)
 
-    def value(self) -> Any:
+    def value(self) -> Stored:
         """Return the value of the current key, or None."""
         backend = self._backend
         value = self._table.data.get(backend.current_entry if self._namespaced else backend.current_key)
@@ -125,17 +126,17 @@ class KeyedValueState(_TableState, ValueState[Any]):
         table.dirty.append(entry)
 
 
-class KeyedListState(_TableState, ListState[Any]):
+class KeyedListState(_TableState, ListState[Stored]):
     """One list per key."""
 
     __slots__ = ("_coerce", "_show_all")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: ListStateDescriptor[Any], namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: ListStateDescriptor[Stored], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = _coerce(descriptor.elem_type_info)
         self._show_all = _same if is_immutable_type(descriptor.elem_type_info) else own_all
 
-    def get(self) -> list[Any]:
+    def get(self) -> list[Stored]:
         """Return the elements, an empty list if there are none."""
         return self._show_all(list(self._stored() or ()))
 
@@ -143,7 +144,7 @@ class KeyedListState(_TableState, ListState[Any]):
         """Append one element."""
         self.add_all([value])
 
-    def add_all(self, values: Iterable[Any]) -> None:
+    def add_all(self, values: Iterable[Stored]) -> None:
         """Append elements."""
         entry = self._entry()
         stored = self._table.data.get(entry)
@@ -154,7 +155,7 @@ class KeyedListState(_TableState, ListState[Any]):
             stored.extend(new)
             self._table.dirty.append(entry)
 
-    def update(self, values: Iterable[Any]) -> None:
+    def update(self, values: Iterable[Stored]) -> None:
         """Replace all elements."""
         new = list(map(self._coerce, values))
         if new:
@@ -162,11 +163,11 @@ class KeyedListState(_TableState, ListState[Any]):
         else:
             self.clear()
 
-    def _combine(self, first: object, second: Any) -> object:
+    def _combine(self, first: object, second: Stored) -> object:
         return first + second
 
 
-class KeyedMapState(MapState[Any, Any]):
+class KeyedMapState(MapState[Stored, Stored]):
     """One map per key; its map keys are stored in canonical form, as keys are."""
 
     __slots__ = ("_backend", "_coerce_value", "_keep_key", "_namespaced", "_show", "_table")
@@ -181,10 +182,10 @@ class KeyedMapState(MapState[Any, Any]):
         self._coerce_value = _coerce(descriptor.value_type_info)
         self._show = _show(descriptor.value_type_info)
 
-    def _entry(self) -> Any:
+    def _entry(self) -> Entry:
         return self._backend.current_entry if self._namespaced else self._backend.current_key
 
-    def get(self, key: object) -> Any:
+    def get(self, key: object) -> Stored:
         """Return the value of a map key, or None."""
         return self._show(self._table.get(self._entry(), self._keep_key(key)))
 
@@ -205,16 +206,16 @@ class KeyedMapState(MapState[Any, Any]):
         """Return whether the map contains a key."""
         return self._table.get(self._entry(), self._keep_key(key), DELETED) is not DELETED
 
-    def items(self) -> Iterator[tuple[Any, Any]]:
+    def items(self) -> Iterator[tuple[Stored, Stored]]:
         """Return an iterator over (map key, value) pairs; the map may be changed during iteration."""
         show = self._show
         return ((key_of(key), show(value)) for key, value in self._table.items(self._entry()))
 
-    def keys(self) -> Iterator[Any]:
+    def keys(self) -> Iterator[Stored]:
         """Return the map keys."""
         return (key_of(key) for key, _ in self._table.items(self._entry()))
 
-    def values(self) -> Iterator[Any]:
+    def values(self) -> Iterator[Stored]:
         """Return the values."""
         show = self._show
         return (show(value) for _, value in self._table.items(self._entry()))
@@ -227,12 +228,12 @@ class KeyedMapState(MapState[Any, Any]):
         """Remove all map keys of the current key."""
         self._table.clear(self._entry())
 
-    def merge(self, target: object, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Entry]) -> None:
         """Raise TypeError, as the values of a map key present in both maps could not be merged."""
         raise TypeError(f"{type(self).__name__} can't be merged")
 
 
-class KeyedReducingState(_TableState, ReducingState[Any]):
+class KeyedReducingState(_TableState, ReducingState[Stored]):
     """One value per key, the reduction of all added values."""
 
     __slots__ = ("_coerce", "_reduce", "_show")
@@ -245,7 +246,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         self._show = _show(descriptor.type_info)
         self._reduce = method_of(descriptor.reduce_function, "reduce")
 
-    def get(self) -> Any:
+    def get(self) -> Stored:
         """Return the reduced value, or None if nothing was added."""
         return self._show(self._stored())
 
@@ -266,7 +267,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         return self._reduced(first, second)
 
 
-class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
+class KeyedAggregatingState(_TableState, AggregatingState[Stored, Stored]):
     """One accumulator per key."""
 
     __slots__ = ("_coerce", "_function")
@@ -281,7 +282,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
         self._coerce = coercer(descriptor.type_info)
         self._function = descriptor.agg_function
 
-    def get(self) -> Any:
+    def get(self) -> Stored:
         """Return the result of the accumulator, or None if nothing was added."""
         stored = self._stored()
         return None if stored is None else self._function.get_result(own(stored))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container, Iterator
 from operator import itemgetter
-from typing import Any
 
 from firesteel.common.values.whole_numbers import check_timestamp
 from firesteel.functions.timerservice import TimerService
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.operator import MIN_TIMESTAMP
+from firesteel.operators.state.entries import Entry
 from firesteel.operators.state.keyed_state_backend import TIMERS_TABLE, KeyedStateBackend
 
 EVENT_TIME = 0
@@ -54,13 +54,13 @@ class _TimerQueue:
 
     def _rebuild(self) -> None:
         """Remove unregistered timers; a timer deleted and registered again is queued twice until then."""
-        first: dict[Any, tuple[int, int, Any]] = {}
+        first: dict[Entry, tuple[int, int, Entry]] = {}
         for item in sorted(self._heap, key=itemgetter(0, 1)):
             if item[2] in self._registered:
                 first.setdefault(item[2], item)
         self._heap = list(first.values())  # a sorted list is a heap
 
-    def first(self) -> tuple[int, Any] | None:
+    def first(self) -> tuple[int, Entry] | None:
         """Return the timestamp and entry of the earliest timer, or None."""
         heap = self._heap
         while heap and heap[0][2] not in self._registered:
@@ -87,7 +87,7 @@ class InternalTimerService(TimerService):
         self._queues = (_TimerQueue(self._table.data), _TimerQueue(self._table.data))
         self.watermark = MIN_TIMESTAMP
         self.refuses_timers = False
-        self.namespace: Any = None
+        self.namespace: object = None
         for entry in list(self._table.data):
             self._queues[entry[1]].push(entry[3], entry)
 
@@ -115,12 +115,12 @@ class InternalTimerService(TimerService):
         """Delete a processing-time timer."""
         self._delete(self._entry(PROCESSING_TIME, timestamp))
 
-    def _delete(self, entry: tuple[Any, ...]) -> None:
+    def _delete(self, entry: Entry) -> None:
         if entry in self._table.data:
             self._table.remove(entry)
             self._queues[entry[1]].removed()
 
-    def _entry(self, domain: int, timestamp: int) -> tuple[Any, int, Any, int]:
+    def _entry(self, domain: int, timestamp: int) -> tuple[Entry, int, Entry, int]:
         return (self._backend.current_key, domain, self.namespace, int(timestamp))
 
     def _register(self, domain: int, timestamp: int) -> None:
@@ -130,19 +130,19 @@ class InternalTimerService(TimerService):
             self._table.put(entry, True)
             self._queues[domain].push(entry[3], entry)
 
-    def registered(self) -> Iterator[tuple[Any, Any, int]]:
+    def registered(self) -> Iterator[tuple[Entry, Entry, int]]:
         """Yield key, namespace and timestamp of all timers."""
         for key, _, namespace, timestamp in self._table.data:
             yield key, namespace, timestamp
 
-    def take_all(self) -> list[tuple[Any, Any, int]]:
+    def take_all(self) -> list[tuple[Entry, Entry, int]]:
         """Delete all timers, and return their keys, namespaces and timestamps."""
         timers = list(self.registered())
         for entry in list(self._table.data):
             self._delete(entry)
         return timers
 
-    def due(self, domain: int, until: int) -> Iterator[tuple[Any, Any, int]]:
+    def due(self, domain: int, until: int) -> Iterator[tuple[Entry, Entry, int]]:
         """Remove the timers up to `until` and yield them as `(key, namespace, timestamp)`; more may be registered."""
         queue = self._queues[domain]
         while (first := queue.first()) is not None and first[0] <= until:

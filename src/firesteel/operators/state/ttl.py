@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from firesteel.functions.state_ttl import StateTtlConfig
 from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapTable
 from firesteel.operators.state.state_table import StateTable
 
-Stamped = tuple[Any, int]
+Stamped = tuple[Stored, int]
 """A value and the timestamp (ms) of its last renewal; Flink: `runtime.state.ttl.TtlValue`."""
 
-Unexpired = Callable[[Any, int], Any]
+Unexpired = Callable[[Stored, int], Stored]
 """(stored, deadline) -> the part renewed after the deadline: `stored` itself if all of it was, None if nothing."""
 
 _DEFAULT_SIZE = 5
@@ -65,7 +65,7 @@ class IncrementalCleanup:
         self._entries = entries
         self._clean = clean
         self._ttl_ms = ttl_ms
-        self._waiting: list[Any] = []
+        self._waiting: list[Entry] = []
 
     def visit(self, count: int) -> None:
         """Visit `count` entries, each at most once; a new round starts when the previous one is complete."""
@@ -99,7 +99,7 @@ class Life:
     Flink: `runtime.state.ttl.AbstractTtlDecorator`, and the strategies that `TtlStateFactory` sets up.
     """
 
-    __slots__ = ("_clean_up", "_size", "_table", "renews_on_read", "returns_expired", "ttl_ms")
+    __slots__ = ("_clean_up", "_size", "renews_on_read", "returns_expired", "ttl_ms")
 
     def __init__(
         self, config: StateTtlConfig, backend: KeyedStateBackend, table: StateTable | MapTable, unexpired: Unexpired
@@ -108,7 +108,6 @@ class Life:
         self.renews_on_read = config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
         visibility = config.get_state_visibility()
         self.returns_expired = visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
-        self._table: Any = table
         if isinstance(table, MapTable):
             cleanup = IncrementalCleanup(table.maps, partial(_clean_maps, table, unexpired), self.ttl_ms)
         else:
@@ -136,17 +135,17 @@ class Life:
             return None
         return stamped
 
-    def read(self, entry: object) -> Any:
+    def read(self, table: StateTable, entry: object) -> Stored:
         """Return the value of an entry or None; remove it if expired, and then return it only if configured so."""
         now = self.access()
-        stamped = self._table.data.get(entry)
+        stamped = table.data.get(entry)
         if stamped is None:
             return None
         if self.is_over(stamped, now):
-            self._table.remove(entry)
+            table.remove(entry)
             return stamped[0] if self.returns_expired else None
         if self.renews_on_read:
-            self._table.put(entry, (stamped[0], now))
+            table.put(entry, (stamped[0], now))
         return stamped[0]
 
     def _snapshot(

@@ -8,12 +8,13 @@ visibility is `ReturnExpiredIfNotCleanedUp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.values.ownership import own
 from firesteel.functions.state import StateDescriptor
 from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapTable
 from firesteel.operators.state.state_table import StateTable
@@ -28,7 +29,12 @@ from firesteel.operators.state.states import (
 from firesteel.operators.state.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_value
 
 if TYPE_CHECKING:
-    from firesteel.functions.state import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
+    from firesteel.functions.state import (
+        AggregatingStateDescriptor,
+        ListStateDescriptor,
+        MapStateDescriptor,
+        ReducingStateDescriptor,
+    )
 
 
 def _life(
@@ -47,9 +53,9 @@ class TtlValueState(KeyedValueState):
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_value)
 
-    def value(self) -> Any:
+    def value(self) -> Stored:
         """Return the value of the current key, or None."""
-        return self._show(self._life.read(self._entry()))
+        return self._show(self._life.read(self._table, self._entry()))
 
     def update(self, value: object) -> None:
         """Set the value of the current key and its timestamp; None clears it."""
@@ -68,11 +74,11 @@ class TtlListState(KeyedListState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: ListStateDescriptor[Stored], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_list)
 
-    def get(self) -> list[Any]:
+    def get(self) -> list[Stored]:
         """Return the elements, an empty list if there are none."""
         now = self._life.access()
         entry = self._entry()
@@ -86,7 +92,7 @@ class TtlListState(KeyedListState):
             self._table.put(entry, [(value, now) for value, _ in kept])
         return self._show_all([value for value, _ in (stored if self._life.returns_expired else kept or ())])
 
-    def add_all(self, values: Iterable[Any]) -> None:
+    def add_all(self, values: Iterable[Stored]) -> None:
         """Append elements with the current timestamp."""
         entry, new = self._entry(), self._begin(values)
         if new:
@@ -94,7 +100,7 @@ class TtlListState(KeyedListState):
             stored.extend(new)
             self._table.put(entry, stored)
 
-    def update(self, values: Iterable[Any]) -> None:
+    def update(self, values: Iterable[Stored]) -> None:
         """Replace all elements."""
         new = self._begin(values)
         if new:
@@ -112,7 +118,9 @@ class TtlMapState(KeyedMapState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[Any, Any], namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[Stored, Stored], namespaced: bool
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_value)
 
@@ -125,7 +133,7 @@ class TtlMapState(KeyedMapState):
             self._table.put(self._entry(), key, (stamped[0], now))
         return life.usable(stamped, now) is not None
 
-    def get(self, key: object) -> Any:
+    def get(self, key: object) -> Stored:
         """Return the value of a map key, or None."""
         now, kept = self._life.access(), self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
@@ -152,18 +160,18 @@ class TtlMapState(KeyedMapState):
         self._life.access()
         super().remove(key)
 
-    def items(self) -> Iterator[tuple[Any, Any]]:
+    def items(self) -> Iterator[tuple[Stored, Stored]]:
         """Return an iterator over (map key, value) pairs; the map may be changed during iteration."""
         now = self._life.access()
         stored = self._table.items(self._entry())
         seen = [(key, stamped[0]) for key, stamped in stored if self._seen(key, stamped, now)]
         return ((key_of(key), self._show(value)) for key, value in seen)
 
-    def keys(self) -> Iterator[Any]:
+    def keys(self) -> Iterator[Stored]:
         """Return the map keys; this counts as a read of all entries."""
         return (key for key, _ in self.items())
 
-    def values(self) -> Iterator[Any]:
+    def values(self) -> Iterator[Stored]:
         """Return the values."""
         return (value for _, value in self.items())
 
@@ -179,7 +187,7 @@ class _AddedUp:
     __slots__ = ()
     _life: Life
 
-    def _merge(self, first: Stamped, second: Stamped, add_up: Callable[[Any, Any], Any]) -> Stamped | None:
+    def _merge(self, first: Stamped, second: Stamped, add_up: Callable[[Stored, Stored], Stored]) -> Stamped | None:
         """Return the combination of two values, or the one that has not expired, with the current timestamp."""
         now = now_ms()
         usable = [stamped for stamped in (first, second) if self._life.usable(stamped, now) is not None]
@@ -199,9 +207,9 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_value)
 
-    def get(self) -> Any:
+    def get(self) -> Stored:
         """Return the reduced value, or None if nothing was added."""
-        return self._show(self._life.read(self._entry()))
+        return self._show(self._life.read(self._table, self._entry()))
 
     def add(self, value: object) -> None:
         """Reduce one more value into the state and renew its timestamp."""
@@ -210,7 +218,7 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
         stored = self._life.usable(self._table.data.get(entry), now)
         self._table.put(entry, (self._reduced(None if stored is None else stored[0], value), now))
 
-    def _combine(self, first: Any, second: Any) -> object:
+    def _combine(self, first: Stored, second: Stored) -> object:
         return self._merge(first, second, super()._combine)
 
 
@@ -228,9 +236,9 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_value)
 
-    def get(self) -> Any:
+    def get(self) -> Stored:
         """Return the result of the accumulator, or None if nothing was added."""
-        accumulator = self._life.read(self._entry())
+        accumulator = self._life.read(self._table, self._entry())
         return None if accumulator is None else self._function.get_result(own(accumulator))
 
     def add(self, value: object) -> None:
@@ -240,11 +248,11 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
         stored = self._life.usable(self._table.data.get(entry), now)
         self._table.put(entry, (self._accumulated(None if stored is None else stored[0], value), now))
 
-    def _combine(self, first: Any, second: Any) -> object:
+    def _combine(self, first: Stored, second: Stored) -> object:
         return self._merge(first, second, super()._combine)
 
 
-WITH_TIME_TO_LIVE: dict[type[Any], type[Any]] = {
+WITH_TIME_TO_LIVE: dict[type, type] = {
     KeyedValueState: TtlValueState,
     KeyedListState: TtlListState,
     KeyedMapState: TtlMapState,

@@ -184,7 +184,7 @@ def evaluation_of(window_function: object) -> Evaluate:
     )
 
 
-def merge_stored(table: StateTable, contents: WindowContents, target: object, sources: Iterable[Any]) -> None:
+def merge_stored(table: StateTable, contents: WindowContents, target: object, sources: Iterable[object]) -> None:
     """Merge the contents of the `sources` entries into the `target` entry."""
     merged = table.data.get(target)
     for source in sources:

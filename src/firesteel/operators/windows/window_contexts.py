@@ -121,7 +121,7 @@ class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindow
         self._timers = timers
         self._window_state: object = StateStore(backend, namespaced=True)
         self._global_state = StateStore(backend)
-        self.current_window: Any = None
+        self.current_window: object = None
 
     def refuse_window_state(self) -> None:
         """Disable per-window state, because the windows merge."""
@@ -152,7 +152,7 @@ class MergeRecorder(MergingWindowAssigner.MergeCallback[Any]):
     """A callback that records the decisions of `merge_windows`: (result, merged windows) pairs."""
 
     def __init__(self) -> None:
-        self.merges: list[tuple[Any, list[Any]]] = []
+        self.merges: list[tuple[object, list[object]]] = []
 
     def merge(self, to_be_merged: Iterable[Any], merge_result: object) -> None:
         """Record one merge."""

@@ -165,7 +165,7 @@ class WindowRunner(WindowOperatorBase):
             self._sessions.put(key, [*known, result])
         return result
 
-    def _merge_contents(self, key: object, merged: object, old: list[Any]) -> None:
+    def _merge_contents(self, key: object, merged: object, old: list[object]) -> None:
         if not old:
             return
         entries = [(key, window) for window in old]

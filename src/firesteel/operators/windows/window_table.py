@@ -23,7 +23,7 @@ class ByKey(Protocol):
 
     def __setitem__(self, key: object, value: object) -> None: ...
 
-    def __iter__(self) -> Iterator[Any]: ...
+    def __iter__(self) -> Iterator[object]: ...
 
     def __len__(self) -> int: ...
 
@@ -52,7 +52,7 @@ class _ByKeyOnDisk:
         self._keys[key] = None
         self._data[key, self._window] = value
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(self._keys)
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class WindowTable:
         self._windows: dict[Any, OpenWindow] = {}
         self._ends: list[tuple[int, int, Any]] = []
         self._sequence = 0
-        self._gone: list[Any] = []
+        self._gone: list[object] = []
 
     def get(self, window: object) -> OpenWindow | None:
         """Return the window, or None if it has no contents yet."""

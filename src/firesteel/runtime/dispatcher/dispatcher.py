@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from firesteel.common.files.durability import is_disk_full
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
@@ -96,7 +96,7 @@ class Dispatcher(FencedRpcEndpoint):
         self._runners: dict[str, JobManagerRunner] = {}
         self._outstanding: set[str] = set()
         self._is_stopping = False
-        self._terminations: dict[str, asyncio.Future[Any]] = {}
+        self._terminations: dict[str, asyncio.Future[object]] = {}
         self._archive = ExecutionGraphStore(self.clock, self._configuration)
         self._cleanup = JobCleanup(stores, self.clock, self._configuration)
         self._resources = ClusterResources(rpc_service, ha)
@@ -121,7 +121,10 @@ class Dispatcher(FencedRpcEndpoint):
         self._archive.close()
         # Also stop jobs that are about to end: a runner still in its job's election would keep the next leader here
         # from leading it.
-        closing = [*(runner.close() for runner in self._runners.values()), *self._terminations.values()]
+        closing: list[Awaitable[object]] = [
+            *(runner.close() for runner in self._runners.values()),
+            *self._terminations.values(),
+        ]
         await asyncio.gather(*closing, return_exceptions=True)
         await self._stores.job_graphs.stop()
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.options.rest_options import (
@@ -25,6 +25,7 @@ from firesteel.runtime.thread_pools import ARCHIVE
 __all__ = ["ExecutionGraphStore"]
 
 logger = logging.getLogger(__name__)
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _MANY_SUBTASKS, _MANY_BYTES = 1000, 1 << 20
@@ -165,6 +166,6 @@ def _job_at(path: Path) -> ArchivedExecutionGraph:
     return _job_in(path.read_bytes())
 
 
-async def _in_thread_if(is_large: bool, work: Callable[..., T], *arguments: object) -> T:
+async def _in_thread_if(is_large: bool, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
     """Run large work in a thread and small work directly, as a thread would cost more."""
-    return await ARCHIVE.run(work, *arguments) if is_large else work(*arguments)
+    return await ARCHIVE.run(work, *arguments, **options) if is_large else work(*arguments, **options)

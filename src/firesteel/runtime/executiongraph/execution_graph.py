@@ -239,7 +239,7 @@ class ExecutionGraph:
         self._record(new, now_ms, None)
         return new
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the graph as plain data: the job, vertices with their attempts, results, edges between subtasks."""
         edges = [
             edge_to_dict(edge, self.results[edge.source.id], vertex)

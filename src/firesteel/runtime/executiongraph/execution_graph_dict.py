@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.graph.job_graph import JobEdge
 from firesteel.runtime.executiongraph.edges import EdgeGroup
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex, ExecutionVertex
@@ -12,7 +10,7 @@ from firesteel.runtime.executiongraph.intermediate_result import IntermediateRes
 __all__ = ["edge_to_dict", "result_to_dict", "vertex_to_dict"]
 
 
-def vertex_to_dict(vertex: ExecutionJobVertex, now_ms: int) -> dict[str, Any]:
+def vertex_to_dict(vertex: ExecutionJobVertex, now_ms: int) -> dict[str, object]:
     """Return a vertex with its subtasks and their attempts."""
     return {
         "id": vertex.id,
@@ -24,7 +22,7 @@ def vertex_to_dict(vertex: ExecutionJobVertex, now_ms: int) -> dict[str, Any]:
     }
 
 
-def _subtask_to_dict(subtask: ExecutionVertex, now_ms: int) -> dict[str, Any]:
+def _subtask_to_dict(subtask: ExecutionVertex, now_ms: int) -> dict[str, object]:
     execution = subtask.current
     return {
         "name": subtask.name,
@@ -42,12 +40,12 @@ def _subtask_to_dict(subtask: ExecutionVertex, now_ms: int) -> dict[str, Any]:
     }
 
 
-def result_to_dict(result: IntermediateResult) -> dict[str, Any]:
+def result_to_dict(result: IntermediateResult) -> dict[str, object]:
     """Return a data set that a vertex produces."""
     return {"id": result.id, "type": result.data_set.result_type.name, "partitions": len(result.partitions)}
 
 
-def edge_to_dict(edge: JobEdge, result: IntermediateResult, consumer: ExecutionJobVertex) -> dict[str, Any]:
+def edge_to_dict(edge: JobEdge, result: IntermediateResult, consumer: ExecutionJobVertex) -> dict[str, object]:
     """Return the partitions that each subtask reads over a JobEdge, in the format of recordings of Flink.
 
     Partitions and subtasks are numbers; groups are numbered in the order of the edge. `down_subtasks` contains, per

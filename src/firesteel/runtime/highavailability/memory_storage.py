@@ -17,7 +17,7 @@ class MemoryEntries:
     """The state shared by all views: entries, holders of jobs, and watchers."""
 
     def __init__(self) -> None:
-        self.folders: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+        self.folders: defaultdict[str, dict[str, object]] = defaultdict(dict)
         self.holders: defaultdict[str, set[MemoryStorage]] = defaultdict(set)
         self.watchers: list[tuple[MemoryStorage, str, Callable[[Names], object]]] = []
 

@@ -132,7 +132,7 @@ class ZooKeeperConnection:
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(_THREADS, "zookeeper")
-        self._watches: set[Watch[Any]] = set()
+        self._watches: set[Watch[object]] = set()
         self._loss_listeners: list[Callable[[], object]] = []
         self._is_closed = False
         self._owed: set[asyncio.Future[None]] = set()

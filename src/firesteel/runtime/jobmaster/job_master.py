@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
+from firesteel.common.cases import case
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.common.options.cluster_options import recorded_options
 from firesteel.common.options.rpc_options import HEARTBEAT_TIMEOUT
@@ -185,7 +185,7 @@ class JobMaster(FencedRpcEndpoint):
 
     def _connection(
         self, ha: HighAvailabilityServices, configuration: Mapping[str, str]
-    ) -> LeaderConnection[JobMasterRegistrationSuccess]:
+    ) -> LeaderConnection[ResourceManagerGateway, JobMasterRegistrationSuccess]:
         """Return the connection to the ResourceManager, not started yet."""
         return LeaderConnection(
             self,
@@ -200,26 +200,33 @@ class JobMaster(FencedRpcEndpoint):
             RegistrationOptions.of(configuration),
         )
 
-    def _handlers_of_actions(self, calls: TaskCalls) -> dict[type, Callable[[Any], None]]:
+    def _handlers_of_actions(self, calls: TaskCalls) -> dict[type, Callable[[object], None]]:
         """Return the handler of each type of action."""
-        return {
-            RequestSlots: self._requests.request,
-            ReleaseSlots: self._requests.release,
-            Deploy: calls.deploy,
-            CancelTask: calls.cancel,
-            StartQuery: self._start_query,
-            StopQuery: self._stop_query,
-            ScheduleRestart: self._schedule_restart,
-            JobTerminated: self._terminated,
-            SendSlotRequest: self._requests.send,
-            CancelSlotRequest: self._requests.cancel,
-            SlotAllocated: lambda action: self._perform(self._slots.slot_allocated(action, self.clock.monotonic_s())),
-            SlotRequestFailed: lambda action: self._perform(self._slots.slot_failed(action)),
-            SlotLost: lambda action: self._perform(self._slots.slot_failed(action)),
-            LogicalSlotsAllocated: lambda action: self._perform(self._scheduler.slots_allocated(action.slots)),
-            LogicalSlotsFailed: self._slots_failed,
-            FreeSlot: self._free_slot,
-        }
+        return dict(
+            [
+                case(RequestSlots, self._requests.request),
+                case(ReleaseSlots, self._requests.release),
+                case(Deploy, calls.deploy),
+                case(CancelTask, calls.cancel),
+                case(StartQuery, self._start_query),
+                case(StopQuery, self._stop_query),
+                case(ScheduleRestart, self._schedule_restart),
+                case(JobTerminated, self._terminated),
+                case(SendSlotRequest, self._requests.send),
+                case(CancelSlotRequest, self._requests.cancel),
+                case(
+                    SlotAllocated,
+                    lambda action: self._perform(self._slots.slot_allocated(action, self.clock.monotonic_s())),
+                ),
+                case(SlotRequestFailed, lambda action: self._perform(self._slots.slot_failed(action))),
+                case(SlotLost, lambda action: self._perform(self._slots.slot_failed(action))),
+                case(
+                    LogicalSlotsAllocated, lambda action: self._perform(self._scheduler.slots_allocated(action.slots))
+                ),
+                case(LogicalSlotsFailed, self._slots_failed),
+                case(FreeSlot, self._free_slot),
+            ]
+        )
 
     async def start(self) -> None:
         """Start the job. Idempotent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from firesteel.errors import FiresteelError
 from firesteel.runtime.clock import Timer
@@ -14,6 +14,7 @@ from firesteel.runtime.rpc import RpcEndpoint
 
 __all__ = ["LeaderConnection", "RegistrationTimeoutError"]
 
+G = TypeVar("G")
 S = TypeVar("S")
 
 
@@ -25,7 +26,7 @@ class RegistrationTimeoutError(FiresteelError, TimeoutError):
         return f"{address} could not register at any ResourceManager within {timeout_s:g} s"
 
 
-class LeaderConnection(Generic[S]):
+class LeaderConnection(Generic[G, S]):
     """A connection that keeps an endpoint registered at the leader.
 
     Flink: `runtime.registration.RegisteredRpcConnection`.
@@ -50,10 +51,10 @@ class LeaderConnection(Generic[S]):
         endpoint: RpcEndpoint,
         retrieval: LeaderRetrieval,
         gateway_type: type,
-        register: Callable[[Any], Awaitable[object]],
+        register: Callable[[G], Awaitable[object]],
         success_type: type[S],
-        on_connected: Callable[[Any, S], object],
-        on_disconnected: Callable[[Any, str], object],
+        on_connected: Callable[[G, S], object],
+        on_disconnected: Callable[[G, str], object],
         options: RegistrationOptions,
         timeout_s: float | None = None,
         on_timeout: Callable[[], object] = lambda: None,
@@ -70,11 +71,11 @@ class LeaderConnection(Generic[S]):
         self._on_timeout = on_timeout
         self._timeout: Timer | None = None
         self._leader: tuple[str, str | None] | None = None
-        self._registration: asyncio.Future[Any] | None = None
-        self._gateway: object = None
+        self._registration: asyncio.Future[object] | None = None
+        self._gateway: G | None = None
 
     @property
-    def gateway(self) -> Any:
+    def gateway(self) -> G | None:
         """The leader's gateway while registered, else None."""
         return self._gateway
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from firesteel.common.options.rpc_options import (
     REGISTRATION_ERROR_DELAY,
@@ -18,6 +18,7 @@ from firesteel.runtime.clock import Clock, sleep, with_timeout
 __all__ = ["Declined", "RegistrationOptions", "Rejected", "register_with_retry"]
 
 logger = logging.getLogger(__name__)
+G = TypeVar("G")
 S = TypeVar("S")
 
 
@@ -68,11 +69,11 @@ class RegistrationOptions:
 
 async def register_with_retry(
     clock: Clock,
-    connect: Callable[[], Awaitable[Any]],
-    register: Callable[[Any], Awaitable[object]],
+    connect: Callable[[], Awaitable[G]],
+    register: Callable[[G], Awaitable[object]],
     success_type: type[S],
     options: RegistrationOptions,
-) -> tuple[Any, S | Rejected]:
+) -> tuple[G, S | Rejected]:
     """Connect and register with retries; return the gateway and the response, a success or a rejection.
 
     Flink: `runtime.registration.RetryingRegistration`. It retries indefinitely; to stop it, cancel the task that awaits
@@ -98,7 +99,7 @@ async def register_with_retry(
         await sleep(clock, pause_s)
 
 
-async def _connect(clock: Clock, connect: Callable[[], Awaitable[Any]], options: RegistrationOptions) -> object:
+async def _connect(clock: Clock, connect: Callable[[], Awaitable[G]], options: RegistrationOptions) -> G:
     while True:
         try:
             return await connect()

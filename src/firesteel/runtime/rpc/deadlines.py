@@ -39,7 +39,7 @@ class Deadlines:
         if self._timer is None:
             self._timer = self._clock.call_later(self._timeout_s, self._check)
 
-    def _done(self, answer: asyncio.Future[Any]) -> None:
+    def _done(self, answer: asyncio.Future[object]) -> None:
         self._waiting.pop(answer, None)
         if not self._waiting and self._timer is not None:
             self._timer.cancel()

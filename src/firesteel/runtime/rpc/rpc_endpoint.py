@@ -32,7 +32,7 @@ class RpcEndpoint:
         self.rpc_service = rpc_service
         self.address = rpc_service.address_of(name)
         self._main_loop = asyncio.get_running_loop()
-        self._work: dict[asyncio.Future[Any], None] = {}  # In start order, so that runs are deterministic.
+        self._work: dict[asyncio.Future[object], None] = {}  # In start order, so that runs are deterministic.
         self._waiting: dict[asyncio.Future[Any], str] = {}
         self._scheduled: set[_Scheduled] = set()
         self._is_running = False
@@ -86,7 +86,7 @@ class RpcEndpoint:
     async def on_stop(self) -> None:
         """Hook: runs while calls are still executed."""
 
-    def receive(self, call: RpcCall) -> asyncio.Future[Any]:
+    def receive(self, call: RpcCall) -> asyncio.Future[object]:
         """Start to execute a call received from a gateway, and return the future of its response."""
         answer: asyncio.Future[Any] = self._main_loop.create_future()
         refusal = self._refusal(call)
@@ -106,19 +106,19 @@ class RpcEndpoint:
         """Run `callback` in the main thread after `delay_s` seconds, unless the endpoint has stopped by then."""
         return _Scheduled(self._scheduled, self.clock, delay_s, lambda: callback() if self._is_running else None)
 
-    def spawn(self, work: Awaitable[Any], what: str) -> asyncio.Future[Any]:
+    def spawn(self, work: Awaitable[object], what: str) -> asyncio.Future[object]:
         """Run `work` concurrently; it is cancelled with the endpoint, and its errors are logged under `what`."""
         future = asyncio.ensure_future(work)
         future.add_done_callback(functools.partial(self._log_error, what))
         return self._track(future)
 
-    def when_failed(self, call: Awaitable[Any], follows: Callable[[Exception], None]) -> None:
+    def when_failed(self, call: Awaitable[object], follows: Callable[[Exception], None]) -> None:
         """Call `follows` if a call fails while the endpoint runs.
 
         It uses a callback instead of a task, because a JobMaster has a call for each slot and each task.
         """
 
-        def answered(answer: asyncio.Future[Any]) -> None:
+        def answered(answer: asyncio.Future[object]) -> None:
             error = None if answer.cancelled() else answer.exception()
             if isinstance(error, Exception) and self._is_running:
                 follows(error)
@@ -136,7 +136,7 @@ class RpcEndpoint:
     def _refusal(self, call: RpcCall) -> Exception | None:
         return None if self._is_running else EndpointStoppedError(self.address, call.method)
 
-    async def _carry_out(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
+    async def _carry_out(self, call: RpcCall, answer: asyncio.Future[object]) -> None:
         method: Callable[..., Coroutine[Any, Any, Any]] = getattr(self, call.method)
         try:
             result = await method(*call.args, **call.kwargs)
@@ -150,19 +150,19 @@ class RpcEndpoint:
             if not answer.done():
                 answer.set_result(result)
 
-    def _answer_is_there(self, answer: asyncio.Future[Any]) -> None:
+    def _answer_is_there(self, answer: asyncio.Future[object]) -> None:
         self._waiting.pop(answer, None)
 
-    def _log_error(self, what: str, done: asyncio.Future[Any]) -> None:
+    def _log_error(self, what: str, done: asyncio.Future[object]) -> None:
         if not done.cancelled() and done.exception() is not None:
             logger.info("%s: %s failed: %s", self.address, what, done.exception())
 
-    def _track(self, work: asyncio.Future[Any]) -> asyncio.Future[Any]:
+    def _track(self, work: asyncio.Future[object]) -> asyncio.Future[object]:
         self._work[work] = None
         work.add_done_callback(self._untrack)
         return work
 
-    def _untrack(self, work: asyncio.Future[Any]) -> None:
+    def _untrack(self, work: asyncio.Future[object]) -> None:
         self._work.pop(work, None)
 
 

@@ -41,13 +41,13 @@ class RpcCall:
     fencing_token: str | None
     method: str
     args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    kwargs: dict[str, object]
 
 
 class RpcServer(Protocol):
     """The receiver of calls to an address."""
 
-    def receive(self, call: RpcCall) -> asyncio.Future[Any]:
+    def receive(self, call: RpcCall) -> asyncio.Future[object]:
         """Start to execute a call and return the future of its response."""
         ...
 
@@ -169,7 +169,7 @@ class InMemoryRpcService:
         return pickle.loads(pickling.dumps(value)) if self._serialize_calls else value
 
 
-def fail(answer: asyncio.Future[Any], error: BaseException) -> None:
+def fail(answer: asyncio.Future[object], error: BaseException) -> None:
     """Set an error as the response, unless there is a response already."""
     if not answer.done():
         answer.set_exception(error)
@@ -193,7 +193,7 @@ class Gateway:
         """The endpoint's address."""
         return self._address
 
-    def __getattr__(self, name: str) -> Callable[..., asyncio.Future[Any]]:
+    def __getattr__(self, name: str) -> Callable[..., asyncio.Future[object]]:
         method = getattr(self._gateway_type, name, None)
         if name.startswith("_") or method is None:
             raise AttributeError(f"{self._gateway_type.__name__} has no call {name!r}")

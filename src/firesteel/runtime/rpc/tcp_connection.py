@@ -60,7 +60,7 @@ class OutgoingConnection:
         self._task.cancel()
         await asyncio.wait([self._task])
 
-    def _request(self, kind: int, body: bytes, what: str, answer: asyncio.Future[Any]) -> None:
+    def _request(self, kind: int, body: bytes, what: str, answer: asyncio.Future[object]) -> None:
         number = next(self._ids)
         self._waiting[number] = answer
         answer.add_done_callback(lambda _: self._waiting.pop(number, None))
@@ -77,7 +77,7 @@ class OutgoingConnection:
             if number in self._waiting:
                 fail(self._waiting[number], error)
 
-    async def _run(self, opening: Coroutine[Any, Any, Channel]) -> None:
+    async def _run(self, opening: Coroutine[object, object, Channel]) -> None:
         channel: Channel | None = None
         try:
             channel = await opening
@@ -172,7 +172,7 @@ class IncomingConnection:
             return
         server.receive(call).add_done_callback(lambda done: self._answer_call(number, call, done))
 
-    def _answer_call(self, number: int, call: RpcCall, done: asyncio.Future[Any]) -> None:
+    def _answer_call(self, number: int, call: RpcCall, done: asyncio.Future[object]) -> None:
         what = f"the answer of {call.address} to {call.method}()"
         if done.cancelled():
             self._answer(number, _ERROR, EndpointStoppedError(call.address, call.method), what)

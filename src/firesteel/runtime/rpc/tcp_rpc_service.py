@@ -169,7 +169,7 @@ class TcpRpcService(InMemoryRpcService):
             raise RpcConnectionError(address)
         return Gateway(self, address, gateway_type, fencing_token)
 
-    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any], is_large: bool) -> None:
+    def _transmit(self, call: RpcCall, answer: asyncio.Future[object], is_large: bool) -> None:
         if is_large:
             work = self._copy if self._is_local(call.address) else pickling.dumps
             writing = asyncio.get_running_loop().run_in_executor(MESSAGES.executor, work, call)

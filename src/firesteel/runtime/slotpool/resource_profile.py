@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from firesteel.errors import FiresteelError
+from firesteel.graph.slot_resources import SlotResources
 
 __all__ = ["ANY", "UNKNOWN", "ZERO", "InsufficientResourcesError", "ResourceProfile"]
 
@@ -52,9 +52,9 @@ class ResourceProfile:
     is_unknown: bool = False
 
     @classmethod
-    def of_group(cls, declared: Any) -> ResourceProfile:
+    def of_group(cls, declared: SlotResources | None) -> ResourceProfile:
         """Return the profile of a slot sharing group, UNKNOWN if it declares nothing or is None."""
-        if declared is None or declared.get_cpu_cores() is None:
+        if declared is None or (cpu_cores := declared.get_cpu_cores()) is None:
             return UNKNOWN
         memory = (
             declared.get_task_heap_memory(),
@@ -63,7 +63,7 @@ class ResourceProfile:
         )
         heap, off_heap, managed = (0 if size is None else size.get_bytes() for size in memory)
         extended = tuple(sorted(declared.get_external_resources().items()))
-        return cls(declared.get_cpu_cores(), heap, off_heap, managed, extended=extended)
+        return cls(cpu_cores, heap, off_heap, managed, extended=extended)
 
     @property
     def is_any(self) -> bool:

@@ -49,7 +49,7 @@ class JobLeaderService:
         self._ha = ha
         self._register = register
         self._options = options
-        self._jobs: dict[str, LeaderConnection[TaskManagerRegistrationSuccess]] = {}
+        self._jobs: dict[str, LeaderConnection[JobMasterGateway, TaskManagerRegistrationSuccess]] = {}
 
     def __contains__(self, job_id: str) -> bool:
         return job_id in self._jobs
@@ -103,7 +103,7 @@ class JobLeaderService:
     def _gained(
         self,
         job_id: str,
-        connection: LeaderConnection[TaskManagerRegistrationSuccess],
+        connection: LeaderConnection[JobMasterGateway, TaskManagerRegistrationSuccess],
         listener: JobLeaderListener,
         gateway: JobMasterGateway,
         success: TaskManagerRegistrationSuccess,
@@ -114,7 +114,7 @@ class JobLeaderService:
     def _lost(
         self,
         job_id: str,
-        connection: LeaderConnection[TaskManagerRegistrationSuccess],
+        connection: LeaderConnection[JobMasterGateway, TaskManagerRegistrationSuccess],
         listener: JobLeaderListener,
         cause: str,
     ) -> None:

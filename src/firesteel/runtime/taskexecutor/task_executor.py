@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from firesteel.common.options.rpc_options import HEARTBEAT_TIMEOUT, TASKMANAGER_HOST, TASKMANAGER_REGISTRATION_TIMEOUT
 from firesteel.common.options.slot_options import TASKMANAGER_SLOT_TIMEOUT
@@ -384,7 +383,9 @@ class TaskExecutor(RpcEndpoint):
 
     # Connections
 
-    def _resource_manager_connected(self, gateway: Any, success: TaskExecutorRegistrationSuccess) -> None:
+    def _resource_manager_connected(
+        self, gateway: ResourceManagerGateway, success: TaskExecutorRegistrationSuccess
+    ) -> None:
         self._instance_id = success.instance_id
         self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)
         self.spawn(self._send_slot_report(gateway), "sending the slot report")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
 
 from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway, TaskExecutionState
@@ -49,7 +48,7 @@ class TaskReports:
         if job_master is None or not states:
             self._forget(states)
             return
-        call: Awaitable[Any]
+        call: Awaitable[object]
         if len(states) == 1:
             call = job_master.update_task_execution_state(states[0])
         else:
@@ -58,7 +57,7 @@ class TaskReports:
         # A callback and not a task: there are several reports for each task.
         self._endpoint.spawn(call, "reporting states").add_done_callback(answered)
 
-    def _answered(self, job_id: str, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[Any]) -> None:
+    def _answered(self, job_id: str, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[object]) -> None:
         if answer.cancelled() or not self._endpoint.is_running:
             return
         error = answer.exception()

@@ -180,7 +180,7 @@ def sink_columns(table: ResolvedTable) -> tuple[Column, ...]:
     return tuple(c for c in table.columns if c.kind == "PHYSICAL" or (c.kind == "METADATA" and not c.is_virtual))
 
 
-def _constants(static: Mapping[str, Any]) -> dict[str, Any]:
+def _constants(static: Mapping[str, object]) -> dict[str, object]:
     return {name: getattr(value, "value", value) for name, value in static.items()}
 
 

@@ -275,7 +275,7 @@ class ShowExecutor(Executor):
     }
 
 
-def _description(column: Column, table: ResolvedTable | None) -> list[Any]:
+def _description(column: Column, table: ResolvedTable | None) -> list[object]:
     key = watermark = None
     if table is not None and column.name in table.primary_key:
         key = f"PRI({', '.join(table.primary_key)})"
@@ -286,7 +286,7 @@ def _description(column: Column, table: ResolvedTable | None) -> list[Any]:
     return [column.name, shown, kind.is_nullable, key, column_extras(column), watermark]
 
 
-def _columns_result(names: Iterable[str], rows: list[list[Any]]) -> TableResult:
+def _columns_result(names: Iterable[str], rows: list[list[object]]) -> TableResult:
     fields = [DataTypes.FIELD(name, DataTypes.BOOLEAN() if name == "null" else DataTypes.STRING()) for name in names]
     return TableResult(RowType(fields), [Row(*row) for row in rows], style=PrintStyle.WIDE)
 

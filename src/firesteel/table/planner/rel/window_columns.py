@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import InputRef
 from firesteel.table.planner.rel import rel
@@ -30,7 +28,7 @@ def window_columns(node: object) -> tuple[int, int, int | None] | None:
     return None
 
 
-def window_time(node: Any) -> DataType | None:
+def window_time(node: rel.Rel) -> DataType | None:
     """Return the type of the time from which the window columns of a query come, None: it has none."""
     if isinstance(node, rel.WindowTableFunction):
         return node.input.row_type.fields[node.window.time].data_type

@@ -250,8 +250,8 @@ class FromResolver:
                 function = "UNNEST WITH ORDINALITY"
                 kind = row_type([*kind.names, "ORDINALITY"], [*kind.field_types(), IntType(False)])
         else:
-            user_function, operands = self._table_function(call, resolver)
-            function, kind = user_function, result_row_type(user_function)
+            called, operands = self._table_function(call, resolver)
+            function, kind = called, result_row_type(called)
         columns = named.columns if named is not None else ()
         if columns and len(columns) != len(kind):
             raise ValidationException(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType
 from firesteel.columns.rex import Literal, Rex
@@ -25,9 +24,6 @@ from firesteel.table.planner.rules.domain import Domain, Rules, cannot_unnest
 from firesteel.table.planner.rules.domain_joins import join_per_value
 from firesteel.table.planner.rules.pull_filters import picked, with_keys
 from firesteel.table.planner.rules.rows_of_nothing import aggregate_with_rows
-
-if TYPE_CHECKING:
-    pass
 
 _MAX_RANK = 2**31 - 1
 _Widening = rel.WindowTableFunction | rel.Expand | rel.Over | rel.Correlate | rel.Rank
