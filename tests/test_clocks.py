@@ -26,7 +26,6 @@ DATES = {
     "connectors/datagen/table.py": "a seed, and the date at which a source began, before its process did",
     "connectors/datagen/fields.py": "random dates before the present",
     "table/planner/translate/planner.py": "the date of a query, for its constants",
-    "table/table_config.py": "the offset of the local time zone at present",
 }
 """Files that read the wall clock, and what for. A duration measured by it is wrong once somebody sets it."""
 
