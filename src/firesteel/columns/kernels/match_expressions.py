@@ -20,16 +20,16 @@ class Matched:
     """The rows of a match so far, which grows and shrinks while the match is searched.
 
     Args:
-        rows: The rows of the partition, each with its time.
         start: The first row of the match.
         subsets: The variables of each subset.
 
     Attributes:
+        rows: The rows of the partition, each with its time.
         labels: The variable of each row from `start` on.
     """
 
-    def __init__(self, rows: list[Any], start: int, subsets: dict[str, tuple[str, ...]]) -> None:
-        self.rows = rows
+    def __init__(self, start: int, subsets: dict[str, tuple[str, ...]]) -> None:
+        self.rows: list[Any] = []
         self.start = start
         self.labels: list[str] = []
         self._subsets = subsets
@@ -37,7 +37,7 @@ class Matched:
 
     def take(self, name: str) -> None:
         """Add the next row as one of a variable."""
-        place = self.start + len(self.labels)
+        place = len(self.labels)
         self.labels.append(name)
         for group in self._groups(name):
             self._places.setdefault(group, []).append(place)
@@ -52,12 +52,12 @@ class Matched:
         return [ALL_ROWS, name, *(subset for subset, names in self._subsets.items() if name in names)]
 
     def places(self, name: str) -> list[int]:
-        """Return the positions of the rows of a variable or subset, or of all rows."""
+        """Return the positions in the match of the rows of a variable or subset, or of all rows."""
         return self._places.get(name, [])
 
     def of(self, name: str) -> list[Any]:
         """Return the rows of a variable or subset, or all rows."""
-        return [self.rows[place][1] for place in self.places(name)]
+        return [self.rows[self.start + place][1] for place in self.places(name)]
 
 
 class MatchExpression:
@@ -108,7 +108,9 @@ class MatchExpression:
         name, column = part.operands
         places = matched.places(name.value)
         number = len(places) - 1 - offset if is_last else offset
-        return matched.rows[places[number]][1][column.index] if 0 <= number < len(places) else None
+        if not 0 <= number < len(places):
+            return None
+        return matched.rows[matched.start + places[number]][1][column.index]
 
     def _aggregate(self, part: Any, matched: Matched) -> Any:
         aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
