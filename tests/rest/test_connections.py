@@ -118,7 +118,7 @@ async def test_connections_in_use_are_kept_and_others_refused(tmp_path: Path, mo
         held = [await connect(rest, JSON + known + b'{"savepoint-path":"/a"}') for _ in range(2)]
         assert rest.server._connections is not None
         async with asyncio.timeout(20):
-            while rest.server._connections._door._idle or len(rest.server._connections._door) < 2:  # noqa: ASYNC110
+            while rest.server._connections._door.idle or len(rest.server._connections._door) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         refused, writer = await connect(rest, OVERVIEW + b"\r\n")
         assert await answered(refused) == b""

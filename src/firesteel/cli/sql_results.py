@@ -7,6 +7,7 @@ import time
 
 from firesteel.table.environment.pandas_conversion import materialized
 from firesteel.table.environment.print_style import PrintStyle, print_rows, rows_in_set
+from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 
 
@@ -19,7 +20,7 @@ def show_query(result: TableResult, mode: str, is_streaming: bool) -> None:
             prints changes as they arrive. `table` prints the rows that remain when the query ends.
         is_streaming: Whether the query runs in streaming mode.
     """
-    row_type = result._row_type
+    row_type = row_type_of(result)
     started = time.monotonic()
     with result.collect() as rows:
         if mode == "changelog" or (mode == "tableau" and is_streaming):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from firesteel.cli.progress_view import make_reporter
 from firesteel.cli.sql_results import show_query
@@ -61,7 +61,7 @@ class SqlSession:
             Whether it succeeded.
         """
         try:
-            command = _COMMANDS.get(text.strip().upper())
+            command = self._commands.get(text.strip().upper())
             if command is not None:
                 command(self)
             else:
@@ -81,7 +81,7 @@ class SqlSession:
         """Return the table environment of the session."""
         return self._context.table_env
 
-    def _run(self, statement: object) -> None:
+    def _run(self, statement: s.Statement) -> None:
         result = self._context.execute(statement)
         if isinstance(statement, s.Query):
             show_query(result, self._context.get(SQL_CLIENT_RESULT_MODE), self._context.is_streaming)
@@ -143,10 +143,9 @@ class SqlSession:
     def _help(self) -> None:
         print(_HELP)
 
-
-_COMMANDS: dict[str, Callable[[SqlSession], None]] = {
-    "QUIT": SqlSession._quit,
-    "EXIT": SqlSession._quit,
-    "CLEAR": SqlSession._clear,
-    "HELP": SqlSession._help,
-}
+    _commands: ClassVar[dict[str, Callable[[SqlSession], None]]] = {
+        "QUIT": _quit,
+        "EXIT": _quit,
+        "CLEAR": _clear,
+        "HELP": _help,
+    }

@@ -68,9 +68,9 @@ def frame_text(frame: Frame) -> str:
     """Return the frame as plain text."""
     from rich.console import Console
 
-    console = Console(file=StringIO(), width=140)
-    console.print(frame_table(frame))
-    return console.file.getvalue().rstrip("\n")  # type: ignore[attr-defined, no-any-return]
+    text = StringIO()
+    Console(file=text, width=140).print(frame_table(frame))
+    return text.getvalue().rstrip("\n")
 
 
 def _short(name: str) -> str:

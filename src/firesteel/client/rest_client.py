@@ -113,7 +113,8 @@ class RestClusterClient:
 
     def list_jobs(self) -> list[dict[str, Any]]:
         """Return all jobs as in `/jobs/overview`."""
-        return self.get("/jobs/overview")["jobs"]  # type: ignore[no-any-return]
+        jobs: list[dict[str, Any]] = self.get("/jobs/overview")["jobs"]
+        return jobs
 
     def job_status(self, job_id: str) -> str:
         """Return the status of a job."""
@@ -230,7 +231,8 @@ class RestClusterClient:
 
     def execution_result(self, job_id: str) -> dict[str, Any] | None:
         """Return the result of a job, or None while it is running."""
-        return self.get(f"/jobs/{job_id}/execution-result")["job-execution-result"]  # type: ignore[no-any-return]
+        result: dict[str, Any] | None = self.get(f"/jobs/{job_id}/execution-result")["job-execution-result"]
+        return result
 
     def _send(
         self,
@@ -284,7 +286,7 @@ class RestClusterClient:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Rejects redirects: the cluster sends none, and the token must not be sent elsewhere."""
 
-    def redirect_request(self, *arguments: Any) -> None:
+    def redirect_request(self, *arguments: object) -> None:
         """Return None: the redirect becomes an error."""
         return
 

@@ -54,7 +54,7 @@ class ColumnBatch:
         arrow = pa.array(indices)
         return ColumnBatch(tuple(column.take(arrow) for column in self.columns), len(indices), kinds)
 
-    def filter(self, mask: Any) -> ColumnBatch:
+    def filter(self, mask: np.ndarray[Any, Any]) -> ColumnBatch:
         """Return the rows where a boolean numpy array is true."""
         if mask.all():
             return self
@@ -81,7 +81,7 @@ class ColumnBatch:
         return _from_bytes, (sink.getvalue().to_pybytes(), self.kinds)
 
 
-def _from_bytes(data: bytes, kinds: Any) -> ColumnBatch:
+def _from_bytes(data: bytes, kinds: np.ndarray[Any, Any] | None) -> ColumnBatch:
     record_batch = pa.ipc.open_stream(data).read_next_batch()
     return ColumnBatch(tuple(record_batch.columns), record_batch.num_rows, kinds)
 

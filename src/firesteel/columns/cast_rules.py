@@ -74,7 +74,7 @@ def can_cast_implicitly(source: t.DataType, target: t.DataType) -> bool:
     return _castable(source, target, _IMPLICIT)
 
 
-def _castable(source: Any, target: Any, rules: dict[type[t.DataType], _Types]) -> bool:
+def _castable(source: t.DataType, target: t.DataType, rules: dict[type[t.DataType], _Types]) -> bool:
     if isinstance(source, t.NullType) or source.same_as(target):
         return True
     if isinstance(target, _CONSTRUCTED):
@@ -82,7 +82,7 @@ def _castable(source: Any, target: Any, rules: dict[type[t.DataType], _Types]) -
     return isinstance(source, rules.get(type(target), ()))
 
 
-def _children_castable(source: object, target: object, rules: dict[type[t.DataType], _Types]) -> bool:
+def _children_castable(source: t.DataType, target: t.DataType, rules: dict[type[t.DataType], _Types]) -> bool:
     pairs = list(zip(_children(source), _children(target), strict=False))
     return len(_children(source)) == len(_children(target)) and all(_castable(a, b, rules) for a, b in pairs)
 

@@ -113,6 +113,7 @@ class _Compiler:
         key = _key(rex)
         if key in self._nodes:
             return self._nodes[key]
+        assert isinstance(rex, Call | UserCall), f"an expression with a gap: {rex}"
         node = self._user_call(rex) if isinstance(rex, UserCall) else self._call(rex)
         if key is not None and self._counts[key] > 1:
             node = self._nodes[key] = _shared(key, node)
@@ -187,6 +188,7 @@ def _deterministic_key(rex: Rex) -> Hashable:
             raise _NotShareableError
         name: Hashable = id(rex.function)
     else:
+        assert isinstance(rex, Call), f"an expression with a gap: {rex}"
         function = find_function(rex.function)
         if function is not None and not function.deterministic:
             raise _NotShareableError

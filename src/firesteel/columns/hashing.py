@@ -106,7 +106,7 @@ def _bytes_of(array: pa.Array) -> tuple[Any, Any, Any]:
     return offsets[:-1], np.diff(offsets), content
 
 
-def _hash_texts(starts: Any, lengths: Any, content: Any) -> Hashes:
+def _hash_texts(starts: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], content: np.ndarray[Any, Any]) -> Hashes:
     """Return the hashes, without the lengths, of long values that follow one another, whatever lengths they have.
 
     The terms of all bytes are computed at once; differences of their cumulative sum give the hash of each value.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.idle_timer import InputTime
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 MAX_WATERMARK = 2**63 - 1
 MIN_WATERMARK = -(2**63)
@@ -107,11 +110,11 @@ class Kernel:
     def flush(self) -> None:
         """Write what is not in the tables yet; called before each version."""
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the small picklable state that `restore` needs in addition to the tables."""
         return None
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore a snapshot; called after `open`."""
 
 
@@ -121,11 +124,11 @@ class TimedKernel(Kernel):
     def __init__(self) -> None:
         self._watermark = MIN_WATERMARK
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermark."""
         return self._watermark
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         self._watermark = snapshot
 

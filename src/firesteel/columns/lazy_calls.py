@@ -38,7 +38,8 @@ def true_rows(column: Column, length: int) -> Mask:
         return np.full(length, bool(column.as_py()))
     if column.null_count:
         column = pc.fill_null(column, False)
-    return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    mask: Mask = column.to_numpy(zero_copy_only=False)
+    return mask
 
 
 def _scatter(column: Column, mask: Mask) -> Column:

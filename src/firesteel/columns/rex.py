@@ -5,9 +5,9 @@ The planner creates them from the program; `firesteel.columns.evaluate` computes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from firesteel.columns.data_type import DataType
 
@@ -32,6 +32,12 @@ class Literal:
     type: DataType
 
 
+def constant(rex: Rex) -> object:
+    """Return the value of a constant."""
+    assert isinstance(rex, Literal)
+    return rex.value
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of a built-in scalar function, by its SQL name, with operands cast to the types that it accepts.
@@ -44,6 +50,28 @@ class Call:
     type: DataType
 
 
+class UserFunction(Protocol):
+    """A user-defined function, as `udf` and the like make it."""
+
+    name: str
+    func: Any
+    func_type: str
+
+    @property
+    def result_type(self) -> DataType:
+        """The type of its results."""
+
+    @property
+    def eval(self) -> Callable[..., Any]:
+        """The callable that computes a result from arguments."""
+
+    def open(self, function_context: object) -> None:
+        """Prepare the function; called once per subtask."""
+
+    def close(self) -> None:
+        """Release the function's resources."""
+
+
 @dataclass(frozen=True, slots=True)
 class UserCall:
     """A call of a user-defined scalar function.
@@ -53,12 +81,38 @@ class UserCall:
             pandas function.
     """
 
-    function: Any
+    function: UserFunction
     operands: tuple[Rex, ...]
     type: DataType
 
 
-Rex = InputRef | Literal | Call | UserCall
+@dataclass(frozen=True, slots=True)
+class OuterRef:
+    """A value of a query around a subquery; gone when the subquery has become a join.
+
+    Attributes:
+        rex: The value, over the columns of that query's source.
+        level: How many queries are around that query.
+    """
+
+    rex: Rex
+    type: DataType
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """The result of an aggregate, OVER call or subquery, whose column is not known yet.
+
+    Attributes:
+        number: The kind of what gives it and, where there are several, its indexes or name.
+    """
+
+    number: tuple[str | int, ...]
+    type: DataType
+
+
+Rex = InputRef | Literal | Call | UserCall | OuterRef | Deferred
 
 
 def input_columns(rex: Rex) -> Iterator[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,9 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.row_keys import freeze, python_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = map(int, Kind)
 Row = tuple[Any, ...]
@@ -54,7 +57,7 @@ def batch_of(rows: Sequence[Row], types: Sequence[pa.DataType], kinds: Sequence[
 class RowOutput:
     """Collects rows of a changelog and emits them as one batch."""
 
-    def __init__(self, types: Sequence[pa.DataType], emit: Any) -> None:
+    def __init__(self, types: Sequence[pa.DataType], emit: Callable[[ColumnBatch], object]) -> None:
         self._types = types
         self._emit = emit
         self._rows: list[Row] = []

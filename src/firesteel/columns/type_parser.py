@@ -48,8 +48,10 @@ class _Parser:
             match = _TOKEN.match(self._text, position)
             if match is None:
                 raise TypeTextError(f"Could not parse type at position {position}: {self._text!r}")
-            kind = ("number", "quoted", "string", "word", "sign")[match.lastindex - 1]  # type: ignore[operator]
-            self._tokens.append((kind, match.group(match.lastindex), match.start(match.lastindex)))  # type: ignore[arg-type]
+            group = match.lastindex
+            assert group is not None
+            kind = ("number", "quoted", "string", "word", "sign")[group - 1]
+            self._tokens.append((kind, match.group(group), match.start(group)))
             position = match.end()
 
     def parse(self) -> t.DataType:
@@ -91,7 +93,7 @@ class _Parser:
         self._next += 1
         return int(self._tokens[self._next - 1][1])
 
-    def _optional_number(self, default: int) -> int:
+    def optional_number(self, default: int) -> int:
         if not self._accept("("):
             return default
         number = self._number()
@@ -122,7 +124,7 @@ class _Parser:
         self._accept("NULL")
         return data_type
 
-    def _decimal(self) -> t.DataType:
+    def decimal(self) -> t.DataType:
         if not self._accept("("):
             return t.DecimalType()
         precision = self._number()
@@ -130,33 +132,33 @@ class _Parser:
         self._expect(")")
         return t.DecimalType(precision, scale)
 
-    def _double(self) -> t.DataType:
+    def double(self) -> t.DataType:
         self._accept("PRECISION")
         return t.DoubleType()
 
-    def _char(self) -> t.DataType:
+    def char(self) -> t.DataType:
         if self._accept("VARYING"):
-            return self._varchar()
-        return t.CharType(self._optional_number(1))
+            return self.varchar()
+        return t.CharType(self.optional_number(1))
 
-    def _binary(self) -> t.DataType:
+    def binary(self) -> t.DataType:
         if self._accept("VARYING"):
-            return self._varbinary()
-        return t.BinaryType(self._optional_number(1))
+            return self.varbinary()
+        return t.BinaryType(self.optional_number(1))
 
-    def _varchar(self) -> t.DataType:
-        return t.VarCharType(self._optional_number(t.MAX_LENGTH if self._in_statement else 1))
+    def varchar(self) -> t.DataType:
+        return t.VarCharType(self.optional_number(t.MAX_LENGTH if self._in_statement else 1))
 
-    def _varbinary(self) -> t.DataType:
-        return t.VarBinaryType(self._optional_number(t.MAX_LENGTH if self._in_statement else 1))
+    def varbinary(self) -> t.DataType:
+        return t.VarBinaryType(self.optional_number(t.MAX_LENGTH if self._in_statement else 1))
 
-    def _time(self) -> t.DataType:
-        precision = self._optional_number(0)
+    def time(self) -> t.DataType:
+        precision = self.optional_number(0)
         self._accept("WITHOUT", "TIME", "ZONE")
         return t.TimeType(precision)
 
-    def _timestamp(self) -> t.DataType:
-        precision = self._optional_number(6)
+    def timestamp(self) -> t.DataType:
+        precision = self.optional_number(6)
         if self._accept("WITH", "LOCAL", "TIME", "ZONE"):
             return t.LocalZonedTimestampType(precision)
         if self._accept("WITH", "TIME", "ZONE"):
@@ -164,13 +166,13 @@ class _Parser:
         self._accept("WITHOUT", "TIME", "ZONE")
         return t.TimestampType(precision)
 
-    def _element(self) -> t.DataType:
+    def element(self) -> t.DataType:
         self._expect("<")
         element = self._type()
         self._expect(">")
         return element
 
-    def _map(self) -> t.DataType:
+    def map(self) -> t.DataType:
         self._expect("<")
         key = self._type()
         self._expect(",")
@@ -178,7 +180,7 @@ class _Parser:
         self._expect(">")
         return t.MapType(key, value)
 
-    def _row(self) -> t.DataType:
+    def row(self) -> t.DataType:
         closing = ">" if self._accept("<") else ")"
         if closing == ")":
             self._expect("(")
@@ -206,7 +208,7 @@ class _Parser:
         self._next += 1
         return text[1:-1].replace("``", "`") if kind == "quoted" else text
 
-    def _interval(self) -> t.DataType:
+    def interval(self) -> t.DataType:
         declared = self._declared_interval()
         if not self._in_statement:
             return declared
@@ -218,8 +220,8 @@ class _Parser:
             self._fail("the unit of an interval")
         self._next += 1
         if first == "SECOND":
-            return t.DayTimeIntervalType(_DayTime.SECOND, fractional_precision=self._optional_number(6))
-        leading = self._optional_number(2)
+            return t.DayTimeIntervalType(_DayTime.SECOND, fractional_precision=self.optional_number(6))
+        leading = self.optional_number(2)
         if first in ("YEAR", "MONTH"):
             resolution = _YearMonth.YEAR_TO_MONTH if self._accept("TO", "MONTH") else getattr(_YearMonth, first)
             return t.YearMonthIntervalType(resolution, leading)
@@ -229,7 +231,7 @@ class _Parser:
             if name not in _DayTime.__members__:
                 self._fail(f"the last unit of INTERVAL {first}")
             self._next += 1
-            fraction = self._optional_number(6)
+            fraction = self.optional_number(6)
         return t.DayTimeIntervalType(getattr(_DayTime, name), leading, fraction)
 
 
@@ -247,24 +249,24 @@ _TYPES: dict[str, Callable[[_Parser], t.DataType]] = {
     "BIGINT": _plain(t.BigIntType),
     "FLOAT": _plain(t.FloatType),
     "REAL": _plain(t.FloatType),
-    "DOUBLE": _Parser._double,
-    "DECIMAL": _Parser._decimal,
-    "DEC": _Parser._decimal,
-    "NUMERIC": _Parser._decimal,
-    "CHAR": _Parser._char,
-    "CHARACTER": _Parser._char,
-    "VARCHAR": _Parser._varchar,
+    "DOUBLE": _Parser.double,
+    "DECIMAL": _Parser.decimal,
+    "DEC": _Parser.decimal,
+    "NUMERIC": _Parser.decimal,
+    "CHAR": _Parser.char,
+    "CHARACTER": _Parser.char,
+    "VARCHAR": _Parser.varchar,
     "STRING": _plain(lambda: t.VarCharType(t.MAX_LENGTH)),
-    "BINARY": _Parser._binary,
-    "VARBINARY": _Parser._varbinary,
+    "BINARY": _Parser.binary,
+    "VARBINARY": _Parser.varbinary,
     "BYTES": _plain(lambda: t.VarBinaryType(t.MAX_LENGTH)),
     "DATE": _plain(t.DateType),
-    "TIME": _Parser._time,
-    "TIMESTAMP": _Parser._timestamp,
-    "TIMESTAMP_LTZ": lambda parser: t.LocalZonedTimestampType(parser._optional_number(6)),
-    "INTERVAL": _Parser._interval,
-    "ARRAY": lambda parser: t.ArrayType(parser._element()),
-    "MULTISET": lambda parser: t.MultisetType(parser._element()),
-    "MAP": _Parser._map,
-    "ROW": _Parser._row,
+    "TIME": _Parser.time,
+    "TIMESTAMP": _Parser.timestamp,
+    "TIMESTAMP_LTZ": lambda parser: t.LocalZonedTimestampType(parser.optional_number(6)),
+    "INTERVAL": _Parser.interval,
+    "ARRAY": lambda parser: t.ArrayType(parser.element()),
+    "MULTISET": lambda parser: t.MultisetType(parser.element()),
+    "MAP": _Parser.map,
+    "ROW": _Parser.row,
 }

@@ -87,10 +87,10 @@ def _materialized(data_type: t.DataType) -> t.DataType:
     return data_type.materialized() if isinstance(data_type, TIMESTAMPS) else data_type
 
 
-def _merge(a: Any, b: Any) -> t.DataType | None:
+def _merge(a: t.DataType, b: t.DataType) -> t.DataType | None:
     """Return the common type of two types; its own nullability is not meaningful."""
     if a.same_as(b):
-        return a  # type: ignore[no-any-return]
+        return a
     for family, merge in _MERGES:
         if isinstance(a, family) and isinstance(b, family):
             return merge(a, b)
@@ -99,7 +99,7 @@ def _merge(a: Any, b: Any) -> t.DataType | None:
     return b if isinstance(a, INTERVALS) and isinstance(b, DATETIMES) else None
 
 
-def _merge_numbers(a: Any, b: Any) -> t.DataType:
+def _merge_numbers(a: t.DataType, b: t.DataType) -> t.DataType:
     if isinstance(a, APPROXIMATE) and isinstance(b, APPROXIMATE):
         return a  # Calcite gives FLOAT and DOUBLE the same precision, so the first one stays.
     if isinstance(a, APPROXIMATE) or isinstance(b, APPROXIMATE):
@@ -113,19 +113,21 @@ def _merge_numbers(a: Any, b: Any) -> t.DataType:
     return t.DecimalType(min(digits + scale, t.MAX_DECIMAL_PRECISION), scale)
 
 
-def _merge_strings(a: Any, b: Any) -> t.DataType:
+def _merge_strings(a: t.CharType | t.VarCharType, b: t.CharType | t.VarCharType) -> t.DataType:
     return t.VarCharType(max(a.length, b.length))
 
 
-def _merge_bytes(a: Any, b: Any) -> t.DataType:
+def _merge_bytes(a: t.BinaryType | t.VarBinaryType, b: t.BinaryType | t.VarBinaryType) -> t.DataType:
     return t.VarBinaryType(max(a.length, b.length))
 
 
-def _merge_times(a: Any, b: Any) -> t.DataType:
+def _merge_times(
+    a: t.TimestampType | t.LocalZonedTimestampType, b: t.TimestampType | t.LocalZonedTimestampType
+) -> t.DataType:
     return t.TimeType(max(a.precision, b.precision))
 
 
-def _merge_datetimes(a: object, b: object) -> t.DataType:
+def _merge_datetimes(a: t.DataType, b: t.DataType) -> t.DataType:
     """Return the first type if both are equally precise, and otherwise the second with the larger precision."""
     if isinstance(a, TIMESTAMPS) and isinstance(b, TIMESTAMPS):
         zoned = isinstance(a if a.precision == b.precision else b, t.LocalZonedTimestampType)
@@ -137,26 +139,26 @@ def _merge_datetimes(a: object, b: object) -> t.DataType:
     return t.LocalZonedTimestampType(precision, kind=kind) if zoned else t.TimestampType(precision, kind=kind)
 
 
-def _merge_day_times(a: object, b: object) -> t.DataType:
+def _merge_day_times(a: t.DataType, b: t.DataType) -> t.DataType:
     return DAY_TIME
 
 
-def _merge_year_months(a: object, b: object) -> t.DataType:
+def _merge_year_months(a: t.DataType, b: t.DataType) -> t.DataType:
     return YEAR_MONTH
 
 
-def _merge_arrays(a: Any, b: Any) -> t.DataType | None:
+def _merge_arrays(a: t.ArrayType, b: t.ArrayType) -> t.DataType | None:
     element = common_type([a.element_type, b.element_type])
     return None if element is None else type(a)(element)
 
 
-def _merge_maps(a: Any, b: Any) -> t.DataType | None:
+def _merge_maps(a: t.MapType, b: t.MapType) -> t.DataType | None:
     key = common_type([a.key_type, b.key_type])
     value = common_type([a.value_type, b.value_type])
     return None if key is None or value is None else t.MapType(key, value)
 
 
-def _merge_rows(a: Any, b: Any) -> t.DataType | None:
+def _merge_rows(a: t.RowType, b: t.RowType) -> t.DataType | None:
     if len(a) != len(b):
         return None
     types = [common_type([x, y]) for x, y in zip(a.field_types(), b.field_types(), strict=True)]

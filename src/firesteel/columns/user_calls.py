@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -16,6 +16,9 @@ from firesteel.columns.lazy_calls import Node
 from firesteel.columns.rex import UserCall
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.errors import JobExecutionError
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class UserFunctionNode:
@@ -75,7 +78,7 @@ class UserFunctionNode:
             return to_arrow([None if _missing(value) else value for value in result], self._type)
         return pa.Array.from_pandas(result, type=arrow_type(self._type))
 
-    def _series(self, column: pa.Array, data_type: t.DataType) -> Any:
+    def _series(self, column: pa.Array, data_type: t.DataType) -> object:
         series = column.to_pandas()
         if isinstance(data_type, t.LocalZonedTimestampType):
             return series.dt.tz_convert(self._context.time_zone)
@@ -85,7 +88,7 @@ class UserFunctionNode:
         return series
 
 
-def _rows(frame: Any) -> list[tuple[Any, ...]]:
+def _rows(frame: pandas.DataFrame) -> list[tuple[Any, ...]]:
     """Return the rows of a `pandas.DataFrame`."""
     columns = [frame.iloc[:, index].tolist() for index in range(frame.shape[1])]
     return list(zip(*([None if _missing(value) else value for value in column] for column in columns), strict=True))

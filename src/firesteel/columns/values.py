@@ -155,11 +155,11 @@ def _row_encoder(data_type: t.RowType) -> Converter:
     return encode
 
 
-def _utc(value: Any) -> datetime.datetime:
+def _utc(value: datetime.datetime | Instant) -> datetime.datetime:
     if isinstance(value, Instant):
         epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
         return epoch + datetime.timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
-    return value.astimezone(datetime.UTC)  # type: ignore[no-any-return]
+    return value.astimezone(datetime.UTC)
 
 
 def _same(value: object) -> Any:

@@ -19,3 +19,13 @@ def require(given: object, kinds: type | tuple[type, ...], call: str) -> None:
     if not isinstance(given, kinds):
         names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
         raise TypeError(f"{call} takes a {names}; found {type(given).__name__} {given!r}")
+
+
+def require_function(given: object, kind: type, call: str) -> None:
+    """Check that an object is an instance of a class or a callable; otherwise as `require`.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not isinstance(given, kind) and not callable(given):
+        raise TypeError(f"{call} takes a {kind.__name__} or Callable; found {type(given).__name__} {given!r}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-__all__ = ["run_source"]
+__all__ = ["function_of", "run_source"]
 
 
 @lru_cache(1024)
@@ -23,3 +24,10 @@ def run_source(source: str, scope: dict[str, Any], file: str) -> None:
         file: The path of the module that generates it, for tracebacks; `:compiled` is appended.
     """
     exec(_code(source, f"{file}:compiled"), scope)
+
+
+def function_of(source: str, scope: dict[str, Any], file: str, name: str) -> Callable[..., Any]:
+    """Return a function that source text defines; otherwise as `run_source`."""
+    run_source(source, scope, file)
+    function: Callable[..., Any] = scope[name]
+    return function

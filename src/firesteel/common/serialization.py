@@ -219,6 +219,6 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
         super().__init__(format_name, settings)
         self._row_type = row_type
 
-    def get_row_type(self) -> Any:
+    def get_row_type(self) -> object:
         """Return the type of the rows."""
         return self._row_type

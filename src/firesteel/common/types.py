@@ -52,7 +52,7 @@ class Row:
     _row_kind: RowKind
     _values: list[Any]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: Any) -> None:
         if kwargs:
             if args:
                 raise ValueError("A Row takes either positional or named values, found both")
@@ -64,7 +64,7 @@ class Row:
         self._row_kind = _INSERT
 
     @staticmethod
-    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+    def of_kind(row_kind: RowKind, *args: object, **kwargs: object) -> Row:
         """Return a row of a kind with the given values.
 
         Args:
@@ -132,7 +132,7 @@ class Row:
     def _index_of(self, name: str) -> int | None:
         return self._fields.index(name) if self._fields is not None and name in self._fields else None
 
-    def __call__(self, *args: Any) -> Row:
+    def __call__(self, *args: object) -> Row:
         """Return a row of the given values whose field names are the values of this row."""
         if len(args) > len(self._values):
             raise ValueError(f"Row of fields {self._values} takes {len(self._values)} values, found {len(args)}")

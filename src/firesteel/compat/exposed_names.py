@@ -66,7 +66,7 @@ def is_in_firesteel(module: str) -> bool:
         return False
 
 
-def _value(origin: str, name: str) -> Any:
+def _value(origin: str, name: str) -> object:
     if origin == "TypeVar":
         return TypeVar(name)
     value = getattr(_origin_module(origin), name, None)

@@ -42,8 +42,8 @@ class MissingName:
     """
 
     def __init__(self, name: str, advice: str) -> None:
-        self._name = name
-        self._advice = advice
+        self.name = name
+        self.advice = advice
 
     def refuse(self) -> NoReturn:
         """Raise the error with the alternative.
@@ -51,7 +51,7 @@ class MissingName:
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError(f"{self._name} is not available in firesteel: {self._advice}")
+        raise NotImplementedError(f"{self.name} is not available in firesteel: {self.advice}")
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         """Raise the error with the alternative."""
@@ -77,7 +77,7 @@ class MissingName:
         return False
 
     def __repr__(self) -> str:
-        return f"<{self._name}, not available in firesteel: {self._advice}>"
+        return f"<{self.name}, not available in firesteel: {self.advice}>"
 
 
 class MissingModule(ModuleType):
@@ -91,10 +91,10 @@ class MissingModule(ModuleType):
         super().__init__(name, f"Not available in firesteel: {advice}.")
         if not names:
             self.__path__: list[str] = []
-        self._advice = advice
-        self._names = names
+        self.advice = advice
+        self.names = names
 
     def __getattr__(self, name: str) -> MissingName:
-        if name.startswith("__") or (self._names and name not in self._names):
+        if name.startswith("__") or (self.names and name not in self.names):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}, nor has it in PyFlink 2.3")
-        return MissingName(f"{self.__name__}.{name}", self._advice)
+        return MissingName(f"{self.__name__}.{name}", self.advice)

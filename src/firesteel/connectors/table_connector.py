@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from firesteel.columns.batch import Kind
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.column_types import DataType
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.datastream.streams.stream_base import DataStreamSink
+    from firesteel.table.syntax.unresolved import Unresolved
+
+Batches: TypeAlias = "DataStream[ColumnBatch]"
+"""A stream of column batches."""
 
 INSERT_ONLY = frozenset({Kind.INSERT})
 UPSERT = frozenset({Kind.INSERT, Kind.UPDATE_AFTER, Kind.DELETE})
@@ -26,9 +36,9 @@ class Column:
     """
 
     name: str
-    type: Any
+    type: DataType
     kind: str = "PHYSICAL"
-    expression: Any = None
+    expression: Unresolved | None = None
     text: str = ""
     metadata_key: str | None = None
     is_virtual: bool = False
@@ -40,7 +50,7 @@ class Watermark:
     """The rowtime column of a table and its watermark strategy: an unresolved expression and its text."""
 
     column: str
-    expression: Any
+    expression: Unresolved
     text: str
 
 
@@ -67,6 +77,21 @@ class ResolvedTable:
         return tuple(column for column in self.columns if column.kind == "PHYSICAL")
 
 
+class PartitionPredicate(Protocol):
+    """A condition over the values of partition columns.
+
+    Attributes:
+        keys: Names and types of the partition columns.
+    """
+
+    @property
+    def keys(self) -> tuple[tuple[str, DataType], ...]:
+        """Names and types of the partition columns."""
+
+    def __call__(self, values: dict[str, object]) -> bool:
+        """Return whether the partition with these values can have rows of the result."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
     """The planner's request to read a table.
@@ -80,8 +105,8 @@ class ScanRequest:
     """
 
     columns: tuple[Column, ...]
-    metadata: tuple[tuple[str, Any], ...] = ()
-    partitions: Any = None
+    metadata: tuple[tuple[str, DataType], ...] = ()
+    partitions: PartitionPredicate | None = None
     limit: int | None = None
     watermarks: WatermarkStrategy | None = None
 
@@ -100,8 +125,29 @@ class ScanSource(Protocol):
     kinds: frozenset[Kind]
     is_bounded: bool
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the DataStream of `ColumnBatch` elements with the requested columns."""
+
+
+class Lookup(Protocol):
+    """Finds the rows of keys. It is picklable."""
+
+    def __call__(self, keys: Sequence[Sequence[Any]]) -> Sequence[Sequence[Sequence[Any]]]:
+        """Return the rows of each key."""
+
+    def open(self) -> None:
+        """Connect; called once per subtask."""
+
+    def close(self) -> None:
+        """Release the connection."""
+
+
+@runtime_checkable
+class LookupSource(Protocol):
+    """A table whose rows are looked up by key. Flink: `LookupTableSource`."""
+
+    def lookup(self, keys: list[str]) -> Lookup:
+        """Return what finds the rows for values of these columns."""
 
 
 class TableSink(Protocol):
@@ -110,7 +156,7 @@ class TableSink(Protocol):
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return the kinds that it accepts of a query with these kinds; the planner rejects missing ones."""
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write a DataStream of `ColumnBatch` elements with all persisted columns; return the DataStreamSink."""
 
 

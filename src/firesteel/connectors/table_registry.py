@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
+
+if TYPE_CHECKING:
+    from firesteel.table.table_config import TableConfig
 
 _CONNECTORS = {
     "blackhole": "blackhole.table",
@@ -24,6 +29,9 @@ _CONNECTORS = {
 """The module of each connector. It has `source(table, context)`, `sink(table, request, context)` or both."""
 
 
+T = TypeVar("T")
+
+
 class ConnectorContext:
     """The context of a connector besides its table.
 
@@ -32,45 +40,45 @@ class ConnectorContext:
         is_streaming: Whether queries run continuously.
     """
 
-    def __init__(self, config: Any, is_streaming: bool) -> None:
+    def __init__(self, config: TableConfig, is_streaming: bool) -> None:
         self.config = config
         self.is_streaming = is_streaming
 
 
-def create_source(table: ResolvedTable, config: Any, is_streaming: bool) -> ScanSource:
+def create_source(table: ResolvedTable, config: TableConfig, is_streaming: bool) -> ScanSource:
     """Return the source that reads a table.
 
     Raises:
         ValidationException: the connector can't read, or an option does not fit.
     """
-    make = getattr(_module(table, "source"), "source", None)
+    make: Callable[..., ScanSource] | None = getattr(_module(table, "source"), "source", None)
     if make is None:
         name = table.options["connector"]
         raise _failed(table, "source", f"Connector '{name}' can only be used as a sink. It cannot be used as a source.")
-    return _made(table, "source", make, ConnectorContext(config, is_streaming))  # type: ignore[no-any-return]
+    return _made(table, "source", make, ConnectorContext(config, is_streaming))
 
 
-def create_sink(table: ResolvedTable, request: SinkRequest, config: Any, is_streaming: bool) -> TableSink:
+def create_sink(table: ResolvedTable, request: SinkRequest, config: TableConfig, is_streaming: bool) -> TableSink:
     """Return the sink that writes a table.
 
     Raises:
         ValidationException: the connector can't write, or an option does not fit.
     """
-    make = getattr(_module(table, "sink"), "sink", None)
+    make: Callable[..., TableSink] | None = getattr(_module(table, "sink"), "sink", None)
     if make is None:
         name = table.options["connector"]
         raise _failed(table, "sink", f"Connector '{name}' can only be used as a source. It cannot be used as a sink.")
-    return _made(table, "sink", make, request, ConnectorContext(config, is_streaming))  # type: ignore[no-any-return]
+    return _made(table, "sink", make, request, ConnectorContext(config, is_streaming))
 
 
-def _made(table: ResolvedTable, direction: str, make: Any, *arguments: Any) -> Any:
+def _made(table: ResolvedTable, direction: str, make: Callable[..., T], *arguments: object) -> T:
     try:
         return make(table, *arguments)
     except ValidationException as error:
         raise _failed(table, direction, str(error)) from error
 
 
-def _module(table: ResolvedTable, direction: str) -> Any:
+def _module(table: ResolvedTable, direction: str) -> ModuleType:
     name = table.options.get("connector")
     if name is None:
         raise _failed(

@@ -8,6 +8,7 @@ from firesteel.common.checks import require
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.data_stream import DataStream
+from firesteel.functions.operator_builder import values_of, with_operator
 from firesteel.functions.operator_descriptors import AsyncWaitOperator
 from firesteel.functions.user_functions import AsyncFunction, AsyncRetryStrategy
 
@@ -142,6 +143,6 @@ def _wait(
         raise ValueError(f"timeout must be 0 ms or greater, with retries greater than 0; found {timeout}")
     if capacity <= 0:
         raise ValueError(f"capacity must be greater than 0, found {capacity}")
-    stream = stream._values()
+    stream = values_of(stream)
     operator = AsyncWaitOperator(function, timeout_ms, capacity, ordered, retry_strategy)
-    return stream._new_stream(stream._operator("async wait operator", operator, output_type))
+    return with_operator(stream, "async wait operator", operator, output_type)

@@ -25,6 +25,14 @@ from firesteel.datastream.window import Window, WindowAssigner
 from firesteel.errors import InvalidProgramError
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.operator_builder import (
+    add_partitioner,
+    next_id,
+    stream_of,
+    transformation_of,
+    transformations_of,
+    values_of,
+)
 from firesteel.functions.state import MapStateDescriptor
 from firesteel.functions.user_functions import KeyedProcessFunction, KeySelector, NullByteKeySelector, ProcessFunction
 from firesteel.graph.partitioner import BROADCAST, HASH
@@ -143,21 +151,21 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
             >>> sorted(run_local(env).elements)
             [1, 2, 3]
         """
-        inputs = [stream._values() for stream in (self, *streams)]
+        inputs = [values_of(stream) for stream in (self, *streams)]
         for stream in inputs[1:]:
             if stream.get_type() != self.get_type():
                 raise InvalidProgramError(
                     f"Cannot union streams of different types: {self.get_type()!r} and {stream.get_type()!r}"
                 )
         union = UnionTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="Union",
-            inputs=[stream._transformation for stream in inputs],
-            parallelism=inputs[0]._transformation.parallelism,
+            inputs=[transformation_of(stream) for stream in inputs],
+            parallelism=transformation_of(inputs[0]).parallelism,
             output_type=self.get_type(),
             user_location=user_location(),
         )
-        return inputs[0]._new_stream(union)
+        return stream_of(inputs[0], union)
 
     def join(self, other_stream: DataStream[S]) -> JoinedStreams[T, S]:
         """Join two streams: pair the elements of both that have the same key and window.
@@ -288,7 +296,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
             cls=KeyByTransformation,
         )
         hidden = self._new_stream(transformation)
-        return KeyedStream(self._environment, hidden._partition(HASH), self.get_type(), self, checked_type)
+        return KeyedStream(self._environment, add_partitioner(hidden, HASH), self.get_type(), self, checked_type)
 
     def _keyed_by_elements(self, key_type: TypeInformation[Any]) -> KeyedStream[T, Any]:
         """Return a keyed stream of this stream, whose elements are `(key, value)` pairs already."""
@@ -324,7 +332,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
                 "Cache can only be called with physical transformation or side output transformation"
             )
         transformation = CacheTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="CacheWrite",
             inputs=[self._transformation],
             parallelism=self._transformation.parallelism,
@@ -333,7 +341,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
             user_location=user_location(),
             data_set_id=uuid.uuid4().hex,
         )
-        self._environment._transformations.append(transformation)
+        transformations_of(self._environment).append(transformation)
         return CachedDataStream(self._environment, transformation)
 
 

@@ -226,7 +226,7 @@ class WriterInitContext:
     parallelism: int
     attempt_number: int
     is_batch: bool
-    input_type: Any
+    input_type: TypeInformation[Any] | None
     configuration: dict[str, str]
     processing_time: Callable[[], int]
     is_checkpoint: Callable[[], bool] = lambda: True

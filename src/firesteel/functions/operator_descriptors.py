@@ -10,9 +10,23 @@ value)`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from firesteel.functions.async_retry_strategies import AsyncRetryStrategy
+from firesteel.functions.output_tag import OutputTag
+from firesteel.functions.state import StateDescriptor
+from firesteel.functions.triggers import Trigger
+from firesteel.functions.user_functions import KeySelector
+from firesteel.functions.window_assigners import WindowAssigner
+
+if TYPE_CHECKING:
+    from firesteel.columns.column_types import DataType
+    from firesteel.columns.kernel import KernelFactory
+    from firesteel.functions.connector_base import Sink, Source
 
 
 class OperatorDescriptor:
@@ -30,7 +44,7 @@ class MergedOperator(OperatorDescriptor):
 
     operators: tuple[OperatorDescriptor, ...]
     names: tuple[str, ...]
-    output_types: tuple[Any, ...]
+    output_types: tuple[TypeInformation[Any], ...]
 
 
 # --- sources -------------------------------------------------------------------------------------------------------
@@ -40,15 +54,15 @@ class MergedOperator(OperatorDescriptor):
 class SourceOperator(OperatorDescriptor):
     """`from_source`: a FLIP-27 source with its watermark strategy."""
 
-    source: Any
-    watermark_strategy: Any
+    source: Source[Any]
+    watermark_strategy: WatermarkStrategy
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionSourceOperator(OperatorDescriptor):
     """`from_collection`: a legacy source of parallelism 1; `elements` are already converted to their declared type."""
 
-    elements: tuple[Any, ...]
+    elements: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +121,14 @@ class AsyncWaitOperator(OperatorDescriptor):
     timeout_ms: int
     capacity: int
     ordered: bool
-    retry_strategy: Any = None
+    retry_strategy: AsyncRetryStrategy[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractTimestampOperator(OperatorDescriptor):
     """First part of `assign_timestamps_and_watermarks` with a TimestampAssigner: emits `(timestamp_ms, value)`."""
 
-    timestamp_assigner: Any
+    timestamp_assigner: TimestampAssigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +138,7 @@ class TimestampsAndWatermarksOperator(OperatorDescriptor):
     `extracted` is True where an `ExtractTimestampOperator` runs before it, so elements are `(timestamp_ms, value)`.
     """
 
-    strategy: Any
+    strategy: WatermarkStrategy
     extracted: bool
 
 
@@ -145,8 +159,8 @@ class CacheWriteOperator(OperatorDescriptor):
 class KeyByOperator(OperatorDescriptor):
     """`_stream_key_by_map_operator`: `value` becomes `(key, value)`."""
 
-    key_selector: Any
-    key_type: Any
+    key_selector: KeySelector[Any, Any] | Callable[[Any], Any]
+    key_type: TypeInformation[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +171,8 @@ class TagAndKeyByOperator(OperatorDescriptor):
     """
 
     side: int
-    key_selector: Any
-    key_type: Any
+    key_selector: KeySelector[Any, Any] | Callable[[Any], Any]
+    key_type: TypeInformation[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +188,7 @@ class PartitionCustomOperator(OperatorDescriptor):
     """
 
     partitioner: Any
-    key_selector: Any
+    key_selector: KeySelector[Any, Any] | Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +196,7 @@ class KeyedProcessOperator(OperatorDescriptor):
     """`KeyedStream.process` with a `KeyedProcessFunction`."""
 
     function: Any
-    key_type: Any = None
+    key_type: TypeInformation[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +204,8 @@ class ReduceOperator(OperatorDescriptor):
     """`reduce`, and `sum`, `min`, `max`, `min_by`, `max_by`: a rolling aggregate; BATCH emits the final value only."""
 
     function: Any
-    value_type: Any = None
-    key_type: Any = None
+    value_type: TypeInformation[Any] | None = None
+    key_type: TypeInformation[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,15 +217,15 @@ class WindowOperator(OperatorDescriptor):
     emits the aggregate itself. `state_type` is the TypeInformation of element or accumulator, where declared.
     """
 
-    assigner: Any
-    trigger: Any
+    assigner: WindowAssigner[Any, Any]
+    trigger: Trigger[Any, Any]
     allowed_lateness_ms: int
-    late_data_tag: Any
+    late_data_tag: OutputTag[Any] | None
     aggregation: Any
     window_function: Any
     all_windows: bool = False
-    key_type: Any = None
-    state_type: Any = None
+    key_type: TypeInformation[Any] | None = None
+    state_type: TypeInformation[Any] | None = None
 
 
 # --- two inputs ----------------------------------------------------------------------------------------------------
@@ -239,7 +253,7 @@ class CoProcessOperator(OperatorDescriptor):
 
     function: Any
     keyed: bool = False
-    key_type: Any = None
+    key_type: TypeInformation[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +261,9 @@ class BroadcastProcessOperator(OperatorDescriptor):
     """`BroadcastConnectedStream.process`; the second input is the broadcast one. `keyed`: the first input is keyed."""
 
     function: Any
-    state_descriptors: Sequence[Any]
+    state_descriptors: Sequence[StateDescriptor]
     keyed: bool = False
-    key_type: Any = None
+    key_type: TypeInformation[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +276,9 @@ class IntervalJoinOperator(OperatorDescriptor):
     function: Any
     lower_bound_ms: int
     upper_bound_ms: int
-    left_late_tag: Any = None
-    right_late_tag: Any = None
-    key_type: Any = None
+    left_late_tag: OutputTag[Any] | None = None
+    right_late_tag: OutputTag[Any] | None = None
+    key_type: TypeInformation[Any] | None = None
 
 
 # --- tables --------------------------------------------------------------------------------------------------------
@@ -279,7 +293,7 @@ class ColumnOperator(OperatorDescriptor):
         inputs: Number of inputs, 1 or 2.
     """
 
-    factory: Any
+    factory: KernelFactory
     inputs: int = 1
 
 
@@ -292,7 +306,7 @@ class RowsToColumnsOperator(OperatorDescriptor):
         has_kinds: Whether the kinds of rows are kept.
     """
 
-    columns: tuple[tuple[int | str, Any], ...]
+    columns: tuple[tuple[int | str, DataType], ...]
     has_kinds: bool = False
 
 
@@ -306,7 +320,7 @@ class ColumnsToRowsOperator(OperatorDescriptor):
         is_retract: Whether to emit pairs of a flag, True for added rows, and a row.
     """
 
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
     names: tuple[str, ...]
     is_retract: bool = False
 
@@ -319,7 +333,7 @@ class PrintSinkOperator(OperatorDescriptor):
     """`print`: one line per element in Java's text; `identifier` is the text before the subtask number, or None."""
 
     identifier: str | None
-    input_type: Any = None
+    input_type: TypeInformation[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,15 +341,15 @@ class SinkFunctionOperator(OperatorDescriptor):
     """`add_sink` with a Python SinkFunction or a `StreamingFileSink`."""
 
     function: Any
-    input_type: Any = None
+    input_type: TypeInformation[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SinkWriterOperator(OperatorDescriptor):
     """The writer of `sink_to(sink)`: emits its committables to the `CommitterOperator` chained after it, if any."""
 
-    sink: Any
-    input_type: Any = None
+    sink: Sink[Any]
+    input_type: TypeInformation[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +364,7 @@ class CompactionOperator(OperatorDescriptor):
 class CommitterOperator(OperatorDescriptor):
     """The committer of a two-phase sink: commits what it receives when the batch is committed."""
 
-    sink: Any
+    sink: Sink[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +373,7 @@ class CollectSinkOperator(OperatorDescriptor):
 
     collect_id: str
     keyed: bool = False
-    input_type: Any = None
+    input_type: TypeInformation[Any] | None = None
 
 
 def collect_uid(transformation_id: int) -> str:

@@ -574,7 +574,7 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         super().__init__(name, type_info)
         self.reduce_function = reduce_function
 
-    def get_reduce_function(self) -> Any:
+    def get_reduce_function(self) -> object:
         """Return the reduce function."""
         return self.reduce_function
 
@@ -608,6 +608,6 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
         super().__init__(name, state_type_info)
         self.agg_function = agg_function
 
-    def get_agg_function(self) -> Any:
+    def get_agg_function(self) -> object:
         """Return the AggregateFunction."""
         return self.agg_function

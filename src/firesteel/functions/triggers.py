@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import Types
@@ -104,6 +104,11 @@ class Trigger(ABC, Generic[T, W]):
             Args:
                 time: Time that it was registered for; nothing happens if there is no such timer.
             """
+
+        @overload
+        def get_partitioned_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]: ...
+        @overload
+        def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State: ...
 
         @abstractmethod
         def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
@@ -280,7 +285,7 @@ class _ContinuousTrigger(_TimeTrigger[TimeWindow]):
         self.state_desc = ReducingStateDescriptor("fire-time", min, Types.LONG())
 
     def _fire_time(self, ctx: Trigger.TriggerContext) -> ReducingState[int]:
-        return ctx.get_partitioned_state(self.state_desc)  # type: ignore[return-value]
+        return ctx.get_partitioned_state(self.state_desc)
 
     def _next(self, time: int, window: TimeWindow, state: ReducingState[int]) -> int:
         following = min(time + self.interval, window.max_timestamp())
@@ -507,7 +512,7 @@ class CountTrigger(_TimeTrigger[Window]):
         return trigger
 
     def _count(self, ctx: Trigger.TriggerContext) -> ReducingState[int]:
-        return ctx.get_partitioned_state(self.count_state_descriptor)  # type: ignore[return-value]
+        return ctx.get_partitioned_state(self.count_state_descriptor)
 
     def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Count the element and fire when the count is reached."""

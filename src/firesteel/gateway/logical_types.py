@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from firesteel.columns import column_types as t
+from firesteel.common.cases import case
 
 _ROOTS: dict[type[t.DataType], str] = {
     t.NullType: "NULL",
@@ -49,31 +49,31 @@ def logical_type(data_type: t.DataType) -> dict[str, Any]:
     """
     root = _ROOTS.get(type(data_type))
     if root is None:
-        return logical_type(t.VarCharType(t.MAX_LENGTH, data_type._nullable))
-    return {"type": root, "nullable": data_type._nullable, **_PARAMETERS.get(type(data_type), _none)(data_type)}
+        return logical_type(t.VarCharType(t.MAX_LENGTH, data_type.is_nullable))
+    parameters = _PARAMETERS.get(type(data_type))
+    found = {} if parameters is None else parameters(data_type)
+    return {"type": root, "nullable": data_type.is_nullable, **found}
 
 
-def _none(_: Any) -> dict[str, Any]:
-    return {}
-
-
-def _length(data_type: Any) -> dict[str, Any]:
+def _length(data_type: t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType) -> dict[str, Any]:
     return {"length": data_type.length}
 
 
-def _precision(data_type: Any) -> dict[str, Any]:
+def _precision(
+    data_type: t.TimeType | t.TimestampType | t.LocalZonedTimestampType | t.ZonedTimestampType,
+) -> dict[str, Any]:
     return {"precision": data_type.precision}
 
 
-def _decimal(data_type: Any) -> dict[str, Any]:
+def _decimal(data_type: t.DecimalType) -> dict[str, Any]:
     return {"precision": data_type.precision, "scale": data_type.scale}
 
 
-def _year_month(data_type: Any) -> dict[str, Any]:
+def _year_month(data_type: t.YearMonthIntervalType) -> dict[str, Any]:
     return {"precision": data_type.precision, "resolution": _YEAR_MONTH[data_type.resolution]}
 
 
-def _day_time(data_type: Any) -> dict[str, Any]:
+def _day_time(data_type: t.DayTimeIntervalType) -> dict[str, Any]:
     return {
         "precision": data_type.day_precision,
         "fractionalPrecision": data_type.fractional_precision,
@@ -81,37 +81,39 @@ def _day_time(data_type: Any) -> dict[str, Any]:
     }
 
 
-def _elements(data_type: Any) -> dict[str, Any]:
+def _elements(data_type: t.ArrayType | t.MultisetType) -> dict[str, Any]:
     return {"elementType": logical_type(data_type.element_type)}
 
 
-def _map(data_type: Any) -> dict[str, Any]:
+def _map(data_type: t.MapType) -> dict[str, Any]:
     return {"keyType": logical_type(data_type.key_type), "valueType": logical_type(data_type.value_type)}
 
 
-def _row(data_type: Any) -> dict[str, Any]:
+def _row(data_type: t.RowType) -> dict[str, Any]:
     return {"fields": [_field(field) for field in data_type.fields]}
 
 
-def _field(field: Any) -> dict[str, Any]:
+def _field(field: t.RowField) -> dict[str, Any]:
     described = {} if field.description in (None, "...") else {"description": field.description}
     return {"name": field.name, "fieldType": logical_type(field.data_type), **described}
 
 
-_PARAMETERS: dict[type[t.DataType], Callable[[Any], dict[str, Any]]] = {
-    t.CharType: _length,
-    t.VarCharType: _length,
-    t.BinaryType: _length,
-    t.VarBinaryType: _length,
-    t.DecimalType: _decimal,
-    t.TimeType: _precision,
-    t.TimestampType: _precision,
-    t.LocalZonedTimestampType: _precision,
-    t.ZonedTimestampType: _precision,
-    t.YearMonthIntervalType: _year_month,
-    t.DayTimeIntervalType: _day_time,
-    t.ArrayType: _elements,
-    t.MultisetType: _elements,
-    t.MapType: _map,
-    t.RowType: _row,
-}
+_PARAMETERS = dict(
+    [
+        case(t.CharType, _length),
+        case(t.VarCharType, _length),
+        case(t.BinaryType, _length),
+        case(t.VarBinaryType, _length),
+        case(t.DecimalType, _decimal),
+        case(t.TimeType, _precision),
+        case(t.TimestampType, _precision),
+        case(t.LocalZonedTimestampType, _precision),
+        case(t.ZonedTimestampType, _precision),
+        case(t.YearMonthIntervalType, _year_month),
+        case(t.DayTimeIntervalType, _day_time),
+        case(t.ArrayType, _elements),
+        case(t.MultisetType, _elements),
+        case(t.MapType, _map),
+        case(t.RowType, _row),
+    ]
+)

@@ -9,6 +9,7 @@ from firesteel.columns.column_types import RowType
 from firesteel.common.types import Row
 from firesteel.gateway.gateway_errors import SqlGatewayError
 from firesteel.table.result_kind import ResultKind
+from firesteel.table.table_parts import is_query, row_type_of
 from firesteel.table.table_result import TableResult
 from firesteel.table.types import DataTypes
 
@@ -119,14 +120,14 @@ class ResultFetcher:
 def fetcher_of(result: TableResult) -> ResultFetcher:
     """Return the fetcher of a `TableResult`; the result of an INSERT is the id of its job."""
     client = result.get_job_client()
-    if client is not None and not result._is_query:
+    if client is not None and not is_query(result):
         return job_fetcher(str(client.get_job_id()))
     rows = result.collect()
     return ResultFetcher(
-        result._row_type,
+        row_type_of(result),
         rows,
-        rows.close if result._is_query else None,
-        result._is_query,
+        rows.close if is_query(result) else None,
+        is_query(result),
         result.get_result_kind() == ResultKind.SUCCESS_WITH_CONTENT,
         None if client is None else str(client.get_job_id()),
     )

@@ -22,6 +22,7 @@ from firesteel.gateway.result_rows import RowFormat, results_text
 from firesteel.gateway.session_context import SessionContext
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.syntax import statements as s
+from firesteel.table.table_parts import is_query
 from firesteel.table.table_result import TableResult, ok
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Session:
             result = self._result(text)
             is_awaited = self._context.waits_for_inserts
         client = result.get_job_client()
-        if client is None or result._is_query:
+        if client is None or is_query(result):
             return fetcher_of(result)
         if is_awaited:
             _wait(operation, client)

@@ -28,6 +28,8 @@ from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
 from firesteel.table.environment.print_style import PrintStyle
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.statements import Statement
+from firesteel.table.table_parts import executor_of, planner_of, row_type_of, set_streaming
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
 
@@ -127,7 +129,7 @@ class SessionContext:
         else:
             self._configuration.set_string(key, value.upper() if key == MODE else value)
         if key == MODE:
-            self.table_env._set_streaming((value or "STREAMING").upper() == "STREAMING")
+            set_streaming(self.table_env, (value or "STREAMING").upper() == "STREAMING")
 
     def reset_option(self, key: str | None) -> None:
         """Return an option, or all of them if `key` is None, to the initial value."""
@@ -148,7 +150,7 @@ class SessionContext:
 
     # --- statements --------------------------------------------------------------------------------------------------
 
-    def execute(self, statement: object) -> TableResult:
+    def execute(self, statement: Statement) -> TableResult:
         """Execute a parsed statement, including SET, RESET and statements about jobs, which belong to the session.
 
         Raises:
@@ -163,13 +165,13 @@ class SessionContext:
             return _texts(_JOB_COLUMNS, [self._job_row(statement.path[0])])
         if isinstance(statement, s.StopJob):
             return self._stop(statement)
-        executor = self.table_env._executor
+        executor = executor_of(self.table_env)
         if isinstance(statement, s.Query):
-            return executor.collect(executor._planner.resolve(statement.query), exact=True)
+            return executor.collect(planner_of(self.table_env).resolve(statement.query), exact=True)
         result = executor.execute(statement)
         client = result.get_job_client()
         if client is not None:
-            name = self.get(PIPELINE_NAME) or "insert-into_" + ",".join(result._row_type.names)
+            name = self.get(PIPELINE_NAME) or "insert-into_" + ",".join(row_type_of(result).names)
             self.jobs.append(SessionJob(client, name, int(time.time() * 1000)))
         return result
 

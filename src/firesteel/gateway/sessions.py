@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from firesteel.common.options.gateway_options import (
     GATEWAY_SESSION_CHECK_INTERVAL,
@@ -149,7 +149,7 @@ class Sessions:
         async with session.turn:
             await asyncio.get_running_loop().run_in_executor(self._workers, operation.run)
 
-    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
+    async def call(self, function: Callable[..., T], *arguments: object) -> T:
         """Call a blocking function in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._callers, function, *arguments)
 

@@ -63,7 +63,7 @@ class SlotSharingGroup:
 
     name: str
     vertex_ids: list[JobVertexID] = field(default_factory=list)
-    resource_profile: Any = None
+    resource_profile: object = None
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +93,7 @@ class JobVertex:
     input_split_source: Any = None
     operator_order: list[int] = field(default_factory=list)
     description: str = ""
-    min_resources: Any = None
+    min_resources: object = None
 
     @property
     def is_input_vertex(self) -> bool:

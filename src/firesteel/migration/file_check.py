@@ -148,7 +148,7 @@ class FileCheck(ast.NodeVisitor):
             return
         refused = refusal_of(value)
         if isinstance(value.value, MissingName):
-            self._find(Kind.MISSING, node.lineno, value.value._name, value.value._advice)
+            self._find(Kind.MISSING, node.lineno, value.value.name, value.value.advice)
         elif refused is not None:
             self._find(Kind.MISSING, node.lineno, value.name, refusal_advice(refused))
         elif (difference := difference_of(value.name, value.value)) is not None:

@@ -53,7 +53,7 @@ def attribute_of(value: Static, name: str) -> Static:
     except AttributeError:
         return None
     owner = value.value if isinstance(value.value, type) else None
-    return Known(found, found._name if isinstance(found, MissingName) else f"{_prefix(value)}{name}", owner)
+    return Known(found, found.name if isinstance(found, MissingName) else f"{_prefix(value)}{name}", owner)
 
 
 def _prefix(value: Known) -> str:
@@ -100,7 +100,7 @@ def refusal_of(called: Static) -> Callable[..., Any] | None:
     return None
 
 
-def _declared_result(function: object) -> Any:
+def _declared_result(function: object) -> object:
     """Return the declared return class of a function, without type parameters.
 
     The modules of streams import each other for type checkers only, so names are looked up in `data_stream`, too.

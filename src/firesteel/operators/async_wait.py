@@ -65,7 +65,7 @@ class AsyncWaitRunner(FunctionOperator):
         free = asyncio.Semaphore(self._capacity)
         arrived: list[_Result] = []
 
-        async def ask(value: Any, timestamp: int | None) -> _Result:
+        async def ask(value: object, timestamp: int | None) -> _Result:
             async with free:
                 answer = (await self._ask(value), timestamp)
             arrived.append(answer)
@@ -85,7 +85,7 @@ class AsyncWaitRunner(FunctionOperator):
                 raise
             return self._settled(self.function.timeout(value))
 
-    def _settled(self, found: Any) -> list[Any]:
+    def _settled(self, found: object) -> list[Any]:
         """Return the results of one element, converted to the declared type of the stream."""
         if not isinstance(found, Iterable):
             wrong = "cannot be none" if found is None else "should be of list type"
@@ -105,6 +105,7 @@ class AsyncWaitRunner(FunctionOperator):
             except Exception as error:
                 if not self._wants_retry(attempt, None, error):
                     raise
+            assert self._retry is not None
             await asyncio.sleep(self._retry.get_backoff_time_millis(attempt) / 1000)
             attempt += 1
 
@@ -112,5 +113,8 @@ class AsyncWaitRunner(FunctionOperator):
         if self._retry is None or not self._retry.can_retry(attempt):
             return False
         predicate = self._retry.get_retry_predicate()
-        wanted = predicate.result_predicate() if error is None else predicate.exception_predicate()
-        return wanted is not None and bool(wanted(found if error is None else error))
+        if error is not None:
+            of_errors = predicate.exception_predicate()
+            return of_errors is not None and bool(of_errors(error))
+        of_results = predicate.result_predicate()
+        return of_results is not None and bool(of_results(found))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernel import KernelContext, KernelFactory
 from firesteel.common.options.table_options import TABLE_STATE_TTL
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.keyed import store_of
 from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 
 class ColumnRunner(Operator):
@@ -23,7 +26,7 @@ class ColumnRunner(Operator):
         inputs: Number of inputs of the kernel.
     """
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, factory: Any, inputs: int) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, factory: KernelFactory, inputs: int) -> None:
         super().__init__(name, task, output)
         self._kernel = factory.make()
         self._open_inputs = inputs
@@ -99,7 +102,7 @@ class ColumnRunner(Operator):
 
     def next_processing_time(self) -> int | None:
         """Return the processing time in ms at which the kernel next has work to do, or None."""
-        return self._kernel.next_processing_time()  # type: ignore[no-any-return]
+        return self._kernel.next_processing_time()
 
     def end_batch(self) -> None:
         """Let the kernel do what is due at the end of a batch."""
@@ -114,15 +117,15 @@ class ColumnRunner(Operator):
         """Load a part of the keyed state."""
         self.backend.load(delta, key_groups)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermark and the state that the kernel keeps outside its tables."""
         return self.watermark, self._kernel.snapshot()
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark and the kernel from a snapshot."""
         self.watermark, kept = snapshot
         self._kernel.restore(kept)
 
 
-def _first(key: Any) -> int:
-    return key[0]  # type: ignore[no-any-return]
+def _first(key: tuple[int, ...]) -> int:
+    return key[0]

@@ -18,7 +18,7 @@ Objects that users pass to the API have to derive from their base class: `firest
 T = TypeVar("T")
 
 
-def completed(made: Any, kind: type[T], maker: Any) -> T:
+def completed(made: object, kind: type[T], maker: Any) -> T:
     """Return an object with all methods of a base class: those that it lacks have their defaults.
 
     Args:

@@ -47,7 +47,7 @@ class _Buffer:
         self._times = backend.table(f"{name}-times")
         self._elements = backend.table(NAMESPACED + name)
 
-    def add(self, key: Any, timestamp: int, value: Any) -> None:
+    def add(self, key: object, timestamp: int, value: object) -> None:
         """Add an element."""
         entry = (key, timestamp)
         elements = self._elements.data.get(entry)
@@ -121,8 +121,9 @@ class IntervalJoinRunner(KeyedOperator):
                     "assign_timestamps_and_watermarks() with a TimestampAssigner before key_by()"
                 )
             if timestamp < self.timers.watermark:
-                if self._late_tags[index] is not None:
-                    self.collector.collect_side(self._late_tags[index], value, timestamp)
+                tag = self._late_tags[index]
+                if tag is not None:
+                    self.collector.collect_side(tag, value, timestamp)
             else:
                 self._join(index, key, value, timestamp)
 
@@ -145,6 +146,6 @@ class IntervalJoinRunner(KeyedOperator):
         results = self.function.process_element(own(left), own(right), context)
         self.collector.collect(results, max(left_time, right_time))
 
-    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+    def on_timer(self, domain: int, key: object, namespace: Any, timestamp: int) -> None:
         """Remove the elements whose interval has passed; the timer's namespace is the side."""
         self._buffers[namespace].remove(key, timestamp - self._waits[namespace])

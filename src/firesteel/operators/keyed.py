@@ -8,7 +8,7 @@ watermark.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.options.state_options import STATE_BACKEND
 from firesteel.common.values.coercion import coercer
@@ -24,6 +24,10 @@ from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
 from firesteel.operators.state.state_store import StateStore
 from firesteel.operators.state.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
+    from firesteel.common.typeinfo import TypeInformation
 
 _DOMAINS = {EVENT_TIME: TimeDomain.EVENT_TIME, PROCESSING_TIME: TimeDomain.PROCESSING_TIME}
 
@@ -59,7 +63,7 @@ class KeyedOperator(Operator):
 
     inputs = 1
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, key_type: object) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, key_type: TypeInformation[Any] | None) -> None:
         super().__init__(name, task, output)
         # The descriptors of map, flat_map, filter and their two-input variants have no key type; the task knows it.
         key_type = task.key_type if key_type is None else key_type
@@ -83,7 +87,7 @@ class KeyedOperator(Operator):
         """Process `(key, value)` elements of input `index`; results go to `collector`."""
         raise NotImplementedError
 
-    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+    def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Fire one timer; results go to `collector`."""
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
@@ -169,11 +173,11 @@ class KeyedOperator(Operator):
         """Load a part of the keyed state."""
         self.backend.load(delta, key_groups)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermark; state and timers are in the backend."""
         return self.watermark
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         self.watermark = self.timers.watermark = snapshot
 
@@ -186,7 +190,7 @@ class KeyedProcessRunner(KeyedOperator):
         name: str,
         task: TaskInfo,
         output: Output,
-        key_type: object,
+        key_type: TypeInformation[Any] | None,
         function: object,
         process_elements: tuple[Callable[[Any, Any], Iterable[Any] | None], ...],
     ) -> None:
@@ -218,7 +222,7 @@ class KeyedProcessRunner(KeyedOperator):
             if results is not None:
                 collect(results, timestamp)
 
-    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+    def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Call the function's `on_timer`; in event time its results have the timer's timestamp, else none."""
         if self._on_timer is not None:
             context = self._context
@@ -232,7 +236,13 @@ class ReduceRunner(KeyedOperator):
     """The operator of `reduce` and its variants: STREAMING mode emits every intermediate value, BATCH mode the last."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, value_type: Any
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        key_type: TypeInformation[Any] | None,
+        function: object,
+        value_type: TypeInformation[Any] | None,
     ) -> None:
         super().__init__(name, task, output, key_type)
         self.function = function

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.values.bounded_results import bounded
 from firesteel.common.values.ownership import IMMUTABLE, are_immutable, claimer, own
@@ -20,6 +20,9 @@ from firesteel.operators.chain.function_calls import (
 )
 from firesteel.operators.chain.operator import Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.chain.retention import keeps_nothing
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 
 class FunctionOperator(Operator):
@@ -44,7 +47,7 @@ class _ElementOperator(FunctionOperator):
     Results are inspected one by one only if a side output has consumers.
     """
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self._collector = Collector(output)
 
@@ -62,13 +65,11 @@ class _ElementOperator(FunctionOperator):
         """Emit the collected results of main and side outputs."""
         self._collector.flush()
 
-    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit the results of all values."""
-        raise NotImplementedError
+    _process_batch: Callable[[list[Any], Timestamps], None]
+    """Emits the results of all values."""
 
-    def _call(self, value: Any) -> Iterable[Any] | None:
-        """Return the results of one value, or None."""
-        raise NotImplementedError
+    _call: Callable[[Any], Iterable[Any] | None]
+    """Returns the results of one value, or None."""
 
 
 class MapRunner(_ElementOperator):
@@ -76,21 +77,23 @@ class MapRunner(_ElementOperator):
 
     is_filter = False
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self.call = method_of(function, "map")
-        self._process_batch = ElementLoop([self]).process  # type: ignore[method-assign]
+        self._process_batch = ElementLoop([self]).process
+        self._call = self._called
 
-    def _call(self, value: Any) -> Iterable[Any] | None:
+    def _called(self, value: object) -> Iterable[Any] | None:
         return (self.call(value),)
 
 
 class FlatMapRunner(_ElementOperator):
     """The operator of `flat_map`: any iterable of results per element, or None."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
-        self._call = method_of(function, "flat_map")  # type: ignore[method-assign]
+        self._call = method_of(function, "flat_map")
+        self._process_batch = self._process_all
         self._part = Part()
         self._loop, self._timed_loop = self._compiled_loops()
 
@@ -110,7 +113,7 @@ class FlatMapRunner(_ElementOperator):
         self._part.begin()
         self.output.hand_on(values, timestamps or None)
 
-    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
+    def _process_all(self, values: list[Any], timestamps: Timestamps) -> None:
         if timestamps is None:
             self._loop(values)
         else:
@@ -175,7 +178,7 @@ class FilterRunner(FunctionOperator):
 
     is_filter = passes_on = True
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self.call = method_of(function, "filter")
 
@@ -192,7 +195,7 @@ class FilterRunner(FunctionOperator):
 class ProcessRunner(FunctionOperator):
     """The operator of `process` with a `ProcessFunction`: results and side outputs."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
         self._process_element = method_of(function, "process_element")
         self._context = ProcessContext()
@@ -215,11 +218,11 @@ class ProcessRunner(FunctionOperator):
         self._context.timers.watermark = timestamp
         super().process_watermark(timestamp)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermark last seen by the function."""
         return self.watermark
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         self.watermark = self._context.timers.watermark = snapshot
 
@@ -252,7 +255,7 @@ class KeyByRunner(FunctionOperator):
     """The operator that maps `value` to `(key, value)` before `key_by` and `partition_custom`."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any] = own
+        self, name: str, task: TaskInfo, output: Output, function: object, keep_key: Callable[[Any], Any] = own
     ) -> None:
         super().__init__(name, task, output, function)
         self._get_key = method_of(function, "get_key")
@@ -276,7 +279,7 @@ class TagAndKeyByRunner(KeyByRunner):
     """The "Map" before a window join, which maps `value` to `(key, (side, value))`."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any], side: int
+        self, name: str, task: TaskInfo, output: Output, function: object, keep_key: Callable[[Any], Any], side: int
     ) -> None:
         super().__init__(name, task, output, function, keep_key)
         self._side = side

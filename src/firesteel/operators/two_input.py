@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.functions.time_domain import TimeDomain
@@ -18,6 +18,11 @@ from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.state.broadcast_state import BroadcastStates, OperatorBroadcastState
 from firesteel.operators.state.keyed_state_backend import Delta
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
+    from firesteel.common.typeinfo import TypeInformation
+    from firesteel.functions.state import MapStateDescriptor
 
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 
@@ -62,11 +67,11 @@ class CoProcessRunner(FunctionOperator):
         self._context.timers.watermark = timestamp
         super().process_watermark(timestamp)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermark last seen by the function."""
         return self.watermark
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         self.watermark = self._context.timers.watermark = snapshot
 
@@ -91,7 +96,7 @@ class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunctio
         """Return the watermark of the operator in ms."""
         return self.watermark
 
-    def get_broadcast_state(self, state_descriptor: Any) -> Any:
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> OperatorBroadcastState:
         """Return the broadcast state of a descriptor."""
         state = self._states.get(state_descriptor.name)
         if state is None:
@@ -123,10 +128,20 @@ class KeyedBroadcastContext(BroadcastContext, KeyedBroadcastProcessFunction.OnTi
         return self.keyed.time_domain()
 
 
+class _BroadcastFunction(Protocol):
+    """What a function of the user has; only that of a keyed stream has `on_timer`."""
+
+    def process_element(self, value: Any, context: Any, /) -> Iterable[Any] | None: ...
+    def process_broadcast_element(self, value: Any, context: Any, /) -> Iterable[Any] | None: ...
+    def on_timer(self, timestamp: int, context: Any, /) -> Iterable[Any] | None: ...
+
+
 class _Broadcast:
     """The broadcast states and contexts shared by both kinds of broadcast operators."""
 
-    def __init__(self, function: Any, descriptors: Iterable[Any], context_type: type[BroadcastContext]) -> None:
+    def __init__(
+        self, function: _BroadcastFunction, descriptors: Iterable[Any], context_type: type[BroadcastContext]
+    ) -> None:
         self.states = BroadcastStates()
         self.reading = context_type(self.states, descriptors, writable=False)
         self.writing = BroadcastContext(self.states, descriptors, writable=True)
@@ -134,15 +149,15 @@ class _Broadcast:
 
     def process_element(self, value: Any, context: Any) -> Iterable[Any] | None:
         self.reading.current_timestamp = context.timestamp()
-        return self._function.process_element(value, self.reading)  # type: ignore[no-any-return]
+        return self._function.process_element(value, self.reading)
 
     def process_broadcast_element(self, value: Any, context: Any) -> Iterable[Any] | None:
         self.writing.current_timestamp = context.timestamp()
-        return self._function.process_broadcast_element(value, self.writing)  # type: ignore[no-any-return]
+        return self._function.process_broadcast_element(value, self.writing)
 
     def on_timer(self, timestamp: int, context: Any) -> Iterable[Any] | None:
         self.reading.current_timestamp = timestamp
-        return self._function.on_timer(timestamp, self.reading)  # type: ignore[no-any-return]
+        return self._function.on_timer(timestamp, self.reading)
 
     def advance(self, watermark: int) -> None:
         self.reading.watermark = self.writing.watermark = watermark
@@ -201,7 +216,7 @@ class BroadcastRunner(CoProcessRunner):
         """Load a part of the broadcast states."""
         self._broadcast.states.load(delta)
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         super().restore(snapshot)
         self._broadcast.advance(snapshot)
@@ -213,7 +228,13 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
     copies_state = True
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, descriptors: Iterable[Any]
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        key_type: TypeInformation[Any] | None,
+        function: Any,
+        descriptors: Iterable[Any],
     ) -> None:
         self._broadcast = _Broadcast(function, descriptors, KeyedBroadcastContext)
         super().__init__(name, task, output, key_type, function, (self._broadcast.process_element,))
@@ -248,7 +269,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         """Load a part of the broadcast states."""
         self._broadcast.states.load(delta)
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         super().restore(snapshot)
         self._broadcast.advance(snapshot)

@@ -10,12 +10,13 @@ import time
 import traceback
 from typing import Any
 
+from firesteel.common.json_types import Json
 from firesteel.common.options.rest_options import REST_ADDRESS, WEB_CANCEL_ENABLE
 from firesteel.common.options.sensitive_values import masked, masked_argument
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import Call, Handler, Route
+from firesteel.rest.routes import Answer, Call, Handler, Route
 from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
@@ -25,7 +26,7 @@ FLINK_VERSION = "2.3.0"
 _REFRESH_MS = 3000
 
 
-async def _overview(call: Call) -> Any:
+async def _overview(call: Call) -> Answer:
     overview = await (await call.cluster.dispatcher()).request_overview()
     return {
         "taskmanagers": overview.task_managers,
@@ -40,13 +41,13 @@ async def _overview(call: Call) -> Any:
     }
 
 
-async def _shut_down(call: Call) -> Any:
+async def _shut_down(call: Call) -> Answer:
     """Shut down this JobManager; a standby takes over."""
     call.cluster.shut_down()
     return {}
 
 
-async def _config(call: Call) -> Any:
+async def _config(call: Call) -> Answer:
     cancels = WEB_CANCEL_ENABLE.of(call.cluster.configuration)
     return {
         "refresh-interval": _REFRESH_MS,
@@ -58,7 +59,7 @@ async def _config(call: Call) -> Any:
     }
 
 
-async def _applications(call: Call) -> Any:
+async def _applications(call: Call) -> Answer:
     overview = await (await call.cluster.dispatcher()).request_overview()
     now = now_ms()
     return {"applications": [_application(job, now) | {"jobs": {job.status.name: 1}} for job in overview.jobs]}
@@ -77,7 +78,7 @@ def _application(job: JobDetails, now: int) -> dict[str, Any]:
     }
 
 
-async def _application_details(call: Call) -> Any:
+async def _application_details(call: Call) -> Answer:
     job = (await call.cluster.job(call.path["applicationid"])).details
     now = now_ms()
     states = ("CREATED", "RUNNING", "FAILING", "FAILED", "CANCELING", "CANCELED", "FINISHED")
@@ -88,21 +89,21 @@ async def _application_details(call: Call) -> Any:
     }
 
 
-async def _application_exceptions(call: Call) -> Any:
+async def _application_exceptions(call: Call) -> Answer:
     return job_messages.application_exceptions(await call.cluster.job(call.path["applicationid"]), 20)
 
 
-async def _options(call: Call) -> Any:
+async def _options(call: Call) -> Json:
     options = masked(call.cluster.configuration)
     return [{"key": key, "value": value} for key, value in sorted(options.items())]
 
 
-async def _options_for_job(call: Call) -> Any:
+async def _options_for_job(call: Call) -> Answer:
     await call.cluster.job(call.path.get("jobid") or call.path["applicationid"])
     return await _options(call)
 
 
-async def _environment(call: Call) -> Any:
+async def _environment(call: Call) -> Answer:
     version = f"Python {platform.python_version()} ({platform.python_implementation()})"
     return {
         "jvm": {
@@ -114,7 +115,7 @@ async def _environment(call: Call) -> Any:
     }
 
 
-async def _thread_dump(call: Call) -> Any:
+async def _thread_dump(call: Call) -> Answer:
     frames = sys._current_frames()
     infos = [
         {
@@ -127,16 +128,16 @@ async def _thread_dump(call: Call) -> Any:
     return {"threadInfos": infos}
 
 
-async def _profiler(call: Call) -> Any:
+async def _profiler(call: Call) -> Answer:
     return {"profilingList": []}
 
 
-async def _jars(call: Call) -> Any:
+async def _jars(call: Call) -> Answer:
     """Return no jars, because Java programs are not run."""
     return {"address": REST_ADDRESS.of(call.cluster.configuration), "files": []}
 
 
-async def _data_sets(call: Call) -> Any:
+async def _data_sets(call: Call) -> Answer:
     """Return no cluster data sets, which BATCH jobs share in Flink."""
     return {"dataSets": []}
 
@@ -207,7 +208,7 @@ async def _task_manager_info(call: Call) -> TaskManagerInfo:
     raise RestError(404, f"Could not find TaskExecutor {wanted}")
 
 
-async def _task_manager_details(call: Call) -> Any:
+async def _task_manager_details(call: Call) -> Answer:
     info = await _task_manager_info(call)
     slots = [
         {"jobId": job_id, "resource": _resource(1), "assignedTasks": tasks}

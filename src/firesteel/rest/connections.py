@@ -155,16 +155,21 @@ def _close_if_cancelled(task: asyncio.Task[None], connection: socket.socket, vis
         visit.leave()
 
 
-class _Watched(asyncio.Protocol):
+class _Watched(asyncio.BaseProtocol):
     """The protocol of a connection, which reports its end."""
+
+    data_received: Callable[[bytes], None]
+    eof_received: Callable[[], bool | None]
+    pause_writing: Callable[[], None]
+    resume_writing: Callable[[], None]
 
     def __init__(self, handler: web.RequestHandler, left: Callable[[web.RequestHandler], None]) -> None:
         self._left = left
         self._handler = handler
-        self.data_received = handler.data_received  # type: ignore[method-assign]
-        self.eof_received = handler.eof_received  # type: ignore[method-assign]
-        self.pause_writing = handler.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = handler.resume_writing  # type: ignore[method-assign]
+        self.data_received = handler.data_received
+        self.eof_received = handler.eof_received
+        self.pause_writing = handler.pause_writing
+        self.resume_writing = handler.resume_writing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._handler.connection_made(transport)

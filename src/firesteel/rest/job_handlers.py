@@ -13,7 +13,7 @@ from firesteel.rest import checkpoint_messages, job_messages
 from firesteel.rest.cluster import job_id_of, now_ms
 from firesteel.rest.java_throwable import failure_cause
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import BOOLEAN, FORM, PATH, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
+from firesteel.rest.routes import BOOLEAN, FORM, PATH, STRING, TRIGGER_ID, Accepted, Answer, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 from firesteel.runtime.thread_pools import DISPOSALS, REQUESTED_FILES, SUBMISSIONS
@@ -24,7 +24,7 @@ async def _ids(call: Call) -> Any:
     return {"jobs": [{"id": job.job_id, "status": job.status.name} for job in overview.jobs]}
 
 
-async def _overview(call: Call) -> Any:
+async def _overview(call: Call) -> Answer:
     overview = await (await call.cluster.dispatcher()).request_overview()
     now = now_ms()
     return {"jobs": [job_messages.job_overview(job, job.job_type, now) for job in overview.jobs]}
@@ -38,11 +38,11 @@ async def _plan(call: Call) -> Any:
     return {"plan": (await call.cluster.job(call.path["jobid"])).plan}
 
 
-async def _config(call: Call) -> Any:
+async def _config(call: Call) -> Answer:
     return job_messages.job_config(await call.cluster.job(call.path["jobid"]))
 
 
-async def _status(call: Call) -> Any:
+async def _status(call: Call) -> Answer:
     try:
         status = await (await call.cluster.dispatcher()).request_job_status(job_id_of(call.path["jobid"]))
     except JobNotFoundError as error:
@@ -50,14 +50,14 @@ async def _status(call: Call) -> Any:
     return {"status": status.name}
 
 
-async def _exceptions(call: Call) -> Any:
+async def _exceptions(call: Call) -> Answer:
     text = call.query.get("maxExceptions", "20")
     if not text.isdigit():
         raise RestError(400, f"maxExceptions is {text!r}, expected a number")
     return job_messages.job_exceptions(await call.cluster.job(call.path["jobid"]), int(text))
 
 
-async def _accumulators(call: Call) -> Any:
+async def _accumulators(call: Call) -> Answer:
     await call.cluster.job(call.path["jobid"])
     return {"job-accumulators": [], "user-task-accumulators": [], "serialized-user-task-accumulators": {}}
 
@@ -83,7 +83,7 @@ async def _execution_result(call: Call) -> Any:
     return {"status": {"id": "COMPLETED"}, "job-execution-result": result}
 
 
-async def _cancel(call: Call) -> Any:
+async def _cancel(call: Call) -> Answer:
     mode = call.query.get("mode", "cancel")
     if mode != "cancel":
         raise RestError(
@@ -97,13 +97,13 @@ async def _cancel(call: Call) -> Any:
     return Accepted({})
 
 
-async def _client_heartbeat(call: Call) -> Any:
+async def _client_heartbeat(call: Call) -> Answer:
     """Accept the heartbeat of a client; it has no effect, because jobs do not end with their clients."""
     await call.cluster.job(call.path["jobid"])
     return Accepted({})
 
 
-async def _submit(call: Call) -> Any:
+async def _submit(call: Call) -> Answer:
     name = call.body.get("executionPlanFileName")
     if name is None:
         raise RestError(400, "The executionPlanFileName field must not be omitted or be null.")
@@ -126,7 +126,7 @@ async def _submit(call: Call) -> Any:
     return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
 
 
-async def _coordinate(call: Call) -> Any:
+async def _coordinate(call: Call) -> Answer:
     """Deliver a coordination request.
 
     Instead of Java objects the bytes are a `CollectRequest` and a pickled `CollectResponse`.
@@ -145,7 +145,7 @@ async def _coordinate(call: Call) -> Any:
     return {"serializedCoordinationResult": base64.b64encode(answer).decode()}
 
 
-async def _savepoint(call: Call) -> Any:
+async def _savepoint(call: Call) -> Answer:
     job_id, directory = job_id_of(call.path["jobid"]), call.body.get("target-directory")
     cancels = bool(call.body.get("cancel-job", False))
 
@@ -168,11 +168,11 @@ async def _stop(call: Call) -> Any:
     return Accepted({"request-id": call.operations.trigger(job_id, call.body.get("triggerId"), stop)})
 
 
-async def _savepoint_status(call: Call) -> Any:
+async def _savepoint_status(call: Call) -> Answer:
     return call.operations.status(job_id_of(call.path["jobid"]), call.path["triggerid"], "location")
 
 
-async def _dispose(call: Call) -> Any:
+async def _dispose(call: Call) -> Answer:
     named = call.body.get("savepoint-path")
     if not isinstance(named, str):
         raise RestError(400, f"savepoint-path is {named!r}, expected the path of a savepoint")
@@ -185,7 +185,7 @@ async def _dispose(call: Call) -> Any:
     return Accepted({"request-id": call.operations.trigger("dispose", None, dispose)}, status=200)
 
 
-async def _disposal_status(call: Call) -> Any:
+async def _disposal_status(call: Call) -> Answer:
     return call.operations.status("dispose", call.path["triggerid"], None)
 
 
@@ -193,7 +193,7 @@ async def _checkpoints(call: Call) -> Any:
     return checkpoint_messages.checkpoints(await call.cluster.job(call.path["jobid"]))
 
 
-async def _checkpoint(call: Call) -> Any:
+async def _checkpoint(call: Call) -> Answer:
     job_id, checkpoint_type = job_id_of(call.path["jobid"]), call.body.get("checkpointType") or "CONFIGURED"
 
     async def take() -> int:
@@ -202,21 +202,21 @@ async def _checkpoint(call: Call) -> Any:
     return Accepted({"request-id": call.operations.trigger(f"checkpoint {job_id}", call.body.get("triggerId"), take)})
 
 
-async def _checkpoint_status(call: Call) -> Any:
+async def _checkpoint_status(call: Call) -> Answer:
     kind = f"checkpoint {job_id_of(call.path['jobid'])}"
     return call.operations.status(kind, call.path["triggerid"], "checkpointId", "failureCause")
 
 
-async def _checkpoint_config(call: Call) -> Any:
+async def _checkpoint_config(call: Call) -> Answer:
     return checkpoint_messages.checkpoint_config(await call.cluster.job(call.path["jobid"]))
 
 
-async def _checkpoint_subtasks(call: Call) -> Any:
+async def _checkpoint_subtasks(call: Call) -> Answer:
     job = await call.cluster.job(call.path["jobid"])
     return checkpoint_messages.checkpoint_subtasks(job, call.number("checkpointid"), call.path["vertexid"])
 
 
-async def _checkpoint_details(call: Call) -> Any:
+async def _checkpoint_details(call: Call) -> Answer:
     return checkpoint_messages.checkpoint_details(
         await call.cluster.job(call.path["jobid"]), call.number("checkpointid")
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from firesteel.common.json_types import Json
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import Call, File, Pieces, Route
+from firesteel.rest.routes import Answer, Call, File, Pieces, Route
 from firesteel.runtime.resourcemanager.resource_manager_gateway import UnknownTaskExecutorError
 from firesteel.runtime.taskexecutor.log_files import LogFile, LogFileNotFoundError
 from firesteel.runtime.thread_pools import REQUESTED_FILES
@@ -27,7 +27,7 @@ def _log_files(cluster: Cluster) -> list[LogFile]:
     return [LogFile.at(path) for path in _files(cluster)]
 
 
-def _listing(files: Iterable[LogFile]) -> Any:
+def _listing(files: Iterable[LogFile]) -> Json:
     return {"logs": [{"name": file.name, "size": file.size, "mtime": file.modified_ms} for file in files]}
 
 
@@ -45,16 +45,16 @@ async def _file(call: Call, endings: tuple[str, ...], otherwise: str) -> File:
     return File(files[name])
 
 
-async def _logs(call: Call) -> Any:
+async def _logs(call: Call) -> Answer:
     return _listing(await REQUESTED_FILES.run(_log_files, call.cluster))
 
 
-async def _log(call: Call) -> Any:
+async def _log(call: Call) -> Answer:
     wanted = call.path.get("filename") or "*.log"
     return await _file(call, _LOG, f"log file {wanted} not found: the JobManager logs to its terminal")
 
 
-async def _stdout(call: Call) -> Any:
+async def _stdout(call: Call) -> Answer:
     return await _file(call, _STDOUT, "file of the standard output not found: the JobManager prints to its terminal")
 
 
@@ -69,19 +69,19 @@ async def _files_of(call: Call) -> tuple[LogFile, ...] | None:
         raise RestError(404, str(error)) from None
 
 
-async def _task_manager_logs(call: Call) -> Any:
+async def _task_manager_logs(call: Call) -> Answer:
     files = await _files_of(call)
     if files is None:
         return await _logs(call)
     return _listing(files)
 
 
-async def _task_manager_log(call: Call) -> Any:
+async def _task_manager_log(call: Call) -> Answer:
     files = await _files_of(call)
     return await _log(call) if files is None else _pieces(call, files, _LOG)
 
 
-async def _task_manager_stdout(call: Call) -> Any:
+async def _task_manager_stdout(call: Call) -> Answer:
     files = await _files_of(call)
     return await _stdout(call) if files is None else _pieces(call, files, _STDOUT)
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from firesteel.common.json_types import Json
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import STRING, Call, Route, Schema, Text
+from firesteel.rest.routes import STRING, Answer, Call, Route, Schema, Text
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.process_usage import ProcessUsage, usage_of_this_process
@@ -24,7 +24,7 @@ _AGGREGATIONS = ("min", "max", "avg", "sum", "skew")
 _NO_WATERMARK = -(2**63)
 
 
-def _chosen(call: Call, values: Mapping[str, float | str]) -> Any:
+def _chosen(call: Call, values: Mapping[str, float | str]) -> Json:
     """Return the names of all metrics, or the values of the metrics listed in `get`."""
     if "get" not in call.query:
         return [{"id": name} for name in values]
@@ -32,7 +32,7 @@ def _chosen(call: Call, values: Mapping[str, float | str]) -> Any:
     return [{"id": name, "value": str(values[name])} for name in wanted if name in values]
 
 
-def _aggregated(call: Call, of_each: Iterable[Mapping[str, float | str]]) -> Any:
+def _aggregated(call: Call, of_each: Iterable[Mapping[str, float | str]]) -> Json:
     """Return minimum, maximum, average, sum and skew of each metric over several sets of values."""
     found: dict[str, list[float]] = {}
     for values in of_each:
@@ -101,12 +101,12 @@ def _of_job(job: JobDetails, now: int) -> Values:
     return values
 
 
-async def _job_metrics(call: Call) -> Any:
+async def _job_metrics(call: Call) -> Answer:
     job = await call.cluster.job(call.path["jobid"])
     return _chosen(call, _of_job(job.details, now_ms()))
 
 
-async def _all_jobs_metrics(call: Call) -> Any:
+async def _all_jobs_metrics(call: Call) -> Answer:
     overview = await (await call.cluster.dispatcher()).request_overview()
     wanted = call.query["jobs"].split(",") if "jobs" in call.query else None
     now = now_ms()
@@ -122,29 +122,29 @@ async def _subtasks(call: Call) -> list[Values]:
     return [subtask["metrics"] for subtask in vertex["subtasks"]]
 
 
-async def _vertex_metrics(call: Call) -> Any:
+async def _vertex_metrics(call: Call) -> Answer:
     subtasks = await _subtasks(call)
     return _chosen(call, {f"{i}.{name}": value for i, values in enumerate(subtasks) for name, value in values.items()})
 
 
-async def _subtask_metrics(call: Call) -> Any:
+async def _subtask_metrics(call: Call) -> Answer:
     subtasks, index = await _subtasks(call), call.number("subtaskindex")
     if index >= len(subtasks):
         raise RestError(404, f"Invalid subtask index for vertex {call.path['vertexid']}: {index}")
     return _chosen(call, subtasks[index])
 
 
-async def _all_subtasks_metrics(call: Call) -> Any:
+async def _all_subtasks_metrics(call: Call) -> Answer:
     return _aggregated(call, await _subtasks(call))
 
 
-async def _watermarks(call: Call) -> Any:
+async def _watermarks(call: Call) -> Answer:
     name = "currentInputWatermark"
     found = [(i, values.get(name, _NO_WATERMARK)) for i, values in enumerate(await _subtasks(call))]
     return [{"id": f"{i}.{name}", "value": str(value)} for i, value in found if value != _NO_WATERMARK]
 
 
-async def _operator_metrics(call: Call) -> Any:
+async def _operator_metrics(call: Call) -> Answer:
     """Return no metrics of operator coordinators, because firesteel's enumerators have none."""
     await _subtasks(call)
     return []
@@ -174,18 +174,18 @@ async def _of_cluster(call: Call) -> Values:
     }
 
 
-async def _cluster_metrics(call: Call) -> Any:
+async def _cluster_metrics(call: Call) -> Answer:
     return _chosen(call, await _of_cluster(call))
 
 
-async def _task_manager_metrics(call: Call) -> Any:
+async def _task_manager_metrics(call: Call) -> Answer:
     usages = await _usages(call)
     if call.path["taskmanagerid"] not in usages:
         raise RestError(404, f"Could not find TaskExecutor {call.path['taskmanagerid']}")
     return _chosen(call, _of_process(usages[call.path["taskmanagerid"]]))
 
 
-async def _task_managers_metrics(call: Call) -> Any:
+async def _task_managers_metrics(call: Call) -> Answer:
     usages = await _usages(call)
     wanted = call.query["taskmanagers"].split(",") if "taskmanagers" in call.query else usages
     return _aggregated(call, [_of_process(usages[name]) for name in wanted if name in usages])
@@ -199,7 +199,7 @@ async def _usages(call: Call) -> dict[str, ProcessUsage]:
 # --- Prometheus ----------------------------------------------------------------------------------------------------
 
 
-async def _prometheus(call: Call) -> Any:
+async def _prometheus(call: Call) -> Answer:
     lines = [_sample(f"jobmanager_{name}", {}, value) for name, value in (await _of_cluster(call)).items()]
     for resource_id, usage in (await _usages(call)).items():
         lines += [

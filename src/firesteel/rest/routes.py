@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from firesteel.common.json_types import Json
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.rest_errors import RestError
@@ -97,7 +98,10 @@ _TYPES: dict[str, tuple[type, str]] = {
 """Python's type of each type of a schema, and its name in messages."""
 
 
-Handler = Callable[[Any], Awaitable[Any]]
+Answer: TypeAlias = "Json | Text | File | Pieces | Accepted"
+"""What a handler returns: a JSON document unless it says otherwise."""
+
+Handler = Callable[[Any], Awaitable[Answer]]
 """Answers a call: a `Call`, or that of another server."""
 
 

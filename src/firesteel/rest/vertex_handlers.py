@@ -7,7 +7,7 @@ from typing import Any
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import Call, Route
+from firesteel.rest.routes import Answer, Call, Route
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 
 
@@ -19,7 +19,7 @@ async def _vertex(call: Call) -> Any:
     return job_messages.vertex_details(await _job(call), call.path["vertexid"], now_ms())
 
 
-async def _subtask_times(call: Call) -> Any:
+async def _subtask_times(call: Call) -> Answer:
     return job_messages.subtask_times(await _job(call), call.path["vertexid"], now_ms())
 
 
@@ -53,7 +53,7 @@ async def _attempt_accumulators(call: Call) -> Any:
     }
 
 
-async def _backpressure(call: Call) -> Any:
+async def _backpressure(call: Call) -> Answer:
     """Return busy and idle times; there is no backpressure, because batches do not wait for each other."""
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     level = {"backpressureLevel": "ok", "backpressure-level": "ok"}
@@ -65,12 +65,12 @@ async def _backpressure(call: Call) -> Any:
     return {"status": "ok", **level, "end-timestamp": now_ms(), "subtasks": subtasks}
 
 
-async def _accumulators(call: Call) -> Any:
+async def _accumulators(call: Call) -> Answer:
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     return {"id": vertex["id"], "user-accumulators": []}
 
 
-async def _subtask_accumulators(call: Call) -> Any:
+async def _subtask_accumulators(call: Call) -> Answer:
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     subtasks = [
         {
@@ -84,7 +84,7 @@ async def _subtask_accumulators(call: Call) -> Any:
     return {"id": vertex["id"], "parallelism": vertex["parallelism"], "subtasks": subtasks}
 
 
-async def _flame_graph(call: Call) -> Any:
+async def _flame_graph(call: Call) -> Answer:
     """Return that flame graphs are not available, which is -3 in Flink."""
     job_messages.vertex_of(await _job(call), call.path["vertexid"])
     return {"endTimestamp": -3}

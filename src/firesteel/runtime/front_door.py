@@ -39,21 +39,21 @@ class Visit:
 
     def begin(self) -> None:
         """Record that the connection serves a request, and is not idle."""
-        self._door._idle.pop(self, None)
+        self._door.idle.pop(self, None)
 
     def end(self) -> None:
         """Record that the connection has served its request."""
-        if self in self._door._visits:
-            self._door._idle.pop(self, None)
-            self._door._idle[self] = None
+        if self in self._door.visits:
+            self._door.idle.pop(self, None)
+            self._door.idle[self] = None
 
     def leave(self) -> None:
         """Record that the connection is closed, or does not count any more. Idempotent."""
-        if self in self._door._visits:
-            self._door._visits.discard(self)
-            self._door._idle.pop(self, None)
-            self._door._of_peer[self.peer] -= 1
-            self._door._of_peer += Counter()  # Remove peers without connections.
+        if self in self._door.visits:
+            self._door.visits.discard(self)
+            self._door.idle.pop(self, None)
+            self._door.of_peer[self.peer] -= 1
+            self._door.of_peer += Counter()  # Remove peers without connections.
 
 
 class FrontDoor:
@@ -74,33 +74,33 @@ class FrontDoor:
     def __init__(self, maximum: int, per_peer: int | None = None) -> None:
         self._maximum = maximum
         self._per_peer = max(1, maximum // 2) if per_peer is None else per_peer
-        self._visits: set[Visit] = set()
-        self._idle: dict[Visit, None] = {}
-        self._of_peer: Counter[str] = Counter()
+        self.visits: set[Visit] = set()
+        self.idle: dict[Visit, None] = {}
+        self.of_peer: Counter[str] = Counter()
 
     def __len__(self) -> int:
         """Return the number of connections."""
-        return len(self._visits)
+        return len(self.visits)
 
     def admit(self, peer: str, close: Callable[[], object]) -> Visit | None:
         """Return the visit of a new connection, which is idle at first; None if it must be refused."""
-        if self._of_peer[peer] >= self._per_peer:
+        if self.of_peer[peer] >= self._per_peer:
             if not self._evict(peer):
                 return None
-        elif len(self._visits) >= self._maximum and not self.make_room():
+        elif len(self.visits) >= self._maximum and not self.make_room():
             return None
         visit = Visit(peer, close, self)
-        self._visits.add(visit)
-        self._idle[visit] = None
-        self._of_peer[peer] += 1
+        self.visits.add(visit)
+        self.idle[visit] = None
+        self.of_peer[peer] += 1
         return visit
 
     def make_room(self) -> bool:
         """Close the longest idle connection of the peer with the most; return False if all connections are in use."""
-        return any(self._evict(peer) for peer, _ in self._of_peer.most_common())
+        return any(self._evict(peer) for peer, _ in self.of_peer.most_common())
 
     def _evict(self, peer: str) -> bool:
-        visit = next((visit for visit in self._idle if visit.peer == peer), None)
+        visit = next((visit for visit in self.idle if visit.peer == peer), None)
         if visit is None:
             return False
         visit.leave()

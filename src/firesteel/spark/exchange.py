@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from firesteel.spark.rdds import pickled_rdd
 from firesteel.task.protocol import Row
 
 _CHUNK_BYTES = 1 << 20
@@ -35,9 +36,6 @@ class Exchange:
 
     def __call__(self, rows: Any) -> Any:
         """Return the exchanged RDD."""
-        from pyspark.core.rdd import RDD
-        from pyspark.serializers import BatchedSerializer, CPickleSerializer
-
         context, jvm, any_class = self._context, self._context._jvm, self._any_class
         chunks = rows.mapPartitionsWithIndex(_chunks)
         chunks._bypass_serializer = True
@@ -46,10 +44,10 @@ class Exchange:
         shuffled = jvm.org.apache.spark.rdd.ShuffledRDD(pairs, partitioner, any_class, any_class, any_class)
         shuffled.setSerializer(self._serializer)
         values = jvm.PythonRDD.valueOfPair(jvm.org.apache.spark.api.java.JavaPairRDD(shuffled, any_class, any_class))
-        return RDD(values, context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]
+        return pickled_rdd(values, context)
 
 
-def _serializer(jvm: Any) -> Any:
+def _serializer(jvm: Any) -> object:
     """Return Java's serializer, configured not to keep references to the last 100 written chunks."""
     configuration = jvm.org.apache.spark.SparkConf(False).set("spark.serializer.objectStreamReset", "1")
     return jvm.org.apache.spark.serializer.JavaSerializer(configuration)

@@ -241,7 +241,7 @@ class SparkGateway:
         os.environ["PYSPARK_GATEWAY_SECRET"] = data[8 : 8 + length].decode()
         os.environ["PYSPARK_PYTHON"] = sys.executable
 
-    def _make_context(self) -> Any:
+    def _make_context(self) -> object:
         from pyspark import SparkConf, SparkContext
 
         # Avoid importing pandas, which PySpark does to check its version.

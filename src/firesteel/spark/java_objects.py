@@ -26,7 +26,7 @@ def release_java_objects_at_once() -> None:
 
     cached = JavaObject.__getattr__
 
-    def method_of(java_object: Any, name: str) -> Any:
+    def method_of(java_object: Any, name: str) -> object:
         method = cached(java_object, name)
         java_object._methods.pop(name, None)
         return method

@@ -16,11 +16,12 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
-from firesteel.operators.exchange.buffers import decode
+from firesteel.operators.exchange.buffers import first_values
 from firesteel.spark.exchange import Exchange
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
+from firesteel.spark.rdds import call_site
 from firesteel.spark.shared_stages import SharedStages
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
 from firesteel.spark.small_batches import SmallBatches
@@ -135,11 +136,8 @@ class Pipeline:
         return self._small_batches(self._stages_of(at, plan, parents, self._small_batches.lanes))
 
     def _run_on_lanes(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> Iterable[Row]:
-        from pyspark.traceback_utils import SCCallSiteSync
-
         rows = self._partitions
-        # A common call site saves Java a stack walk for each RDD.
-        with SCCallSiteSync(self._context), SharedStages(self._context) as shared:  # type: ignore[no-untyped-call]
+        with call_site(self._context), SharedStages(self._context) as shared:
             for number, stage in enumerate(self._stages_of(at, plan, parents, self._lanes)):
                 if number > 0:
                     rows = self._exchange(rows)
@@ -171,7 +169,7 @@ class Pipeline:
             if gate == IDLE_GATE:
                 reports.append(self._idle.report(int(payload), slot, at.number))
             else:
-                reports += decode(payload)[0][0]  # type: ignore[index]
+                reports += first_values(payload)
         return reports
 
 

@@ -6,6 +6,8 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
+from firesteel.spark.rdds import pickled_rdd
+
 
 def placed_partitions(context: Any, places: Sequence[str]) -> Any:
     """Return an RDD of empty partitions.
@@ -15,9 +17,6 @@ def placed_partitions(context: Any, places: Sequence[str]) -> Any:
         places: The preferred location of each partition in Spark's notation: a host, or `executor_HOST_ID`; empty for
         none.
     """
-    from pyspark.core.rdd import RDD
-    from pyspark.serializers import BatchedSerializer, CPickleSerializer
-
     jvm, java = context._jvm, context._jsc.sc()
     to_seq, rows = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.java.util.ArrayList()
     for place in places:
@@ -26,4 +25,4 @@ def placed_partitions(context: Any, places: Sequence[str]) -> Any:
             locations.add(place)
         rows.add(jvm.scala.Tuple2(pickle.dumps([]), to_seq(locations)))
     kind = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
-    return RDD(java.makeRDD(to_seq(rows), kind).toJavaRDD(), context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]
+    return pickled_rdd(java.makeRDD(to_seq(rows), kind).toJavaRDD(), context)

@@ -144,7 +144,7 @@ class Run:
         else:
             self._tell(self._listener.query_failed, failure)
 
-    def _tell(self, call: Callable[..., None], *args: Any) -> None:
+    def _tell(self, call: Callable[..., None], *args: object) -> None:
         try:
             self._loop.call_soon_threadsafe(call, *args)
         except RuntimeError:

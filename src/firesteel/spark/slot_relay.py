@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 import logging
 import secrets
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 from firesteel.runtime.front_door import MAX_STRANGERS, FrontDoor, Visit, connection_limit
 from firesteel.runtime.internal_tls import InternalTls, tls_problem
@@ -129,9 +131,9 @@ async def _close(writer: asyncio.StreamWriter) -> None:
         await writer.wait_closed()
 
 
-async def _first_of(*pumps: object) -> None:
+async def _first_of(*pumps: Coroutine[Any, Any, None]) -> None:
     """Return when one side has ended, which ends the connection."""
-    tasks = [asyncio.ensure_future(pump) for pump in pumps]  # type: ignore[call-overload]
+    tasks = [asyncio.ensure_future(pump) for pump in pumps]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

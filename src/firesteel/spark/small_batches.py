@@ -24,6 +24,7 @@ from typing import Any
 
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
+from firesteel.spark.rdds import call_site
 from firesteel.spark.shim import Stage
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.protocol import END_GATE, ERROR_GATE, REQUEST_GATE, FrameParser, Row, frame
@@ -78,10 +79,7 @@ class SmallBatches:
             Py4JJavaError: Spark could not run the task.
             ConnectionError: the task's process is gone.
         """
-        from pyspark.traceback_utils import SCCallSiteSync
-
-        # A common call site saves Java a stack walk.
-        with SCCallSiteSync(self._context):  # type: ignore[no-untyped-call]
+        with call_site(self._context):
             job = self._tasks.collectAsync()
         with self._connection_of_a_task(job) as connection:
             connection.sendall(frame((0, 0, REQUEST_GATE, pickle.dumps(stages, protocol=5))))

@@ -49,7 +49,7 @@ class StateSummary:
         """The kind, and whether the state has a time to live."""
         return f"{self.kind} with ttl" if self.has_ttl else self.kind
 
-    def add(self, entry: Any, value: Any, size: int) -> None:
+    def add(self, entry: Any, value: object, size: int) -> None:
         """Count an entry.
 
         Args:

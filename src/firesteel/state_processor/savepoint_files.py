@@ -142,6 +142,6 @@ class SavepointFiles:
                     yield table, (entry, value), size // len(entries)
 
 
-def without_time(stored: Any) -> Any:
+def without_time(stored: Any) -> object:
     """Return the value, or the list of values, of a state with a time to live."""
     return [value for value, _ in stored] if isinstance(stored, list) else stored[0]

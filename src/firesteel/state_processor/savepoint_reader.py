@@ -120,7 +120,7 @@ class SavepointReader:
         """
         yield from self._rows(operator, name, "broadcast")
 
-    def to_dataframe(self, session: Any, operator: OperatorIdentifier, name: str, schema: Any = None) -> Any:
+    def to_dataframe(self, session: Any, operator: OperatorIdentifier, name: str, schema: object = None) -> object:
         """Return a state as a Spark DataFrame; Spark reads the subtasks in parallel.
 
         Args:

@@ -84,8 +84,6 @@ class ListView(DataView, Generic[T]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ListView) and self._list == other._list
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
-
     def __getitem__(self, index: Any) -> Any:
         return self._list[index]
 
@@ -186,8 +184,6 @@ class MapView(Generic[K, V]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MapView) and self._dict == other._dict
-
-    __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __getitem__(self, key: K) -> V:
         return self._dict[key]

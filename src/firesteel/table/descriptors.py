@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from firesteel.columns.type_text import type_text
 from firesteel.table.functions.function_types import as_data_type
@@ -21,7 +21,7 @@ class Descriptor:
         """Return the properties."""
         return dict(self._properties)
 
-    def _set(self, key: str, value: str) -> Any:
+    def _set(self, key: str, value: str) -> Self:
         self._properties[key] = value
         return self
 
@@ -32,11 +32,11 @@ class Rowtime(Descriptor):
     def timestamps_from_field(self, field_name: str) -> Rowtime:
         """Take timestamps from a field."""
         self._set("rowtime.timestamps.type", "from-field")
-        return self._set("rowtime.timestamps.from", field_name)  # type: ignore[no-any-return]
+        return self._set("rowtime.timestamps.from", field_name)
 
     def timestamps_from_source(self) -> Rowtime:
         """Take timestamps from the source."""
-        return self._set("rowtime.timestamps.type", "from-source")  # type: ignore[no-any-return]
+        return self._set("rowtime.timestamps.type", "from-source")
 
     def timestamps_from_extractor(self, extractor: str) -> Rowtime:
         """Take timestamps from a Java class; not available."""
@@ -44,16 +44,16 @@ class Rowtime(Descriptor):
 
     def watermarks_periodic_ascending(self) -> Rowtime:
         """Expect ascending timestamps."""
-        return self._set("rowtime.watermarks.type", "periodic-ascending")  # type: ignore[no-any-return]
+        return self._set("rowtime.watermarks.type", "periodic-ascending")
 
     def watermarks_periodic_bounded(self, delay: int) -> Rowtime:
         """Expect timestamps that are out of order by a bounded delay (ms)."""
         self._set("rowtime.watermarks.type", "periodic-bounded")
-        return self._set("rowtime.watermarks.delay", str(delay))  # type: ignore[no-any-return]
+        return self._set("rowtime.watermarks.delay", str(delay))
 
     def watermarks_from_source(self) -> Rowtime:
         """Take the watermarks of the source."""
-        return self._set("rowtime.watermarks.type", "from-source")  # type: ignore[no-any-return]
+        return self._set("rowtime.watermarks.type", "from-source")
 
     def watermarks_from_strategy(self, strategy: str) -> Rowtime:
         """Take watermarks from a Java class; not available."""
@@ -102,11 +102,11 @@ class Schema(Descriptor):
 
     def from_origin_field(self, origin_field_name: str) -> Schema:
         """Set the origin of the last field."""
-        return self._set(f"schema.{self._count - 1}.from", origin_field_name)  # type: ignore[no-any-return]
+        return self._set(f"schema.{self._count - 1}.from", origin_field_name)
 
     def proctime(self) -> Schema:
         """Make the last field a processing-time attribute."""
-        return self._set(f"schema.{self._count - 1}.proctime", "true")  # type: ignore[no-any-return]
+        return self._set(f"schema.{self._count - 1}.proctime", "true")
 
     def rowtime(self, rowtime: Rowtime) -> Schema:
         """Make the last field a rowtime attribute."""

@@ -21,7 +21,7 @@ from firesteel.table.expression_functions.expression_numbers import AggregateMet
 from firesteel.table.expression_functions.expression_strings import StringMethods
 from firesteel.table.expression_functions.expression_text import expression_text
 from firesteel.table.expression_functions.expression_time import TimeMethods
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Unresolved
 
 __all__ = [
     "Expression",
@@ -62,10 +62,10 @@ class Expression(
         'a + 1'
     """
 
-    def __init__(self, node: object) -> None:
+    def __init__(self, node: Unresolved) -> None:
         self._node = node
 
-    def _wrap(self, node: object) -> Expression[Any]:
+    def _wrap(self, node: Unresolved) -> Expression[Any]:
         return Expression(node)
 
     def alias(self, name: str, *extra_names: str) -> Expression[T]:

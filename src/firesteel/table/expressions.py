@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.columns.rex import UserFunction
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
 from firesteel.table.expression_functions.expression_base import node_of, operand_nodes
 from firesteel.table.expression_functions.expression_json import json_option
 from firesteel.table.planner.parse.parser import parse_expression
-from firesteel.table.syntax.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, TypeName
+from firesteel.table.syntax.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, Star, TypeName
 
 if TYPE_CHECKING:
+    from firesteel.table.syntax.unresolved import Unresolved
     from firesteel.table.types import DataType
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "atan2",
     "call",
     "call_sql",
+    "coalesce",
     "col",
     "concat",
     "concat_ws",
@@ -44,11 +47,14 @@ __all__ = [
     "json_object",
     "json_object_agg",
     "json_string",
+    "lag",
+    "lead",
     "lit",
     "local_time",
     "local_timestamp",
     "log",
     "map_",
+    "map_from_arrays",
     "negative",
     "not_",
     "null_of",
@@ -67,12 +73,13 @@ __all__ = [
     "to_timestamp_ltz",
     "unix_timestamp",
     "uuid",
+    "with_all_columns",
     "with_columns",
     "without_columns",
 ]
 
 
-def _call(function: Any, *operands: Any) -> Expression[Any]:
+def _call(function: str | UserFunction, *operands: object) -> Expression[Any]:
     return Expression(Apply(function, operand_nodes(operands)))
 
 
@@ -116,11 +123,74 @@ def range_(start: str | int, end: str | int) -> Expression[Any]:
     return Expression(Apply("RANGE", (_column_or_index(start), _column_or_index(end))))
 
 
-def _column_or_index(value: object) -> Any:
+def _column_or_index(value: object) -> Unresolved:
     return Ref((value,)) if isinstance(value, str) else node_of(value)
 
 
-def with_columns(head: object, *tails: Any) -> Expression[Any]:
+def with_all_columns() -> Expression[Any]:
+    """Select all columns, as `*` does.
+
+    Example:
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> people = table_env.from_elements([("Ann", 36)], ["name", "age"])
+        >>> people.select(with_all_columns(), col("age").alias("again")).get_schema().get_field_names()
+        ['name', 'age', 'again']
+    """
+    return Expression(Star())
+
+
+def coalesce(*args: object) -> Expression[Any]:
+    """Return the first value that is not NULL, or NULL.
+
+    Args:
+        args: The values, at least one, of a common type.
+
+    Example:
+        >>> str(coalesce(col("nick"), col("name")))
+        'COALESCE(nick, name)'
+    """
+    return _call("COALESCE", *args)
+
+
+def lag(expression: object, offset: int | None = None, default: object = None) -> Expression[Any]:
+    """Return the value of an earlier row of the window (LAG); used with `over`.
+
+    Args:
+        expression: The value.
+        offset: Number of rows, at least 0; by default 1.
+        default: The value where there is no such row; by default NULL.
+    """
+    return _neighbour("LAG", expression, offset, default)
+
+
+def lead(expression: object, offset: int | None = None, default: object = None) -> Expression[Any]:
+    """Return the value of a later row of the window (LEAD); used with `over`, in BATCH mode.
+
+    Args:
+        expression: The value.
+        offset: Number of rows, at least 0; by default 1.
+        default: The value where there is no such row; by default NULL.
+    """
+    return _neighbour("LEAD", expression, offset, default)
+
+
+def _neighbour(function: str, expression: object, offset: int | None, default: object) -> Expression[Any]:
+    if default is not None:
+        return _call(function, expression, 1 if offset is None else offset, default)
+    return _call(function, expression) if offset is None else _call(function, expression, offset)
+
+
+def map_from_arrays(key: object, value: object) -> Expression[Any]:
+    """Return a map of keys and values (MAP_FROM_ARRAYS).
+
+    Args:
+        key: An array of keys.
+        value: An array of values, as long as the other.
+    """
+    return _call("MAP_FROM_ARRAYS", key, value)
+
+
+def with_columns(head: object, *tails: object) -> Expression[Any]:
     """Select columns.
 
     Args:
@@ -136,7 +206,7 @@ def with_columns(head: object, *tails: Any) -> Expression[Any]:
     return Expression(Apply("WITH_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
-def without_columns(head: object, *tails: Any) -> Expression[Any]:
+def without_columns(head: object, *tails: object) -> Expression[Any]:
     """Select all columns except some.
 
     Args:
@@ -152,7 +222,7 @@ def without_columns(head: object, *tails: Any) -> Expression[Any]:
     return Expression(Apply("WITHOUT_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
-def and_(predicate0: object, predicate1: object, *predicates: Any) -> Expression[bool]:
+def and_(predicate0: object, predicate1: object, *predicates: object) -> Expression[bool]:
     """Return whether all conditions are true, by three-valued logic.
 
     Args:
@@ -163,7 +233,7 @@ def and_(predicate0: object, predicate1: object, *predicates: Any) -> Expression
     return _chain("AND", (predicate0, predicate1, *predicates))
 
 
-def or_(predicate0: object, predicate1: object, *predicates: Any) -> Expression[bool]:
+def or_(predicate0: object, predicate1: object, *predicates: object) -> Expression[bool]:
     """Return whether at least one condition is true, by three-valued logic.
 
     Args:
@@ -267,7 +337,7 @@ def to_timestamp(timestamp_str: object, format: object = None) -> Expression[Any
     return _call("TO_TIMESTAMP", timestamp_str, format)
 
 
-def to_timestamp_ltz(*args: Any) -> Expression[Any]:
+def to_timestamp_ltz(*args: object) -> Expression[Any]:
     """Convert a number or a string to TIMESTAMP_LTZ(3).
 
     Args:
@@ -363,7 +433,7 @@ def unix_timestamp(date_str: object = None, format: object = None) -> Expression
     return _call("UNIX_TIMESTAMP", date_str, format)
 
 
-def array(head: object, *tail: Any) -> Expression[Any]:
+def array(head: object, *tail: object) -> Expression[Any]:
     """Return an array of values.
 
     Args:
@@ -380,7 +450,7 @@ def array(head: object, *tail: Any) -> Expression[Any]:
     return Expression(Apply("ARRAY", tuple(map(node_of, (head, *tail)))))
 
 
-def row(head: object, *tail: Any) -> Expression[Any]:
+def row(head: object, *tail: object) -> Expression[Any]:
     """Return a row of values.
 
     Args:
@@ -396,7 +466,7 @@ def row(head: object, *tail: Any) -> Expression[Any]:
     return Expression(Apply("ROW", tuple(map(node_of, (head, *tail)))))
 
 
-def map_(key: object, value: object, *tail: Any) -> Expression[Any]:
+def map_(key: object, value: object, *tail: object) -> Expression[Any]:
     """Return a map of alternating keys and values.
 
     Args:
@@ -473,7 +543,7 @@ def negative(v: object) -> Expression[Any]:
     return _call("NEGATE", v)
 
 
-def concat(first: object, *others: Any) -> Expression[str]:
+def concat(first: object, *others: object) -> Expression[str]:
     """Concatenate strings.
 
     Args:
@@ -483,7 +553,7 @@ def concat(first: object, *others: Any) -> Expression[str]:
     return Expression(Apply("CONCAT", tuple(map(node_of, (first, *others)))))
 
 
-def concat_ws(separator: object, first: object, *others: Any) -> Expression[str]:
+def concat_ws(separator: object, first: object, *others: object) -> Expression[str]:
     """Concatenate strings with a separator.
 
     Args:
@@ -575,7 +645,7 @@ def json_string(value: object) -> Expression[Any]:
     return _call("JSON_STRING", value)
 
 
-def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression[Any]:
+def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: object) -> Expression[Any]:
     """Return a JSON object.
 
     Args:
@@ -594,7 +664,7 @@ def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression
     return _json("JSON_OBJECT", args, on_null)
 
 
-def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression[Any]:
+def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: object) -> Expression[Any]:
     """Return a JSON array.
 
     Args:
@@ -630,7 +700,7 @@ def _json(function: str, operands: tuple[Any, ...], on_null: JsonOnNull) -> Expr
     return Expression(Apply(function, (*map(node_of, operands), option)))
 
 
-def call(f: Any, *args: Any) -> Expression[Any]:
+def call(f: Any, *args: object) -> Expression[Any]:
     """Call a function by its path in the catalog, or a user-defined function.
 
     Args:
@@ -647,7 +717,8 @@ def call(f: Any, *args: Any) -> Expression[Any]:
     """
     if isinstance(f, str):
         return Expression(Apply(f, tuple(map(node_of, args)), named=True))
-    return f(*args)  # type: ignore[no-any-return]
+    made: Expression[Any] = f(*args)
+    return made
 
 
 def call_sql(sql_expression: str) -> Expression[Any]:

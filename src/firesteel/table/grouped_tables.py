@@ -12,7 +12,8 @@ from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_text import expression_text
 from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.syntax import queries
-from firesteel.table.syntax.unresolved import Alias, Apply, Ref, Star, WindowSpec
+from firesteel.table.syntax.unresolved import Alias, Apply, Ref, Star, Unresolved, WindowSpec
+from firesteel.table.table_parts import rel_of, table_of, with_names
 
 if TYPE_CHECKING:
     from firesteel.table.table import Table
@@ -26,7 +27,7 @@ class _Stage:
         self._query = query
         self._t_env = t_env
 
-    def _call(self, func: Any) -> tuple[Apply, tuple[str, ...]]:
+    def _call(self, func: object) -> tuple[Apply, tuple[str, ...]]:
         return _call_of(row_call(func, self._query.node.row_type.names))
 
     def _items(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -61,7 +62,7 @@ class GroupedTable(_Stage):
         Args:
             fields: Grouping columns and aggregate calls, such as `col("amount").sum.alias("total")`.
         """
-        return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
+        return table_of(self._t_env, queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate each group with a function that may return several columns.
@@ -144,7 +145,7 @@ class WindowGroupedTable(_Stage):
             fields: Grouping columns, aggregate calls, and `col("w").start`, `col("w").end`, `col("w").rowtime` or
                 `col("w").proctime` of the window `w`.
         """
-        return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
+        return table_of(self._t_env, queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate each window with a function that may return several columns.
@@ -189,7 +190,7 @@ class OverWindowedTable(_Stage):
         Args:
             fields: Columns, and calls such as `col("amount").sum.over(col("w"))`.
         """
-        return self._t_env._table(queries.Select(self._query, self._items(fields), windows=self._windows))
+        return table_of(self._t_env, queries.Select(self._query, self._items(fields), windows=self._windows))
 
 
 class AggregatedTable(_Stage):
@@ -227,14 +228,14 @@ class AggregatedTable(_Stage):
             names = self._names or tuple(fields_of_result)
             result = Apply("FLATTEN", (call,))
         items, properties = _without_properties(fields, [*keys, *names])
-        source = self._t_env._table(queries.Select(self._query, (*inner, result, *properties), group_by=self._keys))
-        found = source._names[len(inner) : len(source._names) - len(properties)]
+        source = table_of(self._t_env, queries.Select(self._query, (*inner, result, *properties), group_by=self._keys))
+        found = rel_of(source).row_type.names[len(inner) : len(rel_of(source).row_type) - len(properties)]
         if len(found) != len(names):
             raise ValidationException(
                 f"The aggregate function returns the columns {found}, but its alias is {list(names)}"
             )
-        renamed = source._project_names([*keys, *names, *(item.names[0] for item in properties)])
-        return self._t_env._table(queries.Select(renamed._query, items))
+        renamed = with_names(source, [*keys, *names, *(item.names[0] for item in properties)])
+        return table_of(self._t_env, queries.Select(queries.Resolved(rel_of(renamed)), items))
 
 
 class FlatAggregateTable(_Stage):
@@ -267,11 +268,13 @@ class FlatAggregateTable(_Stage):
         kind = getattr(self._function_call.function, "result_type", None)
         names = self._names or tuple(getattr(kind, "names", ("f0",)))
         items, properties = _without_properties(fields, [*keys, *names])
-        source = self._t_env._table(queries.FlatAggregate(self._query, self._keys, call, properties))
-        return self._t_env._table(queries.Select(source._query, items))
+        source = table_of(self._t_env, queries.FlatAggregate(self._query, self._keys, call, properties))
+        return table_of(self._t_env, queries.Select(queries.Resolved(rel_of(source)), items))
 
 
-def _without_properties(fields: tuple[Any, ...], names: list[str]) -> tuple[tuple[Any, ...], tuple[Alias, ...]]:
+def _without_properties(
+    fields: tuple[object, ...], names: list[str]
+) -> tuple[tuple[Unresolved, ...], tuple[Alias, ...]]:
     """Return select items with references to properties of the window, and these properties under their names.
 
     Args:
@@ -279,12 +282,12 @@ def _without_properties(fields: tuple[Any, ...], names: list[str]) -> tuple[tupl
         names: The other columns that the items refer to.
     """
     found: list[str] = []
-    window: list[Any] = []
+    window: list[Apply] = []
 
-    def change(node: Any) -> Any:
+    def change(node: Unresolved) -> Unresolved:
         if isinstance(node, Alias):
             return replace(node, expression=change(node.expression))
-        if not isinstance(node, Apply):
+        if not isinstance(node, Apply) or not isinstance(node.function, str):
             return node
         if node.function not in WINDOW_PROPERTIES:
             return replace(node, operands=tuple(map(change, node.operands)))
@@ -310,7 +313,7 @@ def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
     return names, items
 
 
-def row_call(func: object, names: list[str]) -> Any:
+def row_call(func: object, names: list[str]) -> Unresolved:
     """Return the call of a function; a function without arguments gets the whole row.
 
     Args:
@@ -323,7 +326,7 @@ def row_call(func: object, names: list[str]) -> Any:
     return _with_row(node, names)
 
 
-def _with_row(call: object, names: list[str]) -> Any:
+def _with_row(call: Unresolved, names: list[str]) -> Unresolved:
     if isinstance(call, Apply) and call.operands == (Star(),) and isinstance(call.function, UserDefinedFunctionWrapper):
         return Apply(call.function.with_row_input(names), call.operands)
     return call

@@ -75,7 +75,7 @@ class ModelDescriptor:
             self._output = output_schema
             return self
 
-        def option(self, key: str | ConfigOption[Any], value: Any) -> ModelDescriptor.Builder:
+        def option(self, key: str | ConfigOption[Any], value: object) -> ModelDescriptor.Builder:
             """Set an option."""
             self._options[option_key(key)] = option_text(value)
             return self

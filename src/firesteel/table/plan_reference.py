@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 __all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanReference", "PlanReference"]
 
 
-class PlanReference:
+C = TypeVar("C")
+
+
+class PlanReference(Generic[C]):
     """A reference to a compiled plan.
 
     Its static methods return a reference of the subclass for the kind of content.
@@ -20,8 +23,8 @@ class PlanReference:
         >>> reference = PlanReference.from_file("/data/plan.json")
     """
 
-    def __init__(self, content: Any) -> None:
-        self._content = content
+    def __init__(self, content: C) -> None:
+        self._content: C = content
 
     @staticmethod
     def from_file(path: str | Path) -> FilePlanReference:
@@ -51,25 +54,25 @@ class PlanReference:
         return BytesContentPlanReference(smile_bytes)
 
 
-class FilePlanReference(PlanReference):
+class FilePlanReference(PlanReference[Path]):
     """A plan in a file."""
 
     def get_file(self) -> Path:
         """Return the path of the file."""
-        return self._content  # type: ignore[no-any-return]
+        return self._content
 
 
-class JsonContentPlanReference(PlanReference):
+class JsonContentPlanReference(PlanReference[str]):
     """A plan in a text."""
 
     def get_content(self) -> str:
         """Return the text."""
-        return self._content  # type: ignore[no-any-return]
+        return self._content
 
 
-class BytesContentPlanReference(PlanReference):
+class BytesContentPlanReference(PlanReference[bytes]):
     """A plan in bytes of the Smile format."""
 
     def get_content(self) -> bytes:
         """Return the bytes."""
-        return self._content  # type: ignore[no-any-return]
+        return self._content

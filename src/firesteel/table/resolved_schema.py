@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.connectors import table_connector as base
+from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.resolved_expression import ResolvedExpression
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
+from firesteel.table.table_parts import column_of
 from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from firesteel.connectors.table_connector import ResolvedTable
 
 
@@ -50,7 +54,7 @@ class Column:
             name: Name of the column.
             resolved_expression: The expression, which also gives the type.
         """
-        node, kind = resolved_expression._node, resolved_expression.get_output_data_type()
+        node, kind = node_of(resolved_expression), resolved_expression.get_output_data_type()
         text = resolved_expression.as_serializable_string()
         return ComputedColumn(base.Column(name, kind, "COMPUTED", node, text))
 
@@ -68,7 +72,7 @@ class Column:
             base.Column(name, data_type, "METADATA", metadata_key=metadata_key, is_virtual=is_virtual)
         )
 
-    def _like(self, column: base.Column) -> Any:
+    def _like(self, column: base.Column) -> Self:
         return type(self)(column)
 
     def with_comment(self, comment: str | None) -> Column:
@@ -77,7 +81,7 @@ class Column:
         Args:
             comment: Text for people; None removes it.
         """
-        return self._like(replace(self._column, comment=comment))  # type: ignore[no-any-return]
+        return self._like(replace(self._column, comment=comment))
 
     def is_physical(self) -> bool:
         """Return whether the connector stores it."""
@@ -89,7 +93,7 @@ class Column:
 
     def get_data_type(self) -> DataType:
         """Return the type."""
-        return self._column.type  # type: ignore[no-any-return]
+        return self._column.type
 
     def get_name(self) -> str:
         """Return the name."""
@@ -114,7 +118,7 @@ class Column:
         Args:
             new_type: A type of `DataTypes`; the expression of a computed column is kept.
         """
-        return self._like(replace(self._column, type=new_type))  # type: ignore[no-any-return]
+        return self._like(replace(self._column, type=new_type))
 
     def rename(self, new_name: str) -> Column:
         """Return the column under another name.
@@ -122,7 +126,7 @@ class Column:
         Args:
             new_name: Name of the copy; a metadata column without a key then has another key.
         """
-        return self._like(replace(self._column, name=new_name))  # type: ignore[no-any-return]
+        return self._like(replace(self._column, name=new_name))
 
     def __str__(self) -> str:
         return self.as_summary_string()
@@ -444,9 +448,9 @@ class ResolvedSchema:
         return _row_type([column for column in self._columns if column.is_persisted()])
 
     def _unresolved(self) -> Schema:
-        columns = tuple(_definition(column._column) for column in self._columns)
+        columns = tuple(_definition(column_of(column)) for column in self._columns)
         marks = tuple(
-            WatermarkDefinition(mark._rowtime_attribute, mark._watermark_expression._node, str(mark))
+            WatermarkDefinition(mark.get_rowtime_attribute(), node_of(mark.get_watermark_expression()), str(mark))
             for mark in self._watermark_specs
         )
         key = self._primary_key

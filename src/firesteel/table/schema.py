@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression
+from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_text import expression_sql, expression_text
 from firesteel.table.functions.function_types import as_data_type
 from firesteel.table.planner.parse.parser import parse_expression
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
+from firesteel.table.table_parts import unresolved_of
 from firesteel.table.types import DataType, RowType
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class Schema:
             Raises:
                 ValidationException: both have a primary key.
             """
-            return self.from_schema(resolved_schema._unresolved())
+            return self.from_schema(unresolved_of(resolved_schema))
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
             """Add a physical column for each field of a row type.
@@ -221,13 +223,13 @@ def _expression(expression: str | Expression[Any]) -> tuple[Any, str]:
     """Return the expression node and its text."""
     if isinstance(expression, str):
         return parse_expression(expression), expression
-    return expression._node, expression_sql(expression._node)
+    return node_of(expression), expression_sql(node_of(expression))
 
 
 def _column_text(column: ColumnDefinition) -> str:
     if column.expression is not None:
         return f"`{column.name}` AS [{column.text or expression_text(column.expression)}]"
-    text = f"`{column.name}` {type_text(column.type)}"
+    text = f"`{column.name}` {type_text(column.declared_type)}"
     if column.is_metadata:
         text += " METADATA" + (f" FROM '{column.metadata_key}'" if column.metadata_key else "")
         text += " VIRTUAL" if column.is_virtual else ""

@@ -17,6 +17,7 @@ class SqlDialect:
     DEFAULT = 0
     HIVE = 1
 
-    @staticmethod
-    def _of(name: str) -> int:
-        return SqlDialect.HIVE if name.lower() == "hive" else SqlDialect.DEFAULT
+
+def dialect_of(name: str) -> int:
+    """Return the dialect with a name."""
+    return SqlDialect.HIVE if name.lower() == "hive" else SqlDialect.DEFAULT

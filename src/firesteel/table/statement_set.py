@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.syntax import statements as s
+from firesteel.table.table_parts import executor_of, insert_of, pipeline_of
 
 if TYPE_CHECKING:
     from firesteel.table.execution.insert_planning import PlannedInsert
@@ -45,7 +46,7 @@ class StatementSet:
         Args:
             table_pipeline: The result of `Table.insert_into`.
         """
-        self._inserts.append(table_pipeline._insert)
+        self._inserts.append(insert_of(table_pipeline))
         return self
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
@@ -60,7 +61,7 @@ class StatementSet:
         statement = parse(stmt)
         if not isinstance(statement, s.Insert):
             raise ValidationException("Only insert statement is supported now.")
-        self._inserts.append(self._t_env._executor.plan_insert(statement))
+        self._inserts.append(executor_of(self._t_env).plan_insert(statement))
         return self
 
     def add_insert(
@@ -73,7 +74,7 @@ class StatementSet:
             table: The table whose rows are written.
             overwrite: Whether existing rows are replaced, if the connector supports it.
         """
-        return self.add(self._t_env._pipeline(table, target_path_or_descriptor, overwrite))
+        return self.add(pipeline_of(self._t_env, table, target_path_or_descriptor, overwrite))
 
     def explain(self, *extra_details: int) -> str:
         """Return how the INSERTs are run.
@@ -82,7 +83,7 @@ class StatementSet:
             extra_details: Constants of `ExplainDetail` that add information.
         """
         details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
-        return self._t_env._executor.explain_inserts(self._inserts, details)
+        return executor_of(self._t_env).explain_inserts(self._inserts, details)
 
     def print_explain(self, *extra_details: int) -> None:
         """Print how the INSERTs are run.
@@ -101,13 +102,13 @@ class StatementSet:
         if not self._inserts:
             raise ValidationException("No statement in the statement set; add an INSERT before execute()")
         inserts, self._inserts = self._inserts, []
-        return self._t_env._executor.run_inserts(inserts)
+        return executor_of(self._t_env).run_inserts(inserts)
 
     def attach_as_datastream(self) -> None:
         """Add the INSERTs to the job of the StreamExecutionEnvironment, and clear the statement set."""
         inserts, self._inserts = self._inserts, []
-        self._t_env._executor.attach_inserts(inserts)
+        executor_of(self._t_env).attach_inserts(inserts)
 
-    def compile_plan(self) -> Any:
+    def compile_plan(self) -> NoReturn:
         """Compile to a plan; not supported."""
         raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
+from firesteel.columns.column_types import RowType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.environment.column_operations import ColumnOperations
 from firesteel.table.explain_detail import DETAIL_NAMES
@@ -20,13 +22,25 @@ from firesteel.table.grouped_tables import (
 )
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.syntax import queries
-from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, Ref, Star
+from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, Ref, Star, Unresolved
+from firesteel.table.table_parts import (
+    executor_of,
+    group_window_of,
+    over_window_of,
+    pandas_of,
+    pipeline_of,
+    planner_of,
+    spark_of,
+    table_of,
+)
 from firesteel.table.table_schema import TableSchema
 from firesteel.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
     import pandas
+    from pyspark.sql import DataFrame, SparkSession
 
+    from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.table_descriptor import TableDescriptor
     from firesteel.table.table_environment import TableEnvironment
     from firesteel.table.table_pipeline import TablePipeline
@@ -41,6 +55,10 @@ __all__ = [
     "Table",
     "WindowGroupedTable",
 ]
+
+
+_UNNAMED = itertools.count()
+"""Numbers of tables that texts name."""
 
 
 class Table(ColumnOperations):
@@ -63,9 +81,10 @@ class Table(ColumnOperations):
         )
     """
 
-    def __init__(self, node: Any, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
+    def __init__(self, node: Rel, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
         self._node = node
         self._t_env = t_env
+        self._name: str | None = None
         self._schema = schema_of_rows(node.row_type) if schema is None else schema
 
     @property
@@ -74,13 +93,17 @@ class Table(ColumnOperations):
 
     @property
     def _names(self) -> list[str]:
-        return self._node.row_type.names  # type: ignore[no-any-return]
+        return self._node.row_type.names
 
-    def _new(self, query: object) -> Table:
-        return self._t_env._table(query)
+    def _new(self, query: queries.Query) -> Table:
+        return table_of(self._t_env, query)
 
     def __str__(self) -> str:
-        return f"UnnamedTable${id(self):x}"
+        """Return the name by which SQL of the same environment reads the table (`f"SELECT * FROM {table}"`)."""
+        if self._name is None:
+            self._name = f"UnnamedTable${next(_UNNAMED)}"
+            self._t_env.create_temporary_view(self._name, self)
+        return self._name
 
     def __getattr__(self, name: str) -> Expression[Any]:
         if name.startswith("_") or name not in self._names:
@@ -191,16 +214,22 @@ class Table(ColumnOperations):
         Args:
             func: A function made by `udtf`, or a call of it with columns. Without arguments it gets the whole row.
         """
-        call, names = self._row_call(func), ()
-        if isinstance(call, Alias):
-            call, names = call.expression, call.names
+        call, names = self._table_call(func)
+        assert isinstance(call, Apply)
+        assert not isinstance(call.function, str)
         kind = call.function.result_type
+        assert isinstance(kind, RowType)
         name = "flat_map"
         columns = names or tuple(kind.field_names())
         source = queries.Join(self._query, queries.Named(queries.TableFunctionCall(call), name, columns), "CROSS")
         return self._new(queries.Select(source, (Star((name,)),)))
 
-    def _row_call(self, func: object) -> Any:
+    def _table_call(self, func: object) -> tuple[Unresolved, tuple[str, ...]]:
+        """Return the call of a table function, and the names that it gives its columns."""
+        call = self._row_call(func)
+        return (call.expression, call.names) if isinstance(call, Alias) else (call, ())
+
+    def _row_call(self, func: object) -> Unresolved:
         """Return the call of a function; a function without arguments gets the whole row."""
         return row_call(func, self._names)
 
@@ -220,7 +249,7 @@ class Table(ColumnOperations):
         Args:
             window: A window with an alias, such as `Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")`.
         """
-        return GroupWindowedTable(self._query, self._t_env, window._node)
+        return GroupWindowedTable(self._query, self._t_env, group_window_of(window))
 
     def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
         """Define windows over the rows around each row, for calls with `over` in the select that follows.
@@ -233,7 +262,7 @@ class Table(ColumnOperations):
         """
         if not over_windows:
             raise ValidationException("over_window needs at least one window")
-        return OverWindowedTable(self._query, self._t_env, tuple((w._name, w._spec) for w in over_windows))
+        return OverWindowedTable(self._query, self._t_env, tuple(map(over_window_of, over_windows)))
 
     def aggregate(self, func: object) -> AggregatedTable:
         """Aggregate all rows with a function that may return several columns.
@@ -320,15 +349,13 @@ class Table(ColumnOperations):
         return self._lateral(table_function_call, "LEFT", join_predicate)
 
     def _lateral(self, call: object, kind: str, condition: object) -> Table:
-        node, names = self._row_call(call), ()
-        if isinstance(node, Alias):
-            node, names = node.expression, node.names
-        function: Any = queries.TableFunctionCall(node)
+        node, names = self._table_call(call)
+        function: queries.Query = queries.TableFunctionCall(node)
         if names:
             function = queries.Named(function, f"{names[0]}_of_function", names)
-        condition = None if condition is None else node_of(condition)
-        kind = "CROSS" if kind == "INNER" and condition is None else kind
-        return self._new(queries.Select(queries.Join(self._query, function, kind, condition), (Star(),)))
+        on = None if condition is None else node_of(condition)
+        kind = "CROSS" if kind == "INNER" and on is None else kind
+        return self._new(queries.Select(queries.Join(self._query, function, kind, on), (Star(),)))
 
     def minus(self, right: Table) -> Table:
         """Return the distinct rows that the other table does not contain.
@@ -425,9 +452,9 @@ class Table(ColumnOperations):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Run the query and return its final rows as a `pandas.DataFrame`; the query must be bounded."""
-        return self._t_env._to_pandas(self._node)
+        return pandas_of(self._t_env, self._node)
 
-    def to_spark(self, spark_session: object) -> Any:
+    def to_spark(self, spark_session: SparkSession) -> DataFrame:
         """Run the query and return its final rows as a Spark DataFrame.
 
         The query must be bounded. Its rows pass through this process and must fit into its memory. PyFlink has no such
@@ -439,7 +466,7 @@ class Table(ColumnOperations):
         Raises:
             TableException: Spark has no type for a column, such as TIME or an interval.
         """
-        return self._t_env._to_spark(self._node, spark_session)
+        return spark_of(self._t_env, self._node, spark_session)
 
     def execute_insert(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TableResult:
         """Submit a job that writes the rows of the query to a table.
@@ -460,11 +487,11 @@ class Table(ColumnOperations):
             table_path_or_descriptor: The path of the table, or a descriptor of an anonymous table.
             overwrite: Whether to replace existing rows.
         """
-        return self._t_env._pipeline(self, table_path_or_descriptor, overwrite)
+        return pipeline_of(self._t_env, self, table_path_or_descriptor, overwrite)
 
     def execute(self) -> TableResult:
         """Submit a job that runs the query, and return its result."""
-        return self._t_env._execute_query(self._node)
+        return executor_of(self._t_env).collect(self._node)
 
     def explain(self, *extra_details: int) -> str:
         """Return the plans of the query as text.
@@ -472,7 +499,9 @@ class Table(ColumnOperations):
         Args:
             extra_details: Further details to include, of `ExplainDetail`.
         """
-        return self._t_env._explain([self._node], [], tuple(DETAIL_NAMES[detail] for detail in extra_details))
+        return planner_of(self._t_env).explain(
+            [self._node], [], tuple(DETAIL_NAMES[detail] for detail in extra_details)
+        )
 
     def print_explain(self, *extra_details: int) -> None:
         """Print the plans of the query.
@@ -483,7 +512,7 @@ class Table(ColumnOperations):
         print(self.explain(*extra_details))
 
 
-def _ordering(field: Any) -> Ordering:
+def _ordering(field: Expression[Any] | str) -> Ordering:
     node = node_of(field) if isinstance(field, ExpressionBase) else Ref((field,))
     return node if isinstance(node, Ordering) else Ordering(node)
 

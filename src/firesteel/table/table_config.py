@@ -12,7 +12,7 @@ from firesteel.common.options.stored_options import TABLE_CODE_LENGTH
 from firesteel.common.options.table_options import TABLE_LOCAL_TIME_ZONE, TABLE_SQL_DIALECT, TABLE_STATE_TTL
 from firesteel.common.system_time_zone import system_time_zone
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.sql_dialect import SqlDialect
+from firesteel.table.sql_dialect import SqlDialect, dialect_of
 
 __all__ = ["TableConfig"]
 
@@ -133,7 +133,7 @@ class TableConfig:
 
     def get_sql_dialect(self) -> int:
         """Return the dialect of statements, one of `SqlDialect`."""
-        return SqlDialect._of(self._configuration.get(TABLE_SQL_DIALECT))
+        return dialect_of(self._configuration.get(TABLE_SQL_DIALECT))
 
     def set_sql_dialect(self, sql_dialect: int) -> None:
         """Set the dialect of statements.

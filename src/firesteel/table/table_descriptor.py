@@ -75,7 +75,7 @@ class FormatDescriptor:
             self._format = format
             self._options: dict[str, str] = {}
 
-        def option(self, key: str | ConfigOption[Any], value: Any) -> FormatDescriptor.Builder:
+        def option(self, key: str | ConfigOption[Any], value: object) -> FormatDescriptor.Builder:
             """Set an option.
 
             Args:
@@ -176,7 +176,7 @@ class TableDescriptor:
             self._schema = schema
             return self
 
-        def option(self, key: str | ConfigOption[Any], value: Any) -> TableDescriptor.Builder:
+        def option(self, key: str | ConfigOption[Any], value: object) -> TableDescriptor.Builder:
             """Set an option of the connector.
 
             Args:

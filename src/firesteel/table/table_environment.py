@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.table_errors import ValidationException
@@ -20,8 +20,10 @@ from firesteel.table.planner.parse.parser import parse, parse_all
 from firesteel.table.planner.translate.planner import Planner
 from firesteel.table.statement_set import StatementSet
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.queries import Query
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
+from firesteel.table.table_parts import rel_of
 from firesteel.table.table_pipeline import TablePipeline
 from firesteel.table.table_result import TableResult
 
@@ -146,18 +148,12 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """Return the options of this environment; changes apply to later statements."""
         return self._config
 
-    def _table(self, query: object) -> Table:
+    def _table(self, query: Query) -> Table:
         """Resolve a query against the current catalogs and return its table."""
         return Table(self._planner.resolve(query), self)
 
-    def _execute_query(self, node: object) -> TableResult:
-        return self._executor.collect(node)
-
-    def _explain(self, nodes: list[Any], sinks: list[Any], details: tuple[str, ...]) -> str:
-        return self._planner.explain(nodes, sinks, details)  # type: ignore[no-any-return]
-
     def _pipeline(self, table: Table, target: Any, overwrite: bool) -> TablePipeline:
-        return TablePipeline(self, table._node, self._target_path(target, table._node), overwrite)
+        return TablePipeline(self, rel_of(table), self._target_path(target, rel_of(table)), overwrite)
 
     # --- dependencies ------------------------------------------------------------------------------------------------
 
@@ -189,7 +185,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
 
     # --- compiled plans ----------------------------------------------------------------------------------------------
 
-    def load_plan(self, plan_reference: object) -> Any:
+    def load_plan(self, plan_reference: object) -> NoReturn:
         """Raise an error: plans are not compiled, execute the statement instead.
 
         Args:
@@ -200,7 +196,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """
         raise _no_plans("load_plan")
 
-    def compile_plan_sql(self, stmt: str) -> Any:
+    def compile_plan_sql(self, stmt: str) -> NoReturn:
         """Raise an error: plans are not compiled, execute the statement instead.
 
         Args:

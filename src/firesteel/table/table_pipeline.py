@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from firesteel.table.catalogs.catalog_objects import ObjectIdentifier
 from firesteel.table.explain_detail import DETAIL_NAMES
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.table_parts import executor_of
 
 if TYPE_CHECKING:
     from firesteel.table.table_environment import TableEnvironment
@@ -27,13 +29,13 @@ class TablePipeline:
         `default_catalog`.`default_database`.`orders`
     """
 
-    def __init__(self, t_env: TableEnvironment, node: object, path: tuple[str, ...], overwrite: bool) -> None:
+    def __init__(self, t_env: TableEnvironment, node: Rel, path: tuple[str, ...], overwrite: bool) -> None:
         self._t_env = t_env
-        self._insert = t_env._executor.planned_insert(path, node, overwrite)
+        self._insert = executor_of(t_env).planned_insert(path, node, overwrite)
 
     def execute(self) -> TableResult:
         """Start the job."""
-        return self._t_env._executor.run_inserts([self._insert])
+        return executor_of(self._t_env).run_inserts([self._insert])
 
     def explain(self, *extra_details: int) -> str:
         """Return how the query is run.
@@ -42,7 +44,7 @@ class TablePipeline:
             extra_details: Constants of `ExplainDetail` that add information.
         """
         details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
-        return self._t_env._executor.explain_inserts([self._insert], details)
+        return executor_of(self._t_env).explain_inserts([self._insert], details)
 
     def print_explain(self, *extra_details: int) -> None:
         """Print how the query is run.
@@ -57,6 +59,6 @@ class TablePipeline:
         path = self._insert.table.path
         return None if path[-1].startswith("*anonymous") else ObjectIdentifier(*path)
 
-    def compile_plan(self) -> Any:
+    def compile_plan(self) -> NoReturn:
         """Compile to a plan; not supported."""
         raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")

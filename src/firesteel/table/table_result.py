@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.common.job_client import JobClient
 from firesteel.common.types import Row
@@ -14,6 +14,9 @@ from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.result_kind import ResultKind
 from firesteel.table.table_schema import TableSchema
 from firesteel.table.types import DataTypes, RowType
+
+if TYPE_CHECKING:
+    from firesteel.columns.column_types import RowField
 
 __all__ = ["CloseableIterator", "TableResult"]
 
@@ -163,5 +166,5 @@ def texts(column: str, values: Iterable[str], style: PrintStyle = PrintStyle.WID
     return TableResult(RowType([_text_field(column)]), [Row(value) for value in values], style=style)
 
 
-def _text_field(name: str) -> Any:
+def _text_field(name: str) -> RowField:
     return DataTypes.FIELD(name, DataTypes.STRING())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import TimestampKind
 from firesteel.columns.type_text import type_text
 from firesteel.table.resolved_schema import ResolvedSchema, column_extras, schema_of_rows
 from firesteel.table.schema import Schema
+from firesteel.table.table_parts import column_of, unresolved_of
 from firesteel.table.types import DataType, RowField, RowType
 
 __all__ = ["TableSchema"]
@@ -92,12 +91,12 @@ class TableSchema:
         return self._resolved.to_source_row_data_type()
 
     def _unresolved(self) -> Schema:
-        return self._resolved._unresolved()
+        return unresolved_of(self._resolved)
 
     def __str__(self) -> str:
         lines = ["root"]
         for column in self._resolved.get_columns():
-            extras = column_extras(column._column)
+            extras = column_extras(column_of(column))
             lines.append(
                 f" |-- {column.get_name()}: {type_text(column.get_data_type())}{f' {extras}' if extras else ''}"
             )
@@ -142,6 +141,6 @@ class TableSchema:
             return TableSchema(self._names, self._types)
 
 
-def _plain_type(data_type: Any) -> str:
+def _plain_type(data_type: DataType) -> str:
     """Return the text of a type that may be a time attribute, without saying so."""
     return type_text(data_type.with_kind(TimestampKind.REGULAR) if hasattr(data_type, "with_kind") else data_type)

@@ -248,4 +248,5 @@ def _instance(f: object, base: type) -> Any:
 
 
 def _function_of(f: Any) -> Callable[..., Any]:
-    return f.eval if isinstance(f, UserDefinedFunction) and hasattr(f, "eval") else f  # type: ignore[no-any-return]
+    found: Callable[..., Any] = f.eval if isinstance(f, UserDefinedFunction) and hasattr(f, "eval") else f
+    return found

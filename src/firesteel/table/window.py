@@ -8,7 +8,7 @@ from typing import Any
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
-from firesteel.table.syntax.unresolved import CURRENT, Alias, Apply, Lit, Ordering, WindowSpec
+from firesteel.table.syntax.unresolved import CURRENT, Alias, Apply, Lit, Ordering, Unresolved, WindowSpec
 
 __all__ = [
     "GroupWindow",
@@ -67,7 +67,7 @@ class TumbleWithSize:
     `Tumble.over` returns it; continue with `on`.
     """
 
-    def __init__(self, size: object) -> None:
+    def __init__(self, size: Unresolved) -> None:
         self._size = size
 
     def on(self, time_field: Expression[Any]) -> TumbleWithSizeOnTime:
@@ -119,7 +119,7 @@ class SlideWithSize:
     `Slide.over` returns it; continue with `every`.
     """
 
-    def __init__(self, size: object) -> None:
+    def __init__(self, size: Unresolved) -> None:
         self._size = size
 
     def every(self, slide: Expression[Any]) -> SlideWithSizeAndSlide:
@@ -137,7 +137,7 @@ class SlideWithSizeAndSlide:
     `SlideWithSize.every` returns it; continue with `on`.
     """
 
-    def __init__(self, size: object, slide: object) -> None:
+    def __init__(self, size: Unresolved, slide: Unresolved) -> None:
         self._size = size
         self._slide = slide
 
@@ -177,7 +177,7 @@ class SessionWithGap:
     `Session.with_gap` returns it; continue with `on`.
     """
 
-    def __init__(self, gap: object) -> None:
+    def __init__(self, gap: Unresolved) -> None:
         self._gap = gap
 
     def on(self, time_field: Expression[Any]) -> SessionWithGapOnTime:

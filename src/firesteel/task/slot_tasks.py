@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.keys.key_groups import default_max_parallelism
@@ -28,6 +28,9 @@ from firesteel.task.stopwatch import Stopwatch
 from firesteel.task.version_chains import Frame
 from firesteel.task.version_store import VersionStore, shown_in, spool_in
 from firesteel.task.versions import BatchTry, Chain
+
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
 
 _PENDING_BYTES = 64 << 20
 """Maximum size of the output of one operator call that is kept in memory. In BATCH mode, the end of input emits the
@@ -232,7 +235,7 @@ class SlotTasks:
         self._restored = restored
         self._directory = directory
         self._output = directory if is_shared else None
-        self._stages: dict[int, dict[str, Subtask]] = {}
+        self.stages: dict[int, dict[str, Subtask]] = {}
         self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
         self._stopwatch = Stopwatch()
         self._at: dict[int, Chain] = {}
@@ -247,7 +250,7 @@ class SlotTasks:
             index = self._slot - plan.base_of(vertex)
             if 0 <= index < vertex.parallelism:
                 subtasks[vertex.id] = self._make_subtask(plan, vertex, index, at, subtasks)
-        self._stages[stage] = subtasks
+        self.stages[stage] = subtasks
         self._gates[stage] = {
             edge.gate: (subtasks[edge.target.id], plan.base_of(edge.source))
             for edge in plan.edges
@@ -257,7 +260,7 @@ class SlotTasks:
         self._at[stage] = version
 
     def _start(self, stage: int, version: Chain) -> None:
-        subtasks = self._stages[stage]
+        subtasks = self.stages[stage]
         restored = None if version else self._restored()
         if restored is not None:
             for subtask in subtasks.values():
@@ -324,12 +327,12 @@ class SlotTasks:
 
     def close_stage(self, stage: int) -> None:
         """Close the subtasks of a stage; raise the first error after all were closed."""
-        _close_all(self._stages.pop(stage, {}).values())
+        _close_all(self.stages.pop(stage, {}).values())
 
     def close(self) -> None:
         """Close all subtasks; raise the first error after all were closed."""
-        subtasks = [subtask for stage in self._stages.values() for subtask in stage.values()]
-        self._stages.clear()
+        subtasks = [subtask for stage in self.stages.values() for subtask in stage.values()]
+        self.stages.clear()
         self._rows.close()
         if self._store is not None:
             self._store.close()
@@ -344,7 +347,7 @@ class SlotTasks:
         rows: Iterable[tuple[int, int, bytes]],
         *,
         is_remote: bool = False,
-    ) -> Iterator[Row]:
+    ) -> Generator[Row, None, None]:
         """Run one stage of one batch: take `(source slot, gate, payload)` rows and yield rows for later stages.
 
         Args:
@@ -361,7 +364,7 @@ class SlotTasks:
         try:
             if self._store is not None:
                 self._store.check_try(stage, at)
-            if self._at.get(stage) != parent or stage not in self._stages:
+            if self._at.get(stage) != parent or stage not in self.stages:
                 self.open_stage(stage, at, parent)
             self._at.pop(stage, None)
             yield from self._run_open_stage(stage, at, parent, batch, rows, is_remote)
@@ -386,7 +389,7 @@ class SlotTasks:
         is_remote: bool,
     ) -> Iterator[Row]:
         self._rows.close()
-        subtasks, within = self._stages[stage], self._stopwatch.within
+        subtasks, within = self.stages[stage], self._stopwatch.within
         if batch.now_ms is not None:
             clock.follow(batch.now_ms)
         for subtask in subtasks.values():
@@ -454,10 +457,10 @@ class SlotTasks:
             return ()
 
         def frames(full: bool) -> Iterator[Frame]:
-            for vertex_id, subtask in self._stages[stage].items():
+            for vertex_id, subtask in self.stages[stage].items():
                 for operator_id, state in subtask.keyed_state(full):
                     yield vertex_id, operator_id, state
-            for vertex_id, subtask in self._stages[stage].items():
+            for vertex_id, subtask in self.stages[stage].items():
                 yield vertex_id, None, subtask.version()
 
         chain = self._store.write(stage, at, parent, frames, batch.in_full)
@@ -483,7 +486,7 @@ class SlotTasks:
                 None if s.source is None else s.source.alignment_watermark,
                 source_bytes=s.source_bytes,
             )
-            for s in self._stages.get(stage, {}).values()
+            for s in self.stages.get(stage, {}).values()
         ]
 
 
@@ -527,7 +530,7 @@ def _split_columns(columns: tuple[int, ...], max_parallelism: int, channels: int
     return SplitColumns(columns, max_parallelism, channels)
 
 
-def _key_type_of(edge: StageEdge) -> Any:
+def _key_type_of(edge: StageEdge) -> TypeInformation[Any] | None:
     """Return the key type declared by the KeyByOperator at the producing end."""
     for node in edge.source.chain:
         if node.node_id == edge.edge.source_node_id:

@@ -91,7 +91,7 @@ class _Inert:
 
     _parts: list[Any]
 
-    def __new__(cls, *arguments: Any, **named: Any) -> _Inert:
+    def __new__(cls, *arguments: object, **named: object) -> _Inert:
         made = super().__new__(cls)
         made._parts = [*arguments, *named.values()]
         return made
@@ -102,10 +102,10 @@ class _Inert:
     def __setitem__(self, key: object, value: object) -> None:
         self._parts.append((key, value))
 
-    def append(self, item: Any) -> None:
+    def append(self, item: object) -> None:
         self._parts.append(item)
 
-    def __call__(self, *arguments: Any) -> _Inert:
+    def __call__(self, *arguments: object) -> _Inert:
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -129,13 +129,13 @@ class _InertUnpickler(pickle.Unpickler):
         super().__init__(io.BytesIO(data))
         self._inert: dict[tuple[str, str], type[_Inert]] = {}
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         module = MOVED.get(module, module)
         if name in _SHOWN.get(module, ()):
             return super().find_class(module, name)
         return self._inert.setdefault((module, name), _inert_class(module, name))
 
-    def persistent_load(self, pid: object) -> Any:
+    def persistent_load(self, pid: object) -> object:
         return _Inert(pid)
 
 
@@ -143,7 +143,7 @@ def _inert_class(module: str, name: str) -> type[_Inert]:
     return type(name.rpartition(".")[2], (_Inert,), {"__module__": module})
 
 
-def load_inert(data: bytes) -> Any:
+def load_inert(data: bytes) -> object:
     """Return state of users, in which values of other classes are inert: nothing is imported, and no code runs.
 
     Raises:

@@ -21,10 +21,11 @@ from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.errors import InvalidProgramError, TranslationError
 from firesteel.functions.connector_base import Committer
+from firesteel.functions.operator_builder import configuration_of
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.chain.clock import now_ms
-from firesteel.operators.exchange.buffers import decode
+from firesteel.operators.exchange.buffers import first_values
 from firesteel.operators.sinks.committables import Committable, SinkCommittables, carry_out, remove_files
 from firesteel.operators.sinks.committers import Committers
 from firesteel.operators.sinks.sinks import SinkWriterRunner
@@ -163,7 +164,7 @@ def _job_graph_of(program: StreamExecutionEnvironment | StreamGraph | JobGraph) 
     if isinstance(program, StreamGraph):
         return program.get_job_graph()
     job_graph = program.get_stream_graph().get_job_graph()
-    job_graph.configuration = {**program._configuration.to_dict(), **job_graph.configuration}
+    job_graph.configuration = {**configuration_of(program).to_dict(), **job_graph.configuration}
     return job_graph
 
 
@@ -316,7 +317,7 @@ class _LocalJob:
                 rows = [(source, gate, payload) for target, source, gate, payload in here if target == slot]
                 for row in self._run_slot(region, stage, slot, at, batch, rows):
                     if row[2] == REPORT_GATE:
-                        reports += decode(row[3])[0][0]  # type: ignore[index]
+                        reports += first_values(row[3])
                     else:
                         waiting.append(row)
         assert not waiting, "rows for stages that do not exist"
@@ -344,7 +345,7 @@ class _LocalJob:
         if after is None:
             return list(running)
         _take(running, after)
-        running.close()  # type: ignore[attr-defined]
+        running.close()
         _close_files(self._slots.pop((region.number, slot)))
         raise _SlotDiedError
 
@@ -388,7 +389,7 @@ def _files_of(committables: list[Committable]) -> list[str]:
 
 def _close_files(tasks: SlotTasks) -> None:
     """Close the open files of a slot, as the operating system does when a process is killed."""
-    for stage in tasks._stages.values():
+    for stage in tasks.stages.values():
         for subtask in stage.values():
             for _, operator in subtask.operators:
                 if isinstance(operator, SinkWriterRunner) and isinstance(operator.writer, FileWriter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from firesteel.common.keys.canonical_keys import key_keeper
 from firesteel.common.trust import pickling
@@ -20,6 +20,11 @@ from firesteel.operators.chain.operator import (
 )
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.state.keyed_state_backend import TIMERS_TABLE
+
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
+    from firesteel.functions.operator_descriptors import OperatorDescriptor
+    from firesteel.functions.output_tag import OutputTag
 
 Element = tuple[Any, int | None]
 """(value, timestamp in ms or None)."""
@@ -50,9 +55,9 @@ class OperatorHarness:
 
     def __init__(
         self,
-        descriptor: object,
+        descriptor: OperatorDescriptor,
         *,
-        output_type: object = None,
+        output_type: TypeInformation[Any] | None = None,
         key_selectors: Iterable[Callable[[Any], Any] | None] = (),
         is_batch: bool = False,
         subtask_index: int = 0,
@@ -65,7 +70,7 @@ class OperatorHarness:
         self.watermarks: list[int] = []
         self.idle_changes: list[bool] = []
         self.has_ended = False
-        self._side_elements: dict[str, list[Element]] = {}
+        self.side_elements: dict[str, list[Element]] = {}
         self._key_selectors = list(key_selectors)
         self._kept_key = key_keeper(getattr(descriptor, "key_type", None))
         task = TaskInfo(
@@ -170,7 +175,7 @@ class OperatorHarness:
         Returns:
             The values in order, without timestamps; empty if there are none.
         """
-        return [value for value, _ in self._side_elements.get(tag.tag_id, ())]
+        return [value for value, _ in self.side_elements.get(tag.tag_id, ())]
 
     def num_keyed_state_entries(self) -> int:
         """Return the number of entries of all keyed states, including expired ones.
@@ -190,7 +195,9 @@ class OperatorHarness:
 class _RecordingOutput(Output):
     """An output that records everything, even side outputs without a receiver."""
 
-    def __init__(self, harness: OperatorHarness, output_type: object, reuses_objects: bool) -> None:
+    def __init__(
+        self, harness: OperatorHarness, output_type: TypeInformation[Any] | None, reuses_objects: bool
+    ) -> None:
         super().__init__(output_type, reuses_objects)
         self._harness = harness
         self.connect(_Recorder(harness), None)
@@ -199,11 +206,11 @@ class _RecordingOutput(Output):
     def has_side_outputs(self) -> bool:
         return True
 
-    def reads_side(self, tag: object) -> bool:
+    def reads_side(self, tag: OutputTag[Any]) -> bool:
         return True
 
     def hand_on_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
-        self._harness._side_elements.setdefault(tag.tag_id, []).extend(_with_timestamps(values, timestamps))
+        self._harness.side_elements.setdefault(tag.tag_id, []).extend(_with_timestamps(values, timestamps))
 
 
 class _Recorder:

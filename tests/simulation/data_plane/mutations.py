@@ -72,7 +72,7 @@ _run_stage = SlotTasks.run_stage
 
 def _goes_on_from_memory(self: SlotTasks, stage: int, at: BatchTry, parent: Chain, *rest: Any, **options: Any) -> Any:
     """Open tasks are taken to be at the version that the batch starts from."""
-    if stage in self._stages and stage in self._at:
+    if stage in self.stages and stage in self._at:
         self._at[stage] = parent
     return _run_stage(self, stage, at, parent, *rest, **options)
 

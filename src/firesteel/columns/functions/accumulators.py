@@ -56,11 +56,11 @@ class Accumulator:
         """Return the state of a group without rows."""
         raise NotImplementedError
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         """Add a row to the group."""
         raise NotImplementedError
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         """Retract a row that was added before."""
         raise NotImplementedError
 
@@ -79,11 +79,11 @@ class Count(Accumulator):
     def new(self) -> State:
         return [0]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if None not in args:
             state[0] += 1
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if None not in args:
             state[0] -= 1
 
@@ -107,7 +107,7 @@ class Sum(Accumulator):
         self._convert = number_cast(result_type)
         self._float = isinstance(result_type, t.FloatType)
         self._is_nullable = is_nullable
-        self._zero: Any = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
+        self._zero: object = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
 
     def new(self) -> State:
         return [self._zero, 0]
@@ -118,7 +118,7 @@ class Sum(Accumulator):
         state[0] = float(np.float32(total)) if self._float else total
         state[1] += count
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
@@ -167,7 +167,7 @@ class Variance(Accumulator):
         self._convert = number_cast(result_type)
         self._sample = sample
         self._root = root
-        self._zero: Any = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
+        self._zero: object = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
 
     def new(self) -> State:
         return [0, self._zero, self._zero]
@@ -182,11 +182,11 @@ class Variance(Accumulator):
             state[1] += sign * value
             state[2] += sign * square
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], -1)
 
@@ -200,7 +200,7 @@ class Variance(Accumulator):
         if count <= 0 or divisor <= 0:
             return None
         if isinstance(self._type, t.IntegralType):
-            variance: Any = (Fraction(squares) - Fraction(total * total, count)) / divisor
+            variance: object = (Fraction(squares) - Fraction(total * total, count)) / divisor
         elif isinstance(self._type, t.DecimalType):
             mean_square = WIDE.divide(WIDE.multiply(total, total), count)
             variance = WIDE.divide(WIDE.subtract(squares, mean_square), divisor)
@@ -219,10 +219,10 @@ class SingleValue(Accumulator):
     def new(self) -> State:
         return [None, 0]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         self._change(state, None, -1)
 
     def merge(self, state: State, other: State) -> None:

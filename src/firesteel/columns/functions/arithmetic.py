@@ -170,7 +170,7 @@ def _temporal(name: str, call: CallSite) -> Kernel:
 _MOMENTS = (t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
 
 
-def _scaled(name: str, interval: Any, factor: Any) -> Any:
+def _scaled(name: str, interval: object, factor: Any) -> object:
     """Return an interval multiplied or divided by a number, truncated to milliseconds or months."""
     if isinstance(interval, datetime.timedelta):
         millis = interval // datetime.timedelta(milliseconds=1)

@@ -144,7 +144,7 @@ def moment_of(numbers: Sequence[int], micros: int) -> datetime.datetime:
     return datetime.datetime(year, month, day, hour, minute, second, micros)
 
 
-def text_parser(target: Any) -> Callable[[str], Any] | None:
+def text_parser(target: t.DataType) -> Callable[[str], Any] | None:
     """Return the string parser of a type, or None if strings cannot be cast to it."""
     if isinstance(target, t.IntegralType):
         return integer_parser(target)

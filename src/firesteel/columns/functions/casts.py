@@ -93,17 +93,17 @@ def _each(function: Callable[[Any], Any], target: t.DataType) -> Cast:
     return lambda array: pa.array([None if v is None else function(v) for v in array.to_pylist()], wanted)
 
 
-def _same(source: object, target: object, context: EvaluationContext) -> Cast:
+def _same(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     return lambda array: array
 
 
-def _arrow(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _arrow(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
     """Use Arrow's cast, in which integers wrap around."""
     wanted = arrow_type(target)
     return lambda array: array.cast(wanted, safe=False)
 
 
-def _float_to_integer(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _float_to_integer(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
     """Truncate as Java does: saturate at INT or BIGINT, then wrap around to smaller types."""
     wanted = arrow_type(target)
     wide = np.int64 if isinstance(target, t.BigIntType) else np.int32
@@ -121,11 +121,11 @@ def _float_to_integer(source: Any, target: Any, context: EvaluationContext) -> C
     return cast
 
 
-def _decimal_to_integer(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _decimal_to_integer(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     return _each(number_cast(target), target)
 
 
-def _to_decimal(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _to_decimal(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
     """Round half up to the target's scale; a number with too many digits becomes NULL."""
     approximate = isinstance(source, (t.FloatType, t.DoubleType))
     slow = _each(lambda v: _decimal(repr(v) if approximate else v, target), target)
@@ -153,11 +153,11 @@ def _decimal(value: Any, target: t.DecimalType) -> Decimal | None:
     return fit_decimal(number, target)
 
 
-def _to_boolean(source: object, target: object, context: EvaluationContext) -> Cast:
+def _to_boolean(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     return lambda array: pc.not_equal(array, pa.scalar(0, array.type))
 
 
-def _text_to_number(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _text_to_number(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
     parse = text_parser(target)
     assert parse is not None
     slow, wanted = _each(parse, target), arrow_type(target)
@@ -178,7 +178,7 @@ def _text_to_number(source: Any, target: Any, context: EvaluationContext) -> Cas
     return cast
 
 
-def _text_to_timestamp(source: object, target: object, context: EvaluationContext) -> Cast:
+def _text_to_timestamp(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     cut = _precision_cut(target)
     parsed = _each(parse_timestamp, t.TimestampType(6))
     if isinstance(target, t.TimestampType):
@@ -202,7 +202,7 @@ def _precision_cut(target: Any) -> Cast:
     return cut
 
 
-def _timestamps(source: object, target: object, context: EvaluationContext) -> Cast:
+def _timestamps(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     cut = _precision_cut(target)
     if type(source) is type(target):
         return cut
@@ -211,13 +211,13 @@ def _timestamps(source: object, target: object, context: EvaluationContext) -> C
     return lambda array: cut(to_instant(array, context.time_zone))
 
 
-def _date_to_timestamp(source: object, target: object, context: EvaluationContext) -> Cast:
+def _date_to_timestamp(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     if isinstance(target, t.TimestampType):
         return lambda array: array.cast(pa.timestamp("us"))
     return lambda array: to_instant(array.cast(pa.timestamp("us")), context.time_zone)
 
 
-def _time_to_timestamp(source: object, target: object, context: EvaluationContext) -> Cast:
+def _time_to_timestamp(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     epoch = datetime.date(1970, 1, 1)
     local = _each(lambda v: datetime.datetime.combine(epoch, v), t.TimestampType(6))
     if isinstance(target, t.TimestampType):
@@ -225,7 +225,7 @@ def _time_to_timestamp(source: object, target: object, context: EvaluationContex
     return lambda array: to_instant(local(array), context.time_zone)
 
 
-def _timestamp_to_part(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _timestamp_to_part(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
     """Return the cast of timestamps to DATE or TIME."""
     zoned = isinstance(source, t.LocalZonedTimestampType)
     wanted, cut = arrow_type(target), _time_cut(target)
@@ -239,7 +239,7 @@ def _timestamp_to_part(source: Any, target: Any, context: EvaluationContext) -> 
     return cast
 
 
-def _time_cut(target: object) -> Cast:
+def _time_cut(target: t.DataType) -> Cast:
     """Return the function that drops the digits of the seconds that TIME(n) does not have."""
     if not isinstance(target, t.TimeType) or target.precision >= 6:
         return lambda array: array
@@ -252,7 +252,7 @@ def _time_cut(target: object) -> Cast:
     return cut
 
 
-def _to_text(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _to_text(source: Any, target: t.DataType, context: EvaluationContext) -> Cast:
     fit = _fit_text(source, target)
     if isinstance(source, STRINGS):
         return fit
@@ -265,7 +265,7 @@ def _to_text(source: Any, target: Any, context: EvaluationContext) -> Cast:
     return lambda array: fit(each(array))
 
 
-def _fit_text(source: Any, target: Any) -> Cast:
+def _fit_text(source: t.DataType, target: Any) -> Cast:
     """Return a function that truncates strings to VARCHAR(n) or CHAR(n), and pads them to CHAR(n)."""
     length = target.length
     fits = isinstance(source, STRINGS) and source.length <= length
@@ -280,7 +280,7 @@ def _fit_text(source: Any, target: Any) -> Cast:
     return fit
 
 
-def _to_bytes(source: Any, target: Any, context: EvaluationContext) -> Cast:
+def _to_bytes(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
     length, pads = target.length, isinstance(target, t.BinaryType)
 
     def fit(value: bytes) -> bytes:
@@ -293,11 +293,11 @@ def _to_bytes(source: Any, target: Any, context: EvaluationContext) -> Cast:
     return lambda array: each(array.cast(binary))
 
 
-def _nested(source: object, target: object, context: EvaluationContext) -> Cast:
+def _nested(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     return nested_cast(source, target, lambda a, b: array_cast(a, b, context))
 
 
-def _is(*families: Any) -> Callable[[Any, Any], bool]:
+def _is(*families: type[t.DataType] | tuple[type[t.DataType], ...]) -> Callable[[Any, Any], bool]:
     sources, targets = families
     return lambda source, target: isinstance(source, sources) and isinstance(target, targets)
 

@@ -58,7 +58,7 @@ def _resolve_row(types: Types, operands: Operands) -> Resolved:
     return list(types), t.RowType(fields, False)
 
 
-def _map_of(*items: Any) -> list[tuple[Any, Any]]:
+def _map_of(*items: object) -> list[tuple[Any, Any]]:
     if None in items[::2]:
         raise FunctionError("firesteel does not support NULL as a key of a map")
     pairs = {freeze(key): (key, value) for key, value in zip(items[::2], items[1::2], strict=True)}
@@ -124,13 +124,13 @@ def _bind_item(call: CallSite) -> Kernel:
     return per_row(plain(_value_of_key))(call)
 
 
-def _element_at(values: list[Any], index: int) -> Any:
+def _element_at(values: list[Any], index: int) -> object:
     if index < 1:
         raise FunctionError(f"Array element access needs an index starting at 1 but was {index}.")
     return values[index - 1] if index <= len(values) else None
 
 
-def _value_of_key(pairs: list[tuple[Any, Any]], key: object) -> Any:
+def _value_of_key(pairs: list[tuple[Any, Any]], key: object) -> object:
     return next((value for k, value in pairs if k == key), None)
 
 
@@ -140,7 +140,7 @@ def _resolve_element(types: Types, operands: Operands) -> Resolved:
     return list(types), types[0].element_type
 
 
-def _only_element(values: list[Any]) -> Any:
+def _only_element(values: list[Any]) -> object:
     if len(values) > 1:
         raise FunctionError("Array has more than one element.")
     return values[0] if values else None

@@ -57,7 +57,7 @@ def _resolve_watermark(types: Types, operands: Operands) -> Resolved:
 def _bind_watermark(call: CallSite) -> Kernel:
     zoned = isinstance(call.type, t.LocalZonedTimestampType)
 
-    def kernel(columns: list[Any], length: int) -> Any:
+    def kernel(columns: list[Any], length: int) -> pa.Scalar:
         moment = _watermark(call.context)
         if moment is not None and not zoned:
             moment = moment.replace(tzinfo=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -12,6 +12,9 @@ from firesteel.columns import column_types as t
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.rex import Literal, Rex
 from firesteel.columns.values import arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Types = Sequence[t.DataType]
 Operands = Sequence[Rex]
@@ -50,7 +53,8 @@ class CallSite:
 
     def literal(self, index: int, default: object = None) -> Any:
         """Return the value of a constant operand, or `default` if it is missing or not constant."""
-        return self.operands[index].value if self.is_literal(index) else default  # type: ignore[union-attr]
+        operand = self.operands[index] if index < len(self.operands) else None
+        return operand.value if isinstance(operand, Literal) else default
 
 
 Bind = Callable[[CallSite], Kernel]
@@ -126,7 +130,7 @@ def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = Fa
     return bind
 
 
-def _rows(columns: list[Column], length: int) -> Any:
+def _rows(columns: list[Column], length: int) -> Iterable[tuple[Any, ...]]:
     if not columns:
         return [()] * length
     lists = [[c.as_py()] * length if isinstance(c, pa.Scalar) else c.to_pylist() for c in columns]

@@ -23,14 +23,14 @@ class JsonObjectAgg(Accumulator):
     def new(self) -> State:
         return [{}]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         key, value = args
         if key is None:
             raise JobExecutionError("Null keys are not allowed in JSON_OBJECTAGG; make sure to filter for nulls.")
         if value is not None or self._keep_null:
             state[0][key] = self._write(value)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         state[0].pop(args[0], None)
 
     def merge(self, state: State, other: State) -> None:

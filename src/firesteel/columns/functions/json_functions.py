@@ -34,7 +34,7 @@ from firesteel.columns.functions.function_errors import FunctionError, cannot_ap
 from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
 from firesteel.columns.json_text import json_writer, object_text, quote
-from firesteel.columns.rex import Call
+from firesteel.columns.rex import Call, constant
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_text import type_text
 
@@ -45,7 +45,7 @@ _RAW = frozenset(["JSON_OBJECT", "JSON_ARRAY", "JSON"])
 def _options(operands: Operands) -> dict[str, int]:
     """Return the operand index of each clause, by clause name."""
     return {
-        operand.operands[0].value: index  # type: ignore[union-attr]
+        str(constant(operand.operands[0])): index
         for index, operand in enumerate(operands)
         if isinstance(operand, Call) and operand.function == JSON_OPTION
     }
@@ -54,7 +54,11 @@ def _options(operands: Operands) -> dict[str, int]:
 def _option(operands: Operands, name: str, default: object) -> Any:
     """Return the value of a clause, or `default` if the call does not have the clause."""
     index = _options(operands).get(name)
-    return default if index is None else operands[index].operands[1].value  # type: ignore[union-attr]
+    if index is None:
+        return default
+    clause = operands[index]
+    assert isinstance(clause, Call)
+    return constant(clause.operands[1])
 
 
 def _plain(operands: Operands) -> int:
@@ -62,7 +66,7 @@ def _plain(operands: Operands) -> int:
     return len(operands) - len(_options(operands))
 
 
-def _find(text: str, path: str) -> Any:
+def _find(text: str, path: str) -> object:
     """Return the value at a path; None if a lax path matches nothing.
 
     Raises:
@@ -127,7 +131,7 @@ def _value(call: CallSite) -> Callable[..., Any]:
     return function
 
 
-def _fallback(behaviour: str, default: object, problem: object) -> Any:
+def _fallback(behaviour: str, default: object, problem: object) -> object:
     if behaviour == "ERROR":
         raise FunctionError(f"JSON_VALUE: {problem}")
     return default if behaviour == "DEFAULT" else None
@@ -143,14 +147,14 @@ def _scalar_converter(data_type: t.DataType) -> Callable[[Any], Any]:
     return lambda value: value if isinstance(value, bool) else _parsed(data_type, scalar_text(value))
 
 
-def _int(number: Any) -> int:
+def _int(number: int | float | Decimal) -> int:
     whole = int(number)
     if not -(2**31) <= whole < 2**31:
         raise FunctionError(f"{number} is out of the range of INTEGER")
     return whole
 
 
-def _parsed(data_type: t.DataType, text: str) -> Any:
+def _parsed(data_type: t.DataType, text: str) -> object:
     parse = text_parser(data_type)
     assert parse is not None
     try:
@@ -190,7 +194,7 @@ def _query(call: CallSite) -> Callable[..., Any]:
             raise FunctionError(f"JSON_QUERY: {problem}")
         return shown(_EMPTY[behaviour])
 
-    def function(text: Any, path: Any, *clauses: Any) -> Any:
+    def function(text: Any, path: Any, *clauses: object) -> Any:
         if text is None or path is None:
             return None
         try:
@@ -218,7 +222,7 @@ def _resolve_exists(types: Types, operands: Operands) -> Resolved:
 def _exists(call: CallSite) -> Callable[..., Any]:
     on_error = _option(call.operands, "ERROR", "FALSE")
 
-    def function(text: Any, path: Any, *clauses: Any) -> bool | None:
+    def function(text: Any, path: Any, *clauses: object) -> bool | None:
         if text is None or path is None:
             return None
         try:
@@ -240,7 +244,7 @@ _KINDS: dict[str, Any] = {
 }
 
 
-def _is_json(kind: Any, negated: bool) -> Callable[[Any], bool]:
+def _is_json(kind: type | tuple[type, ...], negated: bool) -> Callable[[Any], bool]:
     """Return the predicate of IS [NOT] JSON; NULL is not JSON."""
 
     def test(text: Any) -> bool:
@@ -296,7 +300,7 @@ def _array(call: CallSite) -> Callable[..., str]:
     writers = _writers(call)
     keep_null = _option(call.operands, "ON NULL", "ABSENT") == "NULL"
 
-    def function(*items: Any) -> str:
+    def function(*items: object) -> str:
         pairs = zip(writers, items, strict=False)
         return f"[{','.join(write(item) for write, item in pairs if item is not None or keep_null)}]"
 

@@ -68,7 +68,7 @@ class JsonPath:
             self.definite = False
             self._steps.append((_many(match, keys, indices), False))
 
-    def find(self, value: Any) -> Any:
+    def find(self, value: object) -> Any:
         """Return the value at the path, or the list of all matches of an indefinite path.
 
         Raises:
@@ -129,7 +129,7 @@ def json_path(text: str) -> JsonPath:
     return JsonPath(text)
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str) -> object:
     """Parse a JSON text; numbers with a decimal point become Decimal.
 
     Raises:
@@ -141,7 +141,7 @@ def parse_json(text: str) -> Any:
         raise JsonPathError(str(error)) from error
 
 
-def _refuse(constant: str) -> Any:
+def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 

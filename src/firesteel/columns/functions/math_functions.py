@@ -63,7 +63,7 @@ def _numpy(function: Callable[..., Any]) -> Bind:
     return lambda call: kernel
 
 
-def _logarithm(*values: Any) -> Any:
+def _logarithm(*values: Any) -> object:
     """Return LOG(x), the natural logarithm, or LOG(base, x)."""
     return np.log(values[-1]) if len(values) == 1 else np.log(values[1]) / np.log(values[0])
 
@@ -135,7 +135,7 @@ def _unsigned(value: int) -> int:
     return value & 0xFFFF_FFFF_FFFF_FFFF
 
 
-def _hex(value: Any) -> str:
+def _hex(value: int | str) -> str:
     """Return an integer, or the bytes of a string, in hexadecimal."""
     return f"{_unsigned(value):X}" if isinstance(value, int) else value.encode().hex().upper()
 

@@ -68,7 +68,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
 def _or_null(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that returns None for an invalid regular expression or group."""
 
-    def safe(*args: Any) -> Any:
+    def safe(*args: object) -> object:
         try:
             return function(*args)
         except (FunctionError, IndexError, re.error):

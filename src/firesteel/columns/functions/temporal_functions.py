@@ -141,7 +141,7 @@ def _milliseconds(column: Column) -> Column:
     return pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000)
 
 
-def _interval_part(unit: str, value: Any) -> int:
+def _interval_part(unit: str, value: datetime.timedelta) -> int:
     divisor, modulus = _INTERVAL_PARTS[unit]
     number = value if isinstance(value, int) else value // datetime.timedelta(milliseconds=1)
     part = quotient(number, divisor)
@@ -287,7 +287,7 @@ def _to_timestamp_ltz(call: CallSite) -> Callable[..., Any]:
     return parse
 
 
-def _instant_of_number(number: Any, precision: int = 3) -> datetime.datetime | None:
+def _instant_of_number(number: int | float, precision: int = 3) -> datetime.datetime | None:
     if precision not in (0, 3):
         raise FunctionError(f"The precision value '{precision}' for TO_TIMESTAMP_LTZ is unsupported; give 0 or 3")
     unit = 1_000_000 if precision == 0 else 1000

@@ -52,7 +52,7 @@ def _overlay(text: str, placed: str, start: int, length: int | None = None) -> s
     return text[: start - 1] + placed + rest
 
 
-def _split_index(text: str, separator: Any, index: int) -> str | None:
+def _split_index(text: str, separator: str | int, index: int) -> str | None:
     if isinstance(separator, int):
         if not 0 <= separator <= 255:
             return None
@@ -74,11 +74,11 @@ def _chr(number: int) -> str:
     return "" if number < 0 else chr(number & 0xFF)
 
 
-def _to_base64(value: Any) -> str:
+def _to_base64(value: str | bytes) -> str:
     return base64.b64encode(value.encode() if isinstance(value, str) else value).decode()
 
 
-def _from_base64(value: Any) -> str | None:
+def _from_base64(value: str | bytes) -> str | None:
     try:
         return base64.b64decode(value, validate=True).decode("utf-8", "replace")
     except binascii.Error:
@@ -152,14 +152,14 @@ def _translate(text: str, source: str | None, target: str | None) -> str:
     return text.translate(table)
 
 
-def _elt(index: int, *values: Any) -> Any:
+def _elt(index: int, *values: object) -> object:
     return values[index - 1] if index is not None and 1 <= index <= len(values) else None
 
 
 def _printf(call: CallSite) -> Callable[..., Any]:
     types = call.types[1:]
 
-    def printf(format_text: str | None, *values: Any) -> str | None:
+    def printf(format_text: str | None, *values: object) -> str | None:
         try:
             return None if format_text is None else java_format(format_text, values, types)
         except FormatError:
@@ -211,13 +211,13 @@ def _inet_ntoa(number: int) -> str | None:
 
 
 def _hash(name: str) -> Bind:
-    def digest(value: Any) -> str:
+    def digest(value: str | bytes) -> str:
         return hashlib.new(name, value.encode() if isinstance(value, str) else value).hexdigest()
 
     return per_row(plain(digest))
 
 
-def _sha2(value: Any, bits: int) -> str:
+def _sha2(value: str | bytes, bits: int) -> str:
     if bits not in (224, 256, 384, 512):
         raise FunctionError(f"Unsupported algorithm SHA-{bits}; SHA2 takes 224, 256, 384 or 512")
     return hashlib.new(f"sha{bits}", value.encode() if isinstance(value, str) else value).hexdigest()

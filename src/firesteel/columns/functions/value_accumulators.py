@@ -22,7 +22,7 @@ class Extreme(Accumulator):
     def new(self) -> State:
         return [None]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         value = args[0]
         if value is not None:
             state[0] = value if state[0] is None else self._choose(state[0], value)
@@ -60,11 +60,11 @@ class RetractableExtreme(Accumulator):
         elif state[0] == value:
             state[0] = None
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], -1)
 
@@ -87,7 +87,7 @@ class FirstValue(Accumulator):
     def new(self) -> State:
         return [None]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None and (self._last or state[0] is None):
             state[0] = args[0]
 
@@ -109,7 +109,7 @@ class ValueLog(Accumulator):
     def new(self) -> State:
         return [0, {}, {}]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         value = args[0]
         if value is None and self.skip_null:
             return
@@ -118,7 +118,7 @@ class ValueLog(Accumulator):
         state[1][number] = value
         state[2].setdefault(freeze(value), []).append(number)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         key = freeze(args[0])
         numbers = state[2].get(key)
         if not numbers:
@@ -161,7 +161,7 @@ class ListAgg(ValueLog):
     def new(self) -> State:
         return [*super().new(), ","]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         super().add(state, args[0])
         if len(args) > 1:
             if args[1] is None:
@@ -191,11 +191,11 @@ class Counts(Accumulator):
         else:
             del state[0][key]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         if args[0] is not None:
             self._change(state, args[0], -1)
 
@@ -236,10 +236,10 @@ class Percentile(Accumulator):
         else:
             del state[0][value]
 
-    def add(self, state: State, *args: Any) -> None:
+    def add(self, state: State, *args: object) -> None:
         self._change(state, args, 1)
 
-    def retract(self, state: State, *args: Any) -> None:
+    def retract(self, state: State, *args: object) -> None:
         self._change(state, args, -1)
 
     def merge(self, state: State, other: State) -> None:
@@ -255,7 +255,7 @@ class Percentile(Accumulator):
         return self._at(values, state[1])
 
     @staticmethod
-    def _at(values: list[tuple[Any, int]], percentage: Any) -> float:
+    def _at(values: list[tuple[Any, int]], percentage: float) -> float:
         if percentage is None or not 0 <= percentage <= 1:
             raise FunctionError(f"Percentage of PERCENTILE should be between [0.0, 1.0], but was {percentage}")
         position = (sum(count for _, count in values) - 1) * float(percentage)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import ExpiringTable, expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
@@ -28,6 +29,9 @@ from firesteel.columns.rows import (
     kinds_list,
 )
 from firesteel.columns.values import arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
@@ -49,8 +53,8 @@ class GroupAggregateFactory:
 
     keys: tuple[int, ...]
     calls: tuple[CallPlan, ...]
-    input_types: tuple[Any, ...]
-    output_types: tuple[Any, ...]
+    input_types: tuple[DataType, ...]
+    output_types: tuple[DataType, ...]
     retracts: bool
     flat: bool = False
     mini_batch_rows: int = 0
@@ -88,7 +92,7 @@ class _Grouping(Kernel):
             return keys, [key[1:] for key in keys]
         return keys, list(zip(*(batch.columns[k].to_pylist() for k in self._plan.keys), strict=True))
 
-    def _entries(self, batch: ColumnBatch) -> Any:
+    def _entries(self, batch: ColumnBatch) -> Iterable[Any]:
         keys, originals = self._keys(batch)
         return zip(keys, originals, kinds_list(batch), self._aggregates.arguments(batch), strict=True)
 
@@ -176,7 +180,7 @@ class GroupAggregate(_Grouping):
             self._emit_change(before, self._results(data.get(key)))
         self._output.flush()
 
-    def _gather(self, key: Any, values: Any, kind: int, arguments: Any) -> None:
+    def _gather(self, key: object, values: Sequence[Any], kind: int, arguments: Any) -> None:
         data = self._table.data  # without `put`: batch mode writes no versions
         state = data.get(key)
         if state is None:
@@ -188,10 +192,10 @@ class GroupAggregate(_Grouping):
         before = self._results(state)
         self._emit_change(before, self._results(self._update(key, state, values, kind, arguments)))
 
-    def _results(self, state: Any) -> Any:
+    def _results(self, state: list[Any] | None) -> tuple[Any, ...] | None:
         return None if state is None else state[2] + self._aggregates.values(state[1])
 
-    def _update(self, key: Any, state: Any, values: Any, kind: int, arguments: Any) -> Any:
+    def _update(self, key: object, state: Any, values: object, kind: int, arguments: Any) -> Any:
         """Add or retract a row, and return the new state of its group; None if the group has no rows."""
         taken_back = is_retraction(kind)
         if state is None:
@@ -210,7 +214,7 @@ class GroupAggregate(_Grouping):
         self._table.put(key, state)
         return state
 
-    def _emit_change(self, before: Any, after: Any) -> None:
+    def _emit_change(self, before: tuple[Any, ...] | None, after: tuple[Any, ...] | None) -> None:
         """Emit the change of a group's row; None stands for no row."""
         if before is None:
             if after is not None:

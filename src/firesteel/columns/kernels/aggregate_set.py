@@ -5,13 +5,16 @@ Why: `docs/decisions/0032-aggregates-on-columns.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
+from firesteel.columns.functions.accumulators import State
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
+from firesteel.columns.rex import UserFunction
 from firesteel.columns.row_keys import freeze
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.values.bounded_results import all_of
@@ -21,12 +24,24 @@ from firesteel.common.values.bounded_results import all_of
 class CallPlan:
     """The runtime part of an aggregate call; see `rel.AggregateCall`."""
 
-    function: Any
+    function: str | UserFunction
     arguments: tuple[int, ...]
-    type: Any
+    type: DataType
     distinct: bool = False
     condition: int | None = None
     order_by: tuple[tuple[int, bool, bool], ...] = ()
+
+
+class _Call(Protocol):
+    """A call of an aggregate function, over the states of groups."""
+
+    def close(self) -> None: ...
+    def new(self) -> State: ...
+    def arguments(self, batch: ColumnBatch) -> list[Any]: ...
+    def add(self, state: State, values: Any) -> None: ...
+    def retract(self, state: State, values: Any) -> None: ...
+    def merge(self, state: State, other: State) -> None: ...
+    def value(self, state: State) -> object: ...
 
 
 Arguments = tuple[Any, ...]
@@ -41,7 +56,7 @@ class AggregateSet:
     """
 
     def __init__(
-        self, calls: tuple[CallPlan, ...], input_types: tuple[Any, ...], retracts: bool, context: KernelContext
+        self, calls: tuple[CallPlan, ...], input_types: tuple[DataType, ...], retracts: bool, context: KernelContext
     ) -> None:
         self._calls = [_make(call, input_types, retracts, context) for call in calls]
         self._plans = calls
@@ -84,13 +99,16 @@ class AggregateSet:
 
     def rows(self, states: list[Any]) -> list[tuple[Any, ...]]:
         """Return the result rows of the only call, a table aggregate function."""
-        return self._calls[0].rows(states[0])  # type: ignore[no-any-return]
+        call = self._calls[0]
+        assert isinstance(call, _UserAggregate)
+        return call.rows(states[0])
 
 
 class _BuiltIn:
     """A call of a built-in function."""
 
-    def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], retracts: bool) -> None:
+    def __init__(self, plan: CallPlan, input_types: tuple[DataType, ...], retracts: bool) -> None:
+        assert isinstance(plan.function, str)
         aggregate = find_aggregate(plan.function)
         assert aggregate is not None, plan.function
         self._plan = plan
@@ -102,11 +120,11 @@ class _BuiltIn:
     def close(self) -> None:
         """Do nothing: there is no user function to close."""
 
-    def add(self, state: Any, values: Any) -> None:
+    def add(self, state: State, values: Sequence[Any]) -> None:
         """Add a row's values."""
         self._accumulator.add(state, *values)
 
-    def retract(self, state: Any, values: Any) -> None:
+    def retract(self, state: State, values: Sequence[Any]) -> None:
         """Retract a row's values."""
         self._accumulator.retract(state, *values)
 
@@ -115,7 +133,7 @@ class _BuiltIn:
         return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
 
 
-def _columns(batch: ColumnBatch, indexes: tuple[int, ...]) -> list[Any]:
+def _columns(batch: ColumnBatch, indexes: tuple[int, ...]) -> list[object]:
     if not indexes:
         return [()] * batch.length
     return list(zip(*(batch.columns[i].to_pylist() for i in indexes), strict=True))
@@ -131,7 +149,7 @@ def _filtered(rows: list[Any], batch: ColumnBatch, plan: CallPlan) -> list[Any]:
 class _Distinct:
     """Passes each distinct value on once, by counting its occurrences."""
 
-    def __init__(self, call: Any) -> None:
+    def __init__(self, call: _BuiltIn | _UserAggregate | _Sorted) -> None:
         self._call = call
         self.close = call.close
         self.arguments = call.arguments
@@ -140,7 +158,7 @@ class _Distinct:
         """Return an empty count map and the state of the call."""
         return [{}, self._call.new()]
 
-    def add(self, state: Any, values: Any) -> None:
+    def add(self, state: State, values: Sequence[Any]) -> None:
         """Add a row's values; only a new value reaches the call."""
         seen, key = state[0], freeze(list(values))
         count = seen.get(key, 0)
@@ -148,7 +166,7 @@ class _Distinct:
         if count == 0:
             self._call.add(state[1], values)
 
-    def retract(self, state: Any, values: Any) -> None:
+    def retract(self, state: State, values: Sequence[Any]) -> None:
         """Retract a row's values; only the last occurrence of a value is retracted from the call."""
         seen, key = state[0], freeze(list(values))
         count = seen.get(key, 0) - 1
@@ -158,7 +176,7 @@ class _Distinct:
         else:
             seen[key] = count
 
-    def merge(self, state: Any, other: Any) -> None:
+    def merge(self, state: State, other: State) -> None:
         """Add the values of another state."""
         for key, count in other[0].items():
             before = state[0].get(key, 0)
@@ -166,7 +184,7 @@ class _Distinct:
             if before == 0:
                 self._call.add(state[1], key)
 
-    def value(self, state: Any) -> Any:
+    def value(self, state: State) -> object:
         """Return the result of the call."""
         return self._call.value(state[1])
 
@@ -174,7 +192,7 @@ class _Distinct:
 class _Sorted:
     """Buffers the rows and adds them in order when the result is read (WITHIN GROUP, ORDER BY of a call)."""
 
-    def __init__(self, call: Any, plan: CallPlan) -> None:
+    def __init__(self, call: _BuiltIn | _UserAggregate, plan: CallPlan) -> None:
         self._call = call
         self._plan = plan
         self.close = call.close
@@ -189,19 +207,19 @@ class _Sorted:
         """Return an empty buffer."""
         return []
 
-    def add(self, state: Any, values: Any) -> None:
+    def add(self, state: State, values: object) -> None:
         """Buffer a row."""
         state.append(values)
 
-    def retract(self, state: Any, values: Any) -> None:
+    def retract(self, state: State, values: object) -> None:
         """Remove a row from the buffer."""
         _remove(state, values)
 
-    def merge(self, state: Any, other: Any) -> None:
+    def merge(self, state: State, other: State) -> None:
         """Append the rows of another state."""
         state.extend(other)
 
-    def value(self, state: Any) -> Any:
+    def value(self, state: State) -> object:
         """Return the result over the sorted rows."""
         rows = list(state)
         for place, (_, descending, nulls_first) in reversed(list(enumerate(self._plan.order_by))):
@@ -212,7 +230,7 @@ class _Sorted:
         return self._call.value(inner)
 
 
-def _remove(state: list[Any], values: Any) -> None:
+def _remove(state: list[object], values: object) -> None:
     """Remove the first one of equal rows, if there is one."""
     sought = freeze(values)
     place = next((place for place, known in enumerate(state) if freeze(known) == sought), None)
@@ -220,7 +238,7 @@ def _remove(state: list[Any], values: Any) -> None:
         del state[place]
 
 
-def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, Any]:
+def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, object]:
     """Return the sort key of a value for `reverse=descending`, which puts NULL first or last as required."""
     if value is None:
         return nulls_first == descending, 0
@@ -230,9 +248,10 @@ def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, 
 class _UserAggregate:
     """A user-defined aggregate function, called with values as Python programs see them."""
 
-    def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], context: KernelContext) -> None:
+    def __init__(self, plan: CallPlan, input_types: tuple[DataType, ...], context: KernelContext) -> None:
         self._plan = plan
         self._types = [input_types[i] for i in plan.arguments]
+        assert not isinstance(plan.function, str)
         self._function = plan.function.func
         self._wrapper = plan.function
         self._wrapper.open(context.function_context)
@@ -252,23 +271,23 @@ class _UserAggregate:
         """Return a new accumulator, wrapped in a list."""
         return [self._function.create_accumulator()]
 
-    def add(self, state: Any, values: Any) -> None:
+    def add(self, state: State, values: Sequence[Any]) -> None:
         """Call `accumulate`."""
         self._function.accumulate(state[0], *values)
 
-    def retract(self, state: Any, values: Any) -> None:
+    def retract(self, state: State, values: Sequence[Any]) -> None:
         """Call `retract`."""
         self._function.retract(state[0], *values)
 
-    def merge(self, state: Any, other: Any) -> None:
+    def merge(self, state: State, other: State) -> None:
         """Call `merge`."""
         self._function.merge(state[0], [other[0]])
 
-    def value(self, state: Any) -> Any:
+    def value(self, state: State) -> object:
         """Return the result of `get_value` as Arrow represents it."""
         return to_arrow([self._function.get_value(state[0])], self._plan.type).to_pylist()[0]
 
-    def rows(self, state: Any) -> list[tuple[Any, ...]]:
+    def rows(self, state: State) -> list[tuple[Any, ...]]:
         """Return the rows that `emit_value` yields."""
         kind = self._plan.type
         types = kind.field_types() if hasattr(kind, "field_types") else [kind]
@@ -283,9 +302,10 @@ class _UserAggregate:
 class _PandasAggregate:
     """A pandas aggregate function: buffers the rows and is called with columns when the result is read."""
 
-    def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], context: KernelContext) -> None:
+    def __init__(self, plan: CallPlan, input_types: tuple[DataType, ...], context: KernelContext) -> None:
         self._plan = plan
         self._types = [input_types[i] for i in plan.arguments]
+        assert not isinstance(plan.function, str)
         self._function = plan.function
         self._function.open(context.function_context)
 
@@ -301,19 +321,19 @@ class _PandasAggregate:
         """Return an empty buffer."""
         return []
 
-    def add(self, state: Any, values: Any) -> None:
+    def add(self, state: State, values: object) -> None:
         """Buffer a row."""
         state.append(values)
 
-    def retract(self, state: Any, values: Any) -> None:
+    def retract(self, state: State, values: object) -> None:
         """Remove a row from the buffer."""
         _remove(state, values)
 
-    def merge(self, state: Any, other: Any) -> None:
+    def merge(self, state: State, other: State) -> None:
         """Append the rows of another state."""
         state.extend(other)
 
-    def value(self, state: Any) -> Any:
+    def value(self, state: State) -> object:
         """Call the function with one Series per argument and return the result."""
         import pandas as pd
 
@@ -321,8 +341,8 @@ class _PandasAggregate:
         return to_arrow([self._function.eval(*columns)], self._plan.type).to_pylist()[0]
 
 
-def _make(plan: CallPlan, input_types: tuple[Any, ...], retracts: bool, context: KernelContext) -> Any:
-    call: Any
+def _make(plan: CallPlan, input_types: tuple[DataType, ...], retracts: bool, context: KernelContext) -> _Call:
+    call: _BuiltIn | _UserAggregate | _Sorted
     if isinstance(plan.function, str):
         call = _BuiltIn(plan, input_types, retracts)
     elif plan.function.func_type == "pandas":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,10 @@ from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
 from firesteel.columns.rex import Call, InputRef, Rex, input_columns
 from firesteel.common.idle_timer import IdleTimer
 from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
+
+if TYPE_CHECKING:
+    from firesteel.columns.settings import QuerySettings
+    from firesteel.common.snapshots import Snapshot
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class CalcFactory:
 
     condition: Rex | None
     expressions: tuple[Rex, ...] | None
-    settings: Any
+    settings: QuerySettings
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -72,7 +76,7 @@ class Calc(Kernel):
             batch = self._chosen(batch, np.flatnonzero(rows), self._columns)
         self.context.emit(batch)
 
-    def _chosen(self, batch: ColumnBatch, rows: Any, columns: list[CompiledRex]) -> ColumnBatch:
+    def _chosen(self, batch: ColumnBatch, rows: np.ndarray[Any, Any], columns: list[CompiledRex]) -> ColumnBatch:
         """Return the projection of some rows; only columns that are read are copied."""
         taken = pa.array(rows)
         kinds = None if batch.kinds is None else batch.kinds[rows]
@@ -108,7 +112,7 @@ class WatermarkFactory:
 
     column: int
     expression: Rex
-    settings: Any
+    settings: QuerySettings
     idle_timeout_ms: int = 0
 
     def make(self) -> Kernel:
@@ -172,11 +176,11 @@ class WatermarkAssigner(Kernel):
             self._is_idle = is_idle
             self.context.emit_idle(is_idle)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the last watermark, and whether the subtask is idle."""
         return self._emitted, self._is_idle
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the last watermark and the idleness."""
         self._emitted, self._is_idle = snapshot
 

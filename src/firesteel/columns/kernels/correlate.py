@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.evaluate import compile_filter, compile_rex
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.rex import Rex
+from firesteel.columns.rex import Rex, UserFunction
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
@@ -26,6 +27,10 @@ from firesteel.columns.rows import (
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.values.bounded_results import all_of
 
+if TYPE_CHECKING:
+    from firesteel.columns.settings import QuerySettings
+    from firesteel.connectors.table_connector import Lookup
+
 
 @dataclass(frozen=True)
 class CorrelateFactory:
@@ -37,13 +42,13 @@ class CorrelateFactory:
         result_types: Logical types of the function's columns.
     """
 
-    function: Any
+    function: str | UserFunction
     operands: tuple[Rex, ...]
     outer: bool
-    types: tuple[Any, ...]
-    result_types: tuple[Any, ...]
+    types: tuple[DataType, ...]
+    result_types: tuple[DataType, ...]
     condition: Rex | None
-    settings: Any
+    settings: QuerySettings
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -152,7 +157,7 @@ def _unnest(value: Any, width: int, with_ordinality: bool) -> list[Row]:
 
 def _padded(places: list[int], found: list[Any], length: int) -> tuple[list[int], list[Any]]:
     """Add a row of NULLs for each input row without results."""
-    by_place: list[list[Any]] = [[] for _ in range(length)]
+    by_place: list[list[object]] = [[] for _ in range(length)]
     for place, row in zip(places, found, strict=True):
         by_place[place].append(row)
     all_places: list[int] = []
@@ -173,13 +178,13 @@ class LookupJoinFactory:
         condition: A further condition on the columns of both sides.
     """
 
-    lookup: Any
+    lookup: Lookup
     keys: tuple[int, ...]
     outer: bool
-    types: tuple[Any, ...]
-    result_types: tuple[Any, ...]
+    types: tuple[DataType, ...]
+    result_types: tuple[DataType, ...]
     condition: Rex | None
-    settings: Any
+    settings: QuerySettings
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -225,7 +230,7 @@ class SetOperationFactory:
 
     kind: str
     all: bool
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -280,7 +285,7 @@ class NormalizeFactory:
     """Plan that turns upserts by key into a full changelog. Flink: `ChangelogNormalize`."""
 
     keys: tuple[int, ...]
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
 
     def make(self) -> Kernel:
         """Return the kernel."""

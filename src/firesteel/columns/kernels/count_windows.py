@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.rows import RowOutput, keys_of
 from firesteel.columns.values import arrow_type
+
+if TYPE_CHECKING:
+    from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+
+    pass
 
 
 class CountWindows(Kernel):
@@ -17,10 +22,10 @@ class CountWindows(Kernel):
     The state per key is the number of rows so far, and the rows of the latest window.
 
     Args:
-        plan: A `window_aggregate.WindowAggregateFactory`.
+        plan: The calls, keys and the window.
     """
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(self, plan: WindowAggregateFactory) -> None:
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.windows import times_of
@@ -24,7 +24,7 @@ class FirstRowFactory:
 
     partition: tuple[int, ...]
     time: int
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
 
     def make(self) -> Kernel:
         """Return the kernel."""

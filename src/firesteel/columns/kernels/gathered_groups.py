@@ -34,7 +34,7 @@ class GatheredGroups:
     """
 
     def __init__(
-        self, keys: tuple[int, ...], calls: Sequence[VectorCall], types: Sequence[pa.DataType], empty: list[Any]
+        self, keys: tuple[int, ...], calls: Sequence[VectorCall], types: Sequence[pa.DataType], empty: list[object]
     ) -> None:
         self._indexes = keys
         self._calls = calls

@@ -51,7 +51,7 @@ class GroupStore:
         fields = [call.load([self._empty[place]]) for place, call in enumerate(self._calls)]
         self._fields: list[Fields] = [[np.repeat(part, _LEAST) for part in parts] for parts in fields]
         self._counts = np.zeros(_LEAST, np.int64)
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[object, int] = {}
         self._entries: list[Row] = []
         self._states: list[list[Any]] = []
         self._changed: list[Array] = []
@@ -72,7 +72,7 @@ class GroupStore:
         states = zip(self._calls, self.fields(numbers), strict=True)
         return numbers if all(call.covers_states(parts) for call, parts in states) else None
 
-    def _values_of(self, rows: ColumnBatch) -> list[Any]:
+    def _values_of(self, rows: ColumnBatch) -> list[object]:
         """Return the key of each row, without its key group: one value, or a tuple if there are more columns."""
         columns: list[list[Any]] = [rows.columns[key].to_pylist() for key in self._keys]
         if len(columns) == 1:

@@ -31,7 +31,7 @@ def load(calls: Sequence[VectorCall], states: Sequence[list[Any]]) -> list[Field
     return fields if all(call.covers_states(parts) for call, parts in zip(calls, fields, strict=True)) else None
 
 
-def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> list[list[Any]]:
+def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> list[list[object]]:
     """Convert arrays back to the accumulators of `count` groups."""
     columns = [call.store(parts) for call, parts in zip(calls, fields, strict=True)]
     return list(map(list, zip(*columns, strict=True))) if columns else [[] for _ in range(count)]
@@ -143,7 +143,7 @@ class GroupVectors:
         gone = counts == 0
         return not any(part[gone].any() for parts in fields for part in parts)
 
-    def _find(self, batch: ColumnBatch) -> Any:
+    def _find(self, batch: ColumnBatch) -> tuple[Any, ...] | None:
         """Return the groups of a batch and their numbers in the store."""
         if not covers(self._calls, batch, self._retracts):
             return None

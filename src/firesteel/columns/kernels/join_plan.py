@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import Rex
+
+if TYPE_CHECKING:
+    from firesteel.columns.settings import QuerySettings
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class JoinPlan:
     condition: Rex | None
     left_types: tuple[Any, ...]
     right_types: tuple[Any, ...]
-    settings: Any
+    settings: QuerySettings
     null_aware: bool = False
     has_updates: bool = True
     state_ttl_ms: tuple[int | None, int | None] = (None, None)

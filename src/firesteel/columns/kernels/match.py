@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
-from firesteel.columns.kernels.match_pattern import Step, steps_of
+from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
 from firesteel.columns.kernels.rank import Order, row_key
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rex import Call
 from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
+
+if TYPE_CHECKING:
+    from firesteel.columns.settings import QuerySettings
 
 
 @dataclass(frozen=True)
@@ -22,16 +26,16 @@ class MatchFactory:
 
     partition: tuple[int, ...]
     order: Order
-    pattern: Any
+    pattern: Pattern
     define: tuple[tuple[str, Any], ...]
     measures: tuple[Any, ...]
     after: tuple[str, ...]
     within: int | None
     subsets: tuple[tuple[str, tuple[str, ...]], ...]
-    types: tuple[Any, ...]
-    output_types: tuple[Any, ...]
+    types: tuple[DataType, ...]
+    output_types: tuple[DataType, ...]
     is_rowtime: bool
-    settings: Any
+    settings: QuerySettings
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, constant
 from firesteel.columns.rows import batch_of
 from firesteel.columns.values import arrow_type
+
+if TYPE_CHECKING:
+    from firesteel.columns.kernels.match import MatchFactory
 
 ALL_ROWS = "*"
 """The name of all rows of a match."""
@@ -66,14 +69,14 @@ class MatchExpression:
     Its aggregates and navigation functions are computed first, and the rest as over a row of their results.
     """
 
-    def __init__(self, rex: Any, plan: Any, context: KernelContext) -> None:
+    def __init__(self, rex: Rex, plan: MatchFactory, context: KernelContext) -> None:
         self._plan = plan
-        self._parts: list[Any] = []
+        self._parts: list[Call] = []
         rest = self._split(rex)
         self._types = [arrow_type(part.type) for part in self._parts]
         self._rest = compile_rex(rest, plan.settings.context(context))
 
-    def _split(self, rex: object) -> Any:
+    def _split(self, rex: Rex) -> Rex:
         if isinstance(rex, Call) and (rex.function in _OVER_MATCH or rex.function.startswith("AGGREGATE ")):
             if rex not in self._parts:
                 self._parts.append(rex)
@@ -87,7 +90,7 @@ class MatchExpression:
         row = tuple(self._part(part, matched) for part in self._parts)
         return self._rest(batch_of([row], self._types))[0].as_py()
 
-    def _part(self, part: Any, matched: Matched) -> Any:
+    def _part(self, part: Call, matched: Matched) -> Any:
         function = part.function
         if function == "MATCH_REF":
             return self._reference(part, matched, 0, True)
@@ -95,34 +98,37 @@ class MatchExpression:
             time = self._plan.order[0][0]
             return matched.rows[matched.start + len(matched.labels) - 1][1][time]
         if function in ("FIRST", "LAST"):
-            offset = part.operands[1].value if len(part.operands) > 1 else 0
-            return self._reference(part.operands[0], matched, offset, function == "LAST")
+            inner = part.operands[0]
+            assert isinstance(inner, Call)
+            return self._reference(inner, matched, _offset(part, 0), function == "LAST")
         if function in ("PREV", "NEXT"):
-            offset = part.operands[1].value if len(part.operands) > 1 else 1
+            offset = _offset(part, 1)
             place = matched.start + len(matched.labels) - 1 + (-offset if function == "PREV" else offset)
             column = _column(part.operands[0])
             return matched.rows[place][1][column] if 0 <= place < len(matched.rows) else None
         return self._aggregate(part, matched)
 
-    def _reference(self, part: Any, matched: Matched, offset: int, is_last: bool) -> Any:
-        name, column = part.operands
-        places = matched.places(name.value)
+    def _reference(self, part: Call, matched: Matched, offset: int, is_last: bool) -> object:
+        places = matched.places(str(constant(part.operands[0])))
         number = len(places) - 1 - offset if is_last else offset
         if not 0 <= number < len(places):
             return None
-        return matched.rows[matched.start + places[number]][1][column.index]
+        value: object = matched.rows[matched.start + places[number]][1][_column(part)]
+        return value
 
-    def _aggregate(self, part: Any, matched: Matched) -> Any:
+    def _aggregate(self, part: Call, matched: Matched) -> object:
         aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
         assert aggregate is not None
         variable, distinct, *arguments = part.operands
-        name = variable.value if not arguments else _variable(arguments[0]) or variable.value
+        name = str(constant(variable))
+        if arguments:
+            name = _variable(arguments[0]) or name
         rows = matched.of(name)
         accumulator = aggregate.create([argument.type for argument in arguments], part.type, False)
         state, seen = accumulator.new(), set()
         for row in rows:
             values = tuple(_evaluated(argument, row, self._plan) for argument in arguments)
-            if distinct.value and values in seen:
+            if constant(distinct) and values in seen:
                 continue
             seen.add(values)
             accumulator.add(state, *values)
@@ -132,23 +138,30 @@ class MatchExpression:
 _OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST", "PREV", "NEXT"})
 
 
+def _offset(call: Call, default: int) -> int:
+    """Return how many rows a navigation function goes on."""
+    offset = constant(call.operands[1]) if len(call.operands) > 1 else default
+    assert isinstance(offset, int)
+    return offset
+
+
 def _column(rex: object) -> int:
     if isinstance(rex, Call) and rex.function == "MATCH_REF":
-        column: Any = rex.operands[1]
-        return int(column.index)
+        column = rex.operands[1]
+        assert isinstance(column, InputRef)
+        return column.index
     raise ValueError("PREV and NEXT take a column as their first argument")
 
 
 def _variable(rex: object) -> str | None:
     if isinstance(rex, Call):
         if rex.function == "MATCH_REF":
-            variable: Any = rex.operands[0]
-            return str(variable.value)
+            return str(constant(rex.operands[0]))
         return next((name for name in map(_variable, rex.operands) if name is not None), None)
     return None
 
 
-def _evaluated(rex: Any, row: Any, plan: Any) -> Any:
+def _evaluated(rex: Rex, row: tuple[Any, ...], plan: MatchFactory) -> object:
     """Return the argument of an aggregate for one row."""
     plain = _plain(rex)
     if isinstance(plain, InputRef):
@@ -161,7 +174,7 @@ def _evaluated(rex: Any, row: Any, plan: Any) -> Any:
     return compile_rex(plain, EvaluationContext())(batch_of([row], types))[0].as_py()
 
 
-def _plain(rex: object) -> Any:
+def _plain(rex: Rex) -> Rex:
     if isinstance(rex, Call) and rex.function == "MATCH_REF":
         return rex.operands[1]
     if isinstance(rex, Call):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -25,21 +24,25 @@ class Step:
         return self.greedy and self.low != self.high and (self.low, self.high) != (0, 1)
 
 
-def steps_of(pattern: Any) -> tuple[Step, ...]:
+Pattern = tuple[object, ...]
+"""Nested tuples: `("var", name)`, `("concat", parts)` and others; see `MatchRecognize` of queries."""
+
+
+def steps_of(pattern: Pattern) -> tuple[Step, ...]:
     """Return the steps of a pattern.
 
     Raises:
         ValueError: The pattern has a quantifier on a group of several variables.
     """
-    kind = pattern[0]
-    if kind == "var":
-        return (Step(pattern[1], 1, 1, True),)
-    if kind == "concat":
-        return tuple(step for part in pattern[1] for step in steps_of(part))
-    _, part, low, high, greedy = pattern
-    inner = steps_of(part)
-    if len(inner) == 1 and (inner[0].low, inner[0].high) == (1, 1):
-        return (Step(inner[0].name, low, high, greedy),)
-    if low == high:
-        return inner * int(low)
+    match pattern:
+        case ("var", str(name)):
+            return (Step(name, 1, 1, True),)
+        case ("concat", tuple(parts)):
+            return tuple(step for part in parts for step in steps_of(part))
+        case ("repeat", tuple(part), int(low), int() | None as high, bool(greedy)):
+            inner = steps_of(part)
+            if len(inner) == 1 and (inner[0].low, inner[0].high) == (1, 1):
+                return (Step(inner[0].name, low, high, greedy),)
+            if low == high:
+                return inner * low
     raise ValueError("Groups of pattern variables with a quantifier are not supported")

@@ -159,7 +159,7 @@ class _RangeEnds:
         range_ms: How far frames reach back.
     """
 
-    def __init__(self, table: StateTable, range_ms: int) -> None:
+    def __init__(self, table: StateTable, range_ms: float) -> None:
         self._table = table
         self._range_ms = range_ms
         self._number = count()

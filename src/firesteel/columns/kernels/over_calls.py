@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.rank import Order
 from firesteel.columns.rows import Row
+
+if TYPE_CHECKING:
+    from firesteel.columns.batch import ColumnBatch
 
 RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
 NAVIGATION = frozenset({"LAG", "LEAD"})
@@ -24,8 +28,8 @@ class FramePlan:
     """The frame of a window; see `rel.Frame`."""
 
     is_rows: bool
-    low: Any
-    high: Any
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ class OverPlan:
     order: Order
     frame: FramePlan
     calls: tuple[CallPlan, ...]
-    types: tuple[Any, ...]
-    output_types: tuple[Any, ...]
+    types: tuple[DataType, ...]
+    output_types: tuple[DataType, ...]
     time: int | None
 
 
@@ -59,7 +63,7 @@ class OverCall:
     def close(self) -> None:
         """Close the functions."""
 
-    def arguments(self, batch: Any) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Any]:
         """Return the argument values of each row."""
         columns = [batch.columns[i].to_pylist() for i in self.call.arguments]
         return list(zip(*columns, strict=True)) if columns else [()] * batch.length
@@ -168,7 +172,7 @@ class Navigation(OverCall):
         name = calls[leader].function
         return [self._neighbour(values, i, name, entries[i][2][leader]) for i in range(len(entries))]
 
-    def _neighbour(self, values: list[Any], i: int, name: object, arguments: object) -> Any:
+    def _neighbour(self, values: list[Any], i: int, name: object, arguments: object) -> object:
         offset = _offset(arguments)
         other = i - offset if name == "LAG" else i + offset
         if 0 <= other < len(values):
@@ -200,7 +204,7 @@ class Framed(OverCall):
         """Close the functions."""
         self._set.close()
 
-    def arguments(self, batch: Any) -> list[Any]:
+    def arguments(self, batch: ColumnBatch) -> list[Any]:
         """Return the argument values of each row."""
         return list(self._set.arguments(batch))
 
@@ -251,7 +255,7 @@ class Framed(OverCall):
             found.append(aggregates.values(states)[0])
         return found
 
-    def _bounds(self, entries: list[Entry], i: int) -> tuple[int, int]:
+    def _bounds(self, entries: list[Entry], i: int) -> tuple[float, float]:
         """Return the index of the first row of the frame, and the index after its last row."""
         frame, total = self.plan.frame, len(entries)
         if frame.is_rows:

@@ -6,9 +6,10 @@ from bisect import bisect_left, insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import count, zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.windows import times_of
@@ -27,11 +28,14 @@ from firesteel.columns.rows import (
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
-def row_key(order: Order) -> Any:
+def row_key(order: Order) -> Callable[[Any], Any]:
     """Return the sort key function of rows."""
 
     def compare(a: Row, b: Row) -> int:
@@ -63,7 +67,7 @@ class RankFactory:
     start: int
     end: int
     outputs_rank: bool
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
     keeps_all: bool
     window_end: int | None = None
     clock: WindowClock = UTC_CLOCK
@@ -127,7 +131,8 @@ class Rank(Kernel):
                 continue
             rank = (number,) if self._plan.outputs_rank else ()
             if new is None:
-                self._output.add(DELETE, (*old, *rank))  # type: ignore[misc]
+                assert old is not None
+                self._output.add(DELETE, (*old, *rank))
             elif old is None:
                 self._output.add(INSERT, (*new, *rank))
             else:
@@ -248,7 +253,7 @@ class DeduplicateFactory:
     partition: tuple[int, ...]
     keeps_last: bool
     time: int | None
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -303,7 +308,7 @@ class SortFactory:
     """
 
     order: Order
-    types: tuple[Any, ...]
+    types: tuple[DataType, ...]
     time: int | None
     offset: int = 0
     fetch: int | None = None

@@ -134,7 +134,7 @@ class JoinSide:
         """Set the number of matches of an entry, which counts as a write."""
         entry[1:] = self.entry(entry[0], count)[1:]
 
-    def _put(self, key: Row, rows: list[list[Any]]) -> None:
+    def _put(self, key: Row, rows: list[list[object]]) -> None:
         if rows:
             self._table.put(key, rows)
         else:
@@ -181,7 +181,7 @@ class RegularJoin(Kernel):
     def _pair(self, index: int, row: Row, other: Row) -> Row:
         return row + other if index == 0 else other + row
 
-    def _matches(self, index: int, keyed: Iterable[tuple[Row, Row]]) -> Iterator[list[list[Any]]]:
+    def _matches(self, index: int, keyed: Iterable[tuple[Row, Row]]) -> Iterator[list[list[object]]]:
         """Yield for each row the entries of the other side that match it.
 
         Rows of one side change no rows of the other, so the condition is evaluated for many rows at once. But an outer
@@ -191,7 +191,7 @@ class RegularJoin(Kernel):
         side = self._sides[1 - index]
         limit = 0 if any(self._outer) or side.expires else _PAIRS
         rows: list[Row] = []
-        candidates: list[list[list[Any]]] = []
+        candidates: list[list[list[object]]] = []
         count = 0
         for key, row in keyed:
             rows.append(row)

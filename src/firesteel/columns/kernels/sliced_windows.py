@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat, merged
+from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
@@ -50,7 +51,7 @@ class SlicedWindowPlan:
     window: WindowPlan
     keys: tuple[int, ...]
     calls: tuple[CallPlan, ...]
-    input_types: tuple[Any, ...]
+    input_types: tuple[DataType, ...]
     outputs: tuple[tuple[int | str, Any], ...]
 
     def vectors(self) -> list[VectorCall] | None:

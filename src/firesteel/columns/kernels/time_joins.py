@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort_right
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
@@ -14,6 +14,9 @@ from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_joins import Matcher, has_null
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE, Row, RowOutput, keys_of, kinds_list, rows_of
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 _TIME = itemgetter(0)
 _ORDER = itemgetter(0, 1)
@@ -252,11 +255,11 @@ class TemporalJoin(Kernel):
         """Join the remaining rows."""
         self.watermark(MAX_WATERMARK)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the arrival number of the last row, which orders rows of the same time."""
         return self._arrival
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the arrival number."""
         self._arrival = snapshot
 

@@ -129,12 +129,12 @@ class VectorSum(_Numeric):
 
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)
-        self._is_average = plan.function.upper() == "AVG"
+        self._is_average = str(plan.function).upper() == "AVG"
         self._is_integral = isinstance(plan.type, _INTEGERS)
         narrow = isinstance(plan.type, t.FloatType) and not self._is_average
         self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
         self.is_retractable = self._is_integral
-        self._is_nullable = plan.function.upper() not in ("SUM0", "$SUM0")
+        self._is_nullable = str(plan.function).upper() not in ("SUM0", "$SUM0")
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row (0 if it does not count) and whether it counts."""
@@ -171,11 +171,11 @@ class VectorExtreme(_Numeric):
 
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)
-        is_min = plan.function.upper() == "MIN"
+        is_min = str(plan.function).upper() == "MIN"
         self.dtype = np.dtype(self.type.to_pandas_dtype())
         self.functions = (np.minimum if is_min else np.maximum, np.add)
         if isinstance(plan.type, _FLOATS):
-            self._identity: Any = np.inf if is_min else -np.inf
+            self._identity: object = np.inf if is_min else -np.inf
         else:
             limits = np.iinfo(self.dtype)
             self._identity = limits.max if is_min else limits.min
@@ -248,7 +248,7 @@ def vector_calls(
 def _vector_call(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
     if not isinstance(plan.function, str) or plan.distinct or plan.order_by:
         return None
-    name = plan.function.upper()
+    name = str(plan.function).upper()
     if name == "COUNT":
         return VectorCount(plan)
     make = _CALLS.get(name)
@@ -272,4 +272,5 @@ def _has_negative_zero(values: Array) -> bool:
 
 
 def _to_numpy(array: pa.Array) -> Array:
-    return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    values: Array = array.to_numpy(zero_copy_only=False)
+    return values

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.count_windows import CountWindows
@@ -42,8 +43,8 @@ class WindowAggregateFactory:
     window: WindowPlan | None
     window_columns: tuple[int | None, ...] | None
     properties: tuple[str, ...]
-    input_types: tuple[Any, ...]
-    output_types: tuple[Any, ...]
+    input_types: tuple[DataType, ...]
+    output_types: tuple[DataType, ...]
     retracts: bool = False
     flat: bool = False
     source: WindowSource = IN_UTC
@@ -190,7 +191,7 @@ class WindowAggregate(TimedKernel):
         """Return whether a row belongs to a session that has not ended, although the watermark has passed the row."""
         return self._is_session and bool(touching(self._table.data.get(key, []), start, end))
 
-    def _add(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
+    def _add(self, key: Any, values: object, start: int, end: int, kind: int, row: tuple[Any, ...]) -> None:
         entry = (*key, start, end)
         state = self._table.data.get(entry)
         if state is None:
@@ -204,7 +205,9 @@ class WindowAggregate(TimedKernel):
             self._aggregates.add(state[1], row)
         self._table.put(entry, state)
 
-    def _add_to_session(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
+    def _add_to_session(
+        self, key: object, values: tuple[Any, ...], start: int, end: int, kind: int, row: tuple[Any, ...]
+    ) -> None:
         accumulators = self._aggregates.new()
         self._aggregates.add(accumulators, row)
         sessions = self._table.data.get(key, [])
@@ -213,7 +216,7 @@ class WindowAggregate(TimedKernel):
         # The merged session is last. Its former ends stay in `_by_end`; `_take_sessions` then finds no session there.
         self._by_end[merged[-1][1]].add(key)
 
-    def _join(self, content: Any, other: Any) -> None:
+    def _join(self, content: list[Any], other: list[Any]) -> None:
         self._aggregates.merge(content[1], other[1])
 
     def watermark(self, timestamp: int) -> int:
@@ -254,7 +257,7 @@ class WindowAggregate(TimedKernel):
         for start in range(0, len(ended), _GIVEN_AT_ONCE):
             self._give(ended[start : start + _GIVEN_AT_ONCE])
 
-    def _take_window(self, entry: Any, end: int) -> list[_Ended]:
+    def _take_window(self, entry: tuple[Any, ...], end: int) -> list[_Ended]:
         state = self._table.data.get(entry)
         if state is None:
             return []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -32,8 +31,8 @@ class WindowVectors:
         keys: tuple[int, ...],
         calls: Sequence[VectorCall],
         table: StateTable,
-        by_end: MutableMapping[int, set[Any]],
-        empty: Callable[[], list[Any]],
+        by_end: MutableMapping[int, set[object]],
+        empty: Callable[[], list[object]],
         max_parallelism: int,
     ) -> None:
         self._keys = keys

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.rows import RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 US = 1000
 Array = np.ndarray[Any, Any]
@@ -72,8 +76,8 @@ class WindowTableFactory:
     """
 
     window: WindowPlan
-    types: tuple[Any, ...]
-    time_type: Any
+    types: tuple[DataType, ...]
+    time_type: DataType
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -210,7 +214,9 @@ def touching(sessions: list[Any], start: int, end: int) -> list[Any]:
     return [session for session in sessions if session[0] <= end and start <= session[1]]
 
 
-def merge_session(sessions: list[Any], start: int, end: int, content: Any, join: Any) -> list[Any]:
+def merge_session(
+    sessions: list[Any], start: int, end: int, content: object, join: Callable[[Any, Any], object]
+) -> list[Any]:
     """Add a session, merging it with those that it touches; the result is last in the returned list.
 
     Args:

@@ -83,7 +83,8 @@ class RemoteFileSystem:
             RemoteFileError: the file cannot be read.
         """
         with saying("read", path):
-            return self.fs.open(path, "rb", block_size=block_bytes)  # type: ignore[no-any-return]
+            file: IO[bytes] = self.fs.open(path, "rb", block_size=block_bytes)
+            return file
 
     def files_below(self, path: str) -> list[tuple[str, int]]:
         """Return URI and size of a file or of all files below a directory, ordered by name.

@@ -77,7 +77,7 @@ class ObjectKey(tuple[Any, Any]):
 IMMUTABLE.update((ValueKey, ObjectKey))
 
 
-def canonical_key(key: Any) -> Any:
+def canonical_key(key: Any) -> object:
     """Return the canonical form of a key without a declared type; a canonical form is returned unchanged.
 
     Raises:
@@ -159,7 +159,7 @@ def _is_plain(key_type: object) -> bool:
     )
 
 
-def _double(value: Any) -> Any:
+def _double(value: Any) -> object:
     """Return the key of a float as in Java's `Double.equals`: all NaNs are equal, 0.0 and -0.0 are not."""
     if value is None or value > 0 or value < 0 or str(value) == "0.0":
         return value

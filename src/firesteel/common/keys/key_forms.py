@@ -45,7 +45,7 @@ class KeyFormError(FiresteelError, TypeError):
         )
 
 
-def form_of(key: object) -> Any:
+def form_of(key: object) -> object:
     """Return the form of a key.
 
     Raises:
@@ -61,7 +61,7 @@ def form_of(key: object) -> Any:
         raise KeyFormError(type(key).__qualname__, f"{type(error).__name__}: {error}") from error
 
 
-def _form(value: object) -> Any:
+def _form(value: object) -> object:
     kind = value.__class__
     if kind in _ATOMS:
         return value
@@ -73,23 +73,23 @@ def _form(value: object) -> Any:
     return _reduced_form(value, kind)
 
 
-def _float_form(value: float) -> Any:
+def _float_form(value: float) -> object:
     return "float", _FLOAT.pack(value) if value == value else _NAN
 
 
-def _dict_form(value: dict[Any, Any]) -> Any:
+def _dict_form(value: dict[Any, Any]) -> object:
     return ("dict", *[_form(part) for entry in value.items() for part in entry])
 
 
-def _set_form(value: Any) -> Any:
+def _set_form(value: Any) -> object:
     return (type(value).__name__, *sorted(map(_form, value), key=form_bytes))
 
 
-def _time_form(value: Any) -> Any:
+def _time_form(value: Any) -> object:
     return value if value.tzinfo is None and not value.fold else _reduced_form(value, type(value))
 
 
-def _function_form(value: Any) -> Any:
+def _function_form(value: Any) -> object:
     owner = getattr(value, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
         return "reduce", ("global", "builtins", "getattr"), ("tuple", _form(owner), value.__name__), None, None, None
@@ -114,7 +114,7 @@ _BUILDERS: dict[type[Any], Callable[[Any], Any]] = {
 }
 
 
-def _reduced_form(value: object, kind: type[Any]) -> Any:
+def _reduced_form(value: object, kind: type[Any]) -> object:
     """Return the form of an object from what `pickle` would write for it."""
     reducer = copyreg.dispatch_table.get(kind)
     reduced: Any = value.__reduce_ex__(_PROTOCOL) if reducer is None else reducer(value)
@@ -170,16 +170,16 @@ def rebuilt(form: Any) -> Any:
     return form[:1] + form[1:] if kind is str or kind is bytes else form
 
 
-def _parts(*forms: Any) -> list[Any]:
+def _parts(*forms: object) -> list[Any]:
     return list(map(rebuilt, forms))
 
 
-def _entries(*forms: Any) -> dict[Any, Any]:
+def _entries(*forms: object) -> dict[Any, Any]:
     parts = iter(map(rebuilt, forms))
     return dict(zip(parts, parts, strict=True))
 
 
-def _named(module: str, name: str) -> Any:
+def _named(module: str, name: str) -> object:
     return reduce(getattr, name.split("."), import_module(module))
 
 

@@ -194,7 +194,7 @@ _SCALARS: dict[BasicType, Hasher] = {
 def _time_hash(type_info: Any) -> Hasher:
     factor = 86_400_000 if isinstance(type_info, DateTypeInfo) else None
 
-    def hash_millis(value: Any) -> int:
+    def hash_millis(value: object) -> int:
         plain: int = type_info.to_internal_type(value)
         return _long_hash(plain * factor if factor else plain // 1000)
 

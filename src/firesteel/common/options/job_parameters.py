@@ -38,6 +38,7 @@ def global_job_parameters(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _flow_map(text: str) -> dict[Any, Any]:
+    value: dict[Any, Any]
     try:
         value = json.loads(text)
     except ValueError:
@@ -47,7 +48,7 @@ def _flow_map(text: str) -> dict[Any, Any]:
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise ValueError(f"{GLOBAL_JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}") from error
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _as_text(value: object) -> str:

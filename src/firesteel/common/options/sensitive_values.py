@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 _HIDDEN = "******"
 _WORDS = (
@@ -54,7 +53,7 @@ def _without_secrets(text: str) -> Iterator[str]:
     yield text[begin:]
 
 
-def _masked_json(value: object) -> Any:
+def _masked_json(value: object) -> object:
     if isinstance(value, dict):
         return {key: _HIDDEN if _SECRET.search(key) else _masked_json(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -31,7 +31,7 @@ class _TableUnpickler(pickle.Unpickler):
         self._table = table
         self._moved = moved
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         module = self._moved.get(module, module)
         if name in self._table.get(module, ()):
             return super().find_class(module, name)
@@ -41,7 +41,7 @@ class _TableUnpickler(pickle.Unpickler):
         )
 
 
-def load_listed(data: bytes, what: str, table: Table, moved: Mapping[str, str] | None = None) -> Any:
+def load_listed(data: bytes, what: str, table: Table, moved: Mapping[str, str] | None = None) -> object:
     """Return pickled data that consists of plain data and listed classes.
 
     Args:
@@ -70,6 +70,6 @@ def load_plain(data: bytes, what: str = "plain data") -> Any:
     return load_listed(data, what, {})
 
 
-def load_values(data: bytes, what: str) -> Any:
+def load_values(data: bytes, what: str) -> object:
     """Return pickled plain data that may contain dates, times, decimals and UUIDs."""
     return load_listed(data, what, VALUES)

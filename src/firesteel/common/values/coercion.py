@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from firesteel.common.compiled_source import run_source
+from firesteel.common.compiled_source import function_of
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -81,8 +81,7 @@ def coerce_all(values):
     return [v if {check} else coerce(v) for v in remaining]
 """
     scope: dict[str, Any] = {"coerce": coerce, "immutable": IMMUTABLE}
-    run_source(source, scope, __file__)
-    return scope["coerce_all"]  # type: ignore[no-any-return]
+    return function_of(source, scope, __file__, "coerce_all")
 
 
 def fits(type_info: object, value: str) -> str:
@@ -164,12 +163,13 @@ def _whole(expected: str, low: int, high: int) -> Coercer:
 def _cut(expected: str, value: Any) -> int:
     """Return a number without its fraction, as PyFlink does."""
     try:
-        return value.__int__()  # type: ignore[no-any-return]
+        whole: int = value.__int__()
+        return whole
     except (AttributeError, ValueError, OverflowError):  # no number, NaN, infinite
         raise TypeMismatchError(expected, value) from None
 
 
-def _string(value: object) -> Any:
+def _string(value: object) -> object:
     if value is None or value.__class__ is str:
         return value
     if isinstance(value, str):
@@ -177,7 +177,7 @@ def _string(value: object) -> Any:
     raise TypeMismatchError("STRING (str)", value)
 
 
-def _boolean(value: object) -> Any:
+def _boolean(value: object) -> object:
     if value is None or value.__class__ is bool:
         return value
     if hasattr(value, "__index__") or type(value).__name__ in (
@@ -188,7 +188,7 @@ def _boolean(value: object) -> Any:
     raise TypeMismatchError("BOOLEAN (bool)", value)
 
 
-def _float(value: Any) -> Any:
+def _float(value: Any) -> object:
     if value is None:
         return None
     try:
@@ -199,7 +199,7 @@ def _float(value: Any) -> Any:
         raise TypeMismatchError("FLOAT (float)", value) from None
 
 
-def _double(value: Any) -> Any:
+def _double(value: Any) -> object:
     if value is None or value.__class__ is float:
         return value
     if not isinstance(value, str):
@@ -210,7 +210,7 @@ def _double(value: Any) -> Any:
     raise TypeMismatchError("DOUBLE (float)", value)
 
 
-def _char(value: object) -> Any:
+def _char(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, str) and len(value) == 1:
@@ -218,7 +218,7 @@ def _char(value: object) -> Any:
     raise TypeMismatchError("CHAR (str of length 1)", value)
 
 
-def _big_int(value: Any) -> Any:
+def _big_int(value: Any) -> object:
     if value is None or value.__class__ is int:
         return value
     try:
@@ -227,7 +227,7 @@ def _big_int(value: Any) -> Any:
         raise TypeMismatchError("BIG_INT (int)", value) from None
 
 
-def _big_dec(value: object) -> Any:
+def _big_dec(value: object) -> object:
     if value is None or value.__class__ is Decimal:
         return value
     if isinstance(value, (int, float)):
@@ -235,7 +235,7 @@ def _big_dec(value: object) -> Any:
     raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
 
 
-def _instant(value: object) -> Any:
+def _instant(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, Instant):
@@ -257,7 +257,7 @@ _SCALARS: dict[BasicType, Coercer] = {
 }
 
 
-def _date(value: object) -> Any:
+def _date(value: object) -> object:
     if value is None or value.__class__ is datetime.date:
         return value
     if isinstance(value, datetime.date):
@@ -273,7 +273,7 @@ def _time(value: object) -> Any:
     raise TypeMismatchError("SQL_TIME (datetime.time)", value)
 
 
-def _timestamp(value: object) -> Any:
+def _timestamp(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, datetime.datetime):
@@ -288,7 +288,7 @@ def _local_time(type_info: Any) -> Coercer:
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-def _bytes_array(value: object) -> Any:
+def _bytes_array(value: object) -> object:
     if value is None or value.__class__ is bytes:
         return value
     if isinstance(value, (bytearray, memoryview)):
@@ -389,8 +389,7 @@ def coerce(v):
                 pass
     return slow(v)
 """
-    run_source(source, scope, __file__)
-    return scope["coerce"]  # type: ignore[no-any-return]
+    return function_of(source, scope, __file__, "coerce")
 
 
 def _slow_fields(
@@ -399,7 +398,7 @@ def _slow_fields(
     converts = [coercer(field) or own for field in fields]
     steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(fields))]
 
-    def convert_all(values: Any, whole: Any) -> list[Any]:
+    def convert_all(values: Any, whole: object) -> list[Any]:
         if len(values) != len(converts):
             raise TypeMismatchError(f"{expected} of {len(converts)} fields", whole)
         try:

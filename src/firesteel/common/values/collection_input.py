@@ -102,7 +102,7 @@ def _row(type_info: Any) -> Callable[[Any], Any]:
     accepters = [_accepter(field) for field in type_info.get_field_types()]
     names = type_info.get_field_names()
 
-    def accept(value: Any) -> Any:
+    def accept(value: object) -> Any:
         if _has_attributes(value):
             value = vars(value)
         if isinstance(value, dict):

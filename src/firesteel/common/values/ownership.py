@@ -128,7 +128,7 @@ def claimer(calls: Callable[[Callable[[Any], Any]], Any]) -> Callable[[Any], Any
     calls(lambda value: counts.append(sys.getrefcount(value)))
     alone = counts[0]
 
-    def claim(value: object) -> Any:
+    def claim(value: object) -> object:
         is_alone = sys.getrefcount(value) <= alone and value.__class__ in _CLAIMABLE
         return value if is_alone and _holds_alone(value) else own(value)
 
@@ -200,7 +200,7 @@ def _is_frozen(value: Any) -> bool:
     return isinstance(value, Enum)
 
 
-def _deep_copy(value: object) -> Any:
+def _deep_copy(value: object) -> object:
     """Copy with `pickle`, which is the fastest, or with `deepcopy` for classes of the user's script."""
     kind = value.__class__
     if kind not in _unpicklable:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.user_functions import SinkFunction
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> BlackHole:
@@ -24,7 +28,7 @@ class BlackHole:
         """Return all kinds."""
         return kinds
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Discard the rows."""
         return stream.add_sink(_Nothing()).name(name)
 

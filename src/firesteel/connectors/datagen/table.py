@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, Sca
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import Source, SourceSplit
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _BLOCK_ROWS = 4096
 _ROWS_PER_SECOND = 10_000
@@ -43,7 +47,7 @@ class DataGenTable:
         """Whether the number of rows is set."""
         return "number-of-rows" in self._options.values
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         counts = [field.count for field in self._fields.values() if field.count is not None]
         if self.is_bounded:

@@ -62,7 +62,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         """Raise an error: there is no Java class of hosts."""
         raise NotImplementedError("get_http_host_class: there is no Java class; set_hosts() takes addresses as text")
 
-    def _change(self, **settings: Any) -> ElasticsearchSinkBuilderBase:
+    def _change(self, **settings: object) -> ElasticsearchSinkBuilderBase:
         change: Callable[..., ElasticsearchSettings] = replace
         self._settings = change(self._settings, **settings)
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.common.files.file_systems import scheme_of
@@ -17,6 +17,11 @@ from firesteel.connectors.formats.table_format import Columns, Format, make_form
 from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
 _OPTIONS = (
     "partition.default-name",
@@ -103,7 +108,7 @@ class FileTable(_Files):
         """Whether it needs only the columns, and fields of rows, that are read."""
         return self.format_of(self.stored).reads_fields
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         keys = self.table.partition_keys
         stored = self.stored
@@ -144,7 +149,7 @@ class FileTableSink(_Files):
         """Return the kinds of rows that the format can write."""
         return self._format.kinds
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write the column batches."""
         names = [column.name for column in self.table.physical_columns]
         keys = tuple((key, names.index(key)) for key in self.table.partition_keys)

@@ -75,7 +75,7 @@ class FileWriter(SinkWriter[Any]):
         # The first attempt of a job's first batch finds no leftovers, as nothing wrote before it.
         self._reported_leftovers = context.began <= (1, 0, 1)
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: object, timestamp: int | None) -> None:
         """Write one element to the current bucket."""
         self.write_all([element], None)
 
@@ -165,7 +165,7 @@ class FileWriter(SinkWriter[Any]):
             part.close()
         self._store.close()
 
-    def snapshot_state(self) -> Any:
+    def snapshot_state(self) -> object:
         """Return the next part number, the parts in progress and the parts that wait for compaction."""
         if not self._counter:
             return None

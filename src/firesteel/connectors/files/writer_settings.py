@@ -205,13 +205,13 @@ def _csv(factory: BulkWriterFactory) -> PartFormat:
     names = [quoted(column.name) for column in schema.columns]
     header = schema.column_separator.join(names) + schema.line_separator if schema.use_header else ""
 
-    def encode(row: Any) -> bytes:
+    def encode(row: object) -> bytes:
         return serialize(_with_scales(row, schema) if has_decimals else row)
 
     return PartFormat("CSV", lambda file: EncodedStream(file, encode, header.encode()))
 
 
-def _with_scales(row: Any, schema: CsvSchema) -> list[Any]:
+def _with_scales(row: object, schema: CsvSchema) -> list[Any]:
     """Return the fields of a row, with decimals rounded to the scales of their columns."""
     values = all_fields(row, schema.row_type.get_field_names())
     return [

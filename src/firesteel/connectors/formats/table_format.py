@@ -118,4 +118,5 @@ def make_format(name: str, columns: Columns, options: Options, use: Literal["fil
             f"Available factory identifiers for {use} are:\n\n{known}"
         )
     module = importlib.import_module(f"firesteel.connectors.formats.{modules[name]}")
-    return module.make(columns, options)  # type: ignore[no-any-return]
+    made: Format = module.make(columns, options)
+    return made

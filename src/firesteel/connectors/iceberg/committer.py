@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.exceptions import ValidationException as ConflictException
@@ -23,6 +23,10 @@ from firesteel.common.table_errors import TableException
 from firesteel.connectors.iceberg.files import data_files_of, files_with_keys, range_of, read_keys, remove_keys
 from firesteel.connectors.iceberg.tables import IcebergTableAddress
 from firesteel.functions.connector_base import CommitRequest, Committer
+
+if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Table, Transaction
 
 JOB_ID = "flink.job-id"
 OPERATOR_ID = "flink.operator-id"
@@ -98,7 +102,7 @@ class IcebergCommitter(Committer):
             for request in requests:
                 self._check(table, request.committable)
 
-    def _check(self, table: Any, written: WrittenFiles) -> None:
+    def _check(self, table: Table, written: WrittenFiles) -> None:
         if written.table_uuid != str(table.metadata.table_uuid):
             raise TableException(
                 f"The Iceberg table {self.address} was dropped and created again after data files had been written"
@@ -166,7 +170,7 @@ class _Changes:
     def __init__(self, added: Sequence[Any]) -> None:
         self._added = list(added)
         self._removed: list[Any] = []
-        self._condition: Any = AlwaysTrue()
+        self._condition: BooleanExpression = AlwaysTrue()
 
     def replace_keys(self, table: object, keys: object) -> None:
         """Replace the data files that have rows with these keys by files without these rows (copy on write)."""
@@ -175,14 +179,14 @@ class _Changes:
             self._removed.append(file)
             self._added += data_files_of(table, others)
 
-    def replace_partitions(self, table: Any) -> None:
+    def replace_partitions(self, table: Table) -> None:
         """Remove the data files of all partitions that get new ones (Iceberg: `ReplacePartitions`)."""
         partitions = {file.partition for file in self._added}
         spec_id = table.metadata.default_spec_id
         files = (task.file for task in table.scan().plan_files())
         self._removed += [file for file in files if file.spec_id == spec_id and file.partition in partitions]
 
-    def stage(self, transaction: Any, summary: dict[str, str]) -> None:
+    def stage(self, transaction: Transaction, summary: dict[str, str]) -> None:
         """Add the snapshot to a transaction."""
         update = transaction.update_snapshot(snapshot_properties=summary)
         with update.overwrite() if self._removed else update.merge_append() as producer:
@@ -194,13 +198,13 @@ class _Changes:
                 producer.delete_by_predicate(self._condition)
 
 
-def _committed_ids(table: Any) -> set[str]:
+def _committed_ids(table: Table) -> set[str]:
     """Return the ids of the committables in all snapshots of a table."""
     summaries = (snapshot.summary for snapshot in table.snapshots() if snapshot.summary is not None)
     return {name for summary in summaries for name in (summary[COMMITTABLES] or "").split(",")}
 
 
-def _summary(table: Any, requests: Sequence[CommitRequest]) -> dict[str, str]:
+def _summary(table: Table, requests: Sequence[CommitRequest]) -> dict[str, str]:
     """Return the properties of the summary of a snapshot; the checkpoint id counts the commits of the sink."""
     job_id, operator_id = requests[0].job_id, requests[0].sink_id.rpartition("/")[2]
     summaries = [snapshot.summary for snapshot in table.snapshots() if snapshot.summary is not None]

@@ -6,7 +6,7 @@ import datetime
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,12 @@ from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
 
 from firesteel.connectors.iceberg.types import to_iceberg_array
 
+if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Table
 
-def data_files_of(table: Any, rows: pa.Table) -> list[Any]:
+
+def data_files_of(table: Table, rows: pa.Table) -> list[Any]:
     """Write rows to new data files of a pyiceberg table, one or more per partition, and return them."""
     return list(_dataframe_to_data_files(table.metadata, rows, table.io, uuid.uuid4())) if len(rows) else []
 
@@ -25,7 +29,7 @@ def data_files_of(table: Any, rows: pa.Table) -> list[Any]:
 # --- keys of rows that are replaced ----------------------------------------------------------------------------------
 
 
-def write_keys(table: Any, keys: pa.Table) -> str:
+def write_keys(table: Table, keys: pa.Table) -> str:
     """Write keys to a new file next to the data files, and return its location."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, keys.schema) as writer:
@@ -36,7 +40,7 @@ def write_keys(table: Any, keys: pa.Table) -> str:
     return location
 
 
-def read_keys(table: Any, locations: Iterable[str]) -> pa.Table:
+def read_keys(table: Table, locations: Iterable[str]) -> pa.Table:
     """Return the keys in files.
 
     Raises:
@@ -49,14 +53,14 @@ def read_keys(table: Any, locations: Iterable[str]) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def remove_keys(table: Any, locations: Iterable[str]) -> None:
+def remove_keys(table: Table, locations: Iterable[str]) -> None:
     """Remove files with keys, those that still exist."""
     for location in locations:
         with suppress(OSError):
             table.io.delete(location)
 
 
-def files_with_keys(table: Any, keys: pa.Table, condition: Any) -> Iterator[tuple[Any, pa.Table]]:
+def files_with_keys(table: Table, keys: pa.Table, condition: object) -> Iterator[tuple[Any, pa.Table]]:
     """Yield each data file that has rows with one of the keys, and its rows without these.
 
     Args:
@@ -71,9 +75,9 @@ def files_with_keys(table: Any, keys: pa.Table, condition: Any) -> Iterator[tupl
             yield task.file, others
 
 
-def range_of(keys: pa.Table) -> Any:
+def range_of(keys: pa.Table) -> object:
     """Return an Iceberg expression that is true for all keys: the range of each column of integers, text or dates."""
-    condition: Any = AlwaysTrue()
+    condition: BooleanExpression = AlwaysTrue()
     for name in keys.column_names:
         kind = keys.schema.field(name).type
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
@@ -84,7 +88,7 @@ def range_of(keys: pa.Table) -> Any:
     return condition
 
 
-def _literal(value: object) -> Any:
+def _literal(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime.date) else value
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 CATALOG_PROPERTIES = (
     "uri",
@@ -26,7 +29,7 @@ TABLE_PREFIXES = ("write.", "read.", "commit.", "history.", "format-version")
 """Prefixes of the properties that a new table gets."""
 
 
-def iceberg_module(name: str) -> Any:
+def iceberg_module(name: str) -> ModuleType:
     """Import a module of firesteel that uses pyiceberg.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue
@@ -20,6 +20,9 @@ from firesteel.connectors.iceberg.types import to_sql_array
 from firesteel.connectors.table_connector import ScanRequest
 from firesteel.connectors.table_options import Options
 from firesteel.functions.connector_base import Source, SourceSplit
+
+if TYPE_CHECKING:
+    from pyiceberg.table import FileScanTask, Table
 
 BATCH_ROWS = 10_000
 
@@ -46,7 +49,7 @@ class SnapshotRange:
     after: int | None = None
     until: int | None = None
 
-    def plan(self, table: Any) -> Iterator[Any]:
+    def plan(self, table: Table) -> Iterator[Any]:
         """Yield pyiceberg's task for each data file.
 
         Raises:
@@ -87,7 +90,7 @@ def files_of(options: Options, table: object, is_bounded: bool) -> SnapshotRange
     return SnapshotRange(chosen) if is_bounded else SnapshotRange(chosen, is_incremental=True, after=chosen)
 
 
-def _chosen_snapshot(options: Options, table: Any) -> int | None:
+def _chosen_snapshot(options: Options, table: Table) -> int | None:
     """Return the snapshot to read in full: the one that options name, otherwise the current one."""
     if "snapshot-id" in options.values:
         return _snapshot_option(options, table, "snapshot-id")
@@ -100,7 +103,7 @@ def _chosen_snapshot(options: Options, table: Any) -> int | None:
     return int(found.snapshot_id)
 
 
-def _snapshot_option(options: Options, table: Any, key: str) -> int | None:
+def _snapshot_option(options: Options, table: Table, key: str) -> int | None:
     number: int | None = options.number(key)
     if number is not None and table.snapshot_by_id(number) is None:
         known = ", ".join(str(snapshot.snapshot_id) for snapshot in table.snapshots())
@@ -108,7 +111,7 @@ def _snapshot_option(options: Options, table: Any, key: str) -> int | None:
     return number
 
 
-def _current_id(table: Any) -> int | None:
+def _current_id(table: Table) -> int | None:
     current = table.current_snapshot()
     return None if current is None else current.snapshot_id
 
@@ -167,7 +170,7 @@ class IcebergSource(Source[ColumnBatch]):
             self._table, self._last_snapshot = table, found
             self._tasks.update(tasks)
 
-    def _is_wanted(self, task: Any, table: Any) -> bool:
+    def _is_wanted(self, task: FileScanTask, table: Table) -> bool:
         """Return whether a file can have rows of the partitions that the filter leaves."""
         if self._request.partitions is None:
             return True

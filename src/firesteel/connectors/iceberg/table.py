@@ -6,7 +6,7 @@ The other modules of this folder need the package pyiceberg, so that they are im
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import ValidationException
@@ -22,7 +22,13 @@ from firesteel.connectors.table_connector import (
 )
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.functions.operator_builder import with_partitioner
 from firesteel.graph.partitioner import Partitioner
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
 _OPTIONS = (
     *CATALOG_OPTIONS,
@@ -89,7 +95,7 @@ class IcebergTable(_Iceberg):
         self._monitor_ms()
         self._files()
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         with self._address.opened() as table:
             self._stored = table  # there may be newer snapshots than when the query was planned
@@ -141,13 +147,13 @@ class IcebergTableSink(_Iceberg):
         self._replaces = self._replaces or kinds != INSERT_ONLY
         return UPSERT
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write the column batches."""
         names = tuple(column.name for column in self._table.physical_columns)
         keys = tuple(names.index(key) for key in self._table.primary_key) if self._replaces else ()
         if keys:
             # One subtask gets all changes of a key, in their order.
-            stream = stream._new_stream(stream._partition(Partitioner("HASH", keys)))
+            stream = with_partitioner(stream, Partitioner("HASH", keys))
         writer, committer = (iceberg_module(f"firesteel.connectors.iceberg.{part}") for part in ("writer", "committer"))
         mode = "UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"
         sink = writer.IcebergSink(self._address, names, keys, committer.WriteMode[mode])

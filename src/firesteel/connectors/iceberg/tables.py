@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NotInstalledError, TableAlreadyExistsError
@@ -14,6 +14,10 @@ from firesteel.common.table_errors import CatalogException, ValidationException
 from firesteel.connectors.iceberg.package import CATALOG_PREFIXES, CATALOG_PROPERTIES, TABLE_PREFIXES
 from firesteel.connectors.iceberg.types import partition_spec_of, schema_of
 from firesteel.connectors.table_connector import ResolvedTable
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
 
 _TYPES = {"hive": "hive", "rest": "rest", "glue": "glue", "jdbc": "sql"}
 """The types of catalogs, and their names in pyiceberg."""
@@ -120,7 +124,7 @@ class IcebergTableAddress:
         with self.catalog.opened() as catalog:
             yield catalog.load_table(self.identifier)
 
-    def ensure(self, table: ResolvedTable) -> Any:
+    def ensure(self, table: ResolvedTable) -> Table:
         """Return the pyiceberg table, which is created if there is none, with its database.
 
         Args:
@@ -140,7 +144,7 @@ class IcebergTableAddress:
             return catalog.load_table(self.identifier)
 
 
-def create_table(catalog: Any, identifier: tuple[str, ...], table: ResolvedTable) -> Any:
+def create_table(catalog: Catalog, identifier: tuple[str, ...], table: ResolvedTable) -> Table:
     """Create a table and return it.
 
     Args:

@@ -104,9 +104,9 @@ class _Fields:
     def field(self, name: str, kind: t.DataType, doc: str | None = None) -> iceberg.NestedField:
         """Return a field of a struct."""
         identifier = next(self._ids)
-        return iceberg.NestedField(identifier, name, self.type_of(kind), required=not kind._nullable, doc=doc)
+        return iceberg.NestedField(identifier, name, self.type_of(kind), required=not kind.is_nullable, doc=doc)
 
-    def type_of(self, kind: t.DataType) -> Any:
+    def type_of(self, kind: t.DataType) -> object:
         """Return the type of values.
 
         Raises:
@@ -121,7 +121,7 @@ class _Fields:
             return iceberg.FixedType(kind.length)
         if isinstance(kind, t.ArrayType):
             return iceberg.ListType(
-                next(self._ids), self.type_of(kind.element_type), element_required=not kind.element_type._nullable
+                next(self._ids), self.type_of(kind.element_type), element_required=not kind.element_type.is_nullable
             )
         if isinstance(kind, (t.MapType, t.MultisetType)):
             return self._map(*map_types(kind))
@@ -129,10 +129,10 @@ class _Fields:
             return iceberg.StructType(*(self.field(f.name, f.data_type, f.description) for f in kind.fields))
         raise _NoCounterpart(type_text(kind))
 
-    def _map(self, key: t.DataType, value: t.DataType) -> Any:
+    def _map(self, key: t.DataType, value: t.DataType) -> object:
         ids = next(self._ids), next(self._ids)
         return iceberg.MapType(
-            ids[0], self.type_of(key), ids[1], self.type_of(value), value_required=not value._nullable
+            ids[0], self.type_of(key), ids[1], self.type_of(value), value_required=not value.is_nullable
         )
 
 
@@ -203,7 +203,7 @@ def check_columns(columns: Sequence[Column], schema: Schema, name: str, writes: 
 
 
 def _check_required(columns: Sequence[Column], schema: Schema, name: str) -> None:
-    given = {column.name for column in columns if not column.type._nullable}
+    given = {column.name for column in columns if not column.type.is_nullable}
     missing = [field.name for field in schema.fields if field.required and field.name not in given]
     if missing:
         raise ValidationException(
@@ -219,7 +219,7 @@ def _fits(declared: t.DataType, stored: t.DataType) -> bool:
         return False
 
 
-def _shape(kind: object) -> Any:
+def _shape(kind: object) -> object:
     if isinstance(kind, iceberg.StructType):
         return [(field.name, _shape(field.field_type)) for field in kind.fields]
     if isinstance(kind, iceberg.ListType):
@@ -229,7 +229,7 @@ def _shape(kind: object) -> Any:
     return str(kind)
 
 
-def to_sql_array(array: Any, kind: t.DataType) -> pa.Array:
+def to_sql_array(array: pa.Array, kind: t.DataType) -> pa.Array:
     """Return a column as read from an Iceberg file with the Arrow type of its SQL type."""
     wanted = arrow_type(kind)
     if isinstance(array, pa.ChunkedArray):

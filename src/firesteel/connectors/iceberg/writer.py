@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from firesteel.connectors.iceberg.tables import IcebergTableAddress
 from firesteel.connectors.iceberg.types import to_iceberg_array
 from firesteel.connectors.spooled_columns import SpooledColumns
 from firesteel.functions.connector_base import Committer, Sink, SinkWriter, WriterInitContext
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
 _FILE_BYTES = 128 << 20
 """Size in memory of the rows after which a subtask that appends rows begins another data file."""
@@ -94,7 +97,7 @@ class IcebergWriter(SinkWriter[ColumnBatch]):
             files = data_files_of(table, self._arrow(table, rows, self._sink.names))
             self._written.append(WrittenFiles.of(table, files, keys))
 
-    def _arrow(self, table: Any, rows: ColumnBatch, names: Sequence[str]) -> pa.Table:
+    def _arrow(self, table: Table, rows: ColumnBatch, names: Sequence[str]) -> pa.Table:
         """Return columns with the Arrow types of the Iceberg table."""
         schema = schema_to_pyarrow(table.schema())
         fields = [schema.field(name) for name in names]

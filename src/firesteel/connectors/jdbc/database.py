@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from firesteel.common.typeinfo import (
     BasicTypeInfo,
@@ -19,6 +19,9 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TypeInformation,
 )
+
+if TYPE_CHECKING:
+    from firesteel.connectors.jdbc.connections import Connection, Cursor
 
 Convert = Callable[[Any], Any]
 Rows = Generator[Any, None, None]
@@ -58,17 +61,17 @@ class Database(Protocol):
     lock: ClassVar[str | None]
     upsert: ClassVar[str]
 
-    def connect(self) -> Any:
+    def connect(self) -> Connection:
         """Return a connection (PEP 249) in autocommit mode.
 
         Raises:
             ModuleNotFoundError: the driver is not installed; the message names it.
         """
 
-    def create_bookkeeping(self, cursor: object) -> None:
+    def create_bookkeeping(self, cursor: Cursor) -> None:
         """Create the table of commits unless it exists; an existing table needs no privilege to create tables."""
 
-    def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
+    def rows(self, connection: Connection, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
         """Yield the rows of a query; the client holds about `fetch_size` of them at a time."""
 
     def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
@@ -137,7 +140,7 @@ def row_converter(database: Database, row_type: RowTypeInfo) -> Callable[[Any], 
     if not any(converts):
         return tuple
 
-    def convert_row(row: Any) -> tuple[Any, ...]:
+    def convert_row(row: Sequence[Any]) -> tuple[Any, ...]:
         return tuple([v if convert is None else convert(v) for convert, v in zip(converts, row, strict=True)])
 
     return convert_row

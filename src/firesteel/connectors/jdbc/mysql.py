@@ -6,11 +6,15 @@ import datetime
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from firesteel.common.typeinfo import BasicType, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, Convert, Rows, column_converter, fetch_rows
+
+if TYPE_CHECKING:
+    from firesteel.common.time import Instant
+    from firesteel.connectors.jdbc.connections import Cursor
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +55,7 @@ class MySqlDatabase:
             ) from None
         return pymysql
 
-    def create_bookkeeping(self, cursor: Any) -> None:
+    def create_bookkeeping(self, cursor: Cursor) -> None:
         """Create the table of commits; check first, as checking needs no privilege to create tables."""
         cursor.execute("SHOW TABLES LIKE 'firesteel\\_commits'")
         if not cursor.fetchall():
@@ -147,7 +151,7 @@ _PROPERTIES: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
-def _utc(value: Any) -> datetime.datetime:
+def _utc(value: Instant) -> datetime.datetime:
     moment = datetime.datetime.fromtimestamp(value.seconds, datetime.UTC)
     return moment.replace(microsecond=value.nanos // 1000, tzinfo=None)
 

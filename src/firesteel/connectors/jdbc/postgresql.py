@@ -5,11 +5,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 from firesteel.common.typeinfo import BasicType, ElementTypeInfo, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, UPSERT, Convert, Rows, column_converter, fetch_rows
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from firesteel.common.time import Instant
+    from firesteel.connectors.jdbc.connections import Cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class PostgresDatabase:
         """Return a connection."""
         return _psycopg(self.url).connect(self.url, autocommit=True, **dict(self.options))
 
-    def create_bookkeeping(self, cursor: Any) -> None:
+    def create_bookkeeping(self, cursor: Cursor) -> None:
         """Create the table of commits; the lock is needed because concurrent creation by two sessions would fail."""
         cursor.execute(
             "DO $$ BEGIN IF to_regclass('firesteel_commits') IS NULL THEN "
@@ -49,7 +55,7 @@ class PostgresDatabase:
         return isinstance(error, _psycopg(self.url).OperationalError)
 
 
-def _psycopg(url: str) -> Any:
+def _psycopg(url: str) -> ModuleType:
     try:
         import psycopg
     except ModuleNotFoundError as error:
@@ -75,7 +81,7 @@ def postgres_of(url: str, user_name: str | None, password: str | None) -> Postgr
 _PROPERTIES = {"ApplicationName": "application_name", "connectTimeout": "connect_timeout"}
 
 
-def _instant(value: Any) -> datetime.datetime:
+def _instant(value: Instant) -> datetime.datetime:
     moment = datetime.datetime.fromtimestamp(value.seconds, datetime.UTC)
     return moment.replace(microsecond=value.nanos // 1000)
 

@@ -16,6 +16,7 @@ from firesteel.functions.source_reading import SourceEnumerator, SourceReader
 from firesteel.functions.splits import Discovered, Known, Split, SplitRange
 
 if TYPE_CHECKING:
+    from firesteel.connectors.jdbc.connections import Connection
     from firesteel.connectors.jdbc.source import JdbcSourceSettings
 
 
@@ -92,7 +93,7 @@ class JdbcReader(SourceReader):
             _close(connection)
 
 
-def _close(connection: Any) -> None:
+def _close(connection: Connection) -> None:
     with suppress(Exception):  # PyMySQL raises an error on a second close
         connection.close()
 

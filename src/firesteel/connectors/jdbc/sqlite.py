@@ -5,10 +5,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.common.typeinfo import BasicType, DateTypeInfo, TimestampTypeInfo, TimeTypeInfo, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, UPSERT, Convert, Rows, column_converter, fetch_rows
+
+if TYPE_CHECKING:
+    from firesteel.common.time import Instant
+    from firesteel.connectors.jdbc.connections import Connection, Cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +26,17 @@ class SqliteDatabase:
     upsert: ClassVar[str] = UPSERT
     path: str
 
-    def connect(self) -> Any:
+    def connect(self) -> Connection:
         """Return a connection that waits up to a minute for other writers."""
         import sqlite3
 
         return sqlite3.connect(self.path, timeout=60, isolation_level=None)
 
-    def create_bookkeeping(self, cursor: Any) -> None:
+    def create_bookkeeping(self, cursor: Cursor) -> None:
         """Create the table of commits."""
         cursor.execute(BOOKKEEPING)
 
-    def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
+    def rows(self, connection: Connection, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
         """Yield the rows of a query."""
         return fetch_rows(connection.cursor(), sql, parameters, fetch_size)
 
@@ -63,16 +67,16 @@ def _timestamp_text(value: datetime.datetime) -> str:
     return value.isoformat(" ")
 
 
-def _instant_text(value: Any) -> str:
+def _instant_text(value: Instant) -> str:
     moment = datetime.datetime.fromtimestamp(value.seconds, datetime.UTC)
     return _timestamp_text(moment.replace(microsecond=value.nanos // 1000))
 
 
-def _iso_text(value: Any) -> str:
+def _iso_text(value: datetime.date | datetime.time) -> str:
     return str(value.isoformat())
 
 
-def _int64_or_text(value: int) -> Any:
+def _int64_or_text(value: int) -> object:
     return value if -(2**63) <= value < 2**63 else str(value)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
@@ -18,7 +18,12 @@ from firesteel.connectors.lookup_cache import lookup_cache
 from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.functions.operator_builder import with_operator
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _OPTIONS = (
     "driver",
@@ -54,7 +59,7 @@ class JdbcTable:
         self._options.check(("url", "table-name"), _OPTIONS)
         self._quote = "`" if self._options.text("url").removeprefix("jdbc:").startswith(("mysql", "mariadb")) else '"'
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         options = self._options
         columns = ", ".join(self._quoted(column.name) for column in request.columns) or "1"
@@ -67,7 +72,7 @@ class JdbcTable:
             builder.set_result_set_fetch_size(options.number("scan.fetch-size"))
         rows = environment.from_source(builder.build(), WatermarkStrategy.no_watermarks(), name)
         fields = tuple((index, column.type) for index, column in enumerate(request.columns))
-        return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
+        return with_operator(rows, "RowsToColumns", RowsToColumnsOperator(fields), None)
 
     def lookup(self, keys: list[str]) -> JdbcLookup:
         """Return the lookup of all columns by the values of key columns.
@@ -101,7 +106,7 @@ class JdbcTable:
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
         row_type: Any = type_info_of(_row_type(columns))
-        rows = stream._new_stream(stream._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
+        rows = with_operator(stream, "ColumnsToRows", ColumnsToRowsOperator(types, names), row_type)
         connection = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(self._options.text("url"))
         if "username" in self._options.values:
             connection.with_user_name(self._options.text("username")).with_password(self._options.text("password"))

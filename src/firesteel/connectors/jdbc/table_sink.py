@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.common.types import Row, RowKind
@@ -14,6 +14,9 @@ from firesteel.connectors.jdbc.sink import JdbcConnectionOptions, JdbcExecutionO
 from firesteel.connectors.jdbc.writer import JdbcCommitter, JdbcWriter
 from firesteel.connectors.staging import PreparedRows
 from firesteel.functions.connector_base import Committer, SinkWriter, WriterInitContext
+
+if TYPE_CHECKING:
+    from firesteel.connectors.jdbc.connections import Cursor
 
 _REMOVING = (RowKind.DELETE, RowKind.UPDATE_BEFORE)
 
@@ -80,13 +83,13 @@ class TableCommitter(JdbcCommitter):
     delete_sql: str
     keys: tuple[int, ...]
 
-    def _write_rows(self, cursor: Any, prepared: PreparedRows) -> None:
+    def _write_rows(self, cursor: Cursor, prepared: PreparedRows) -> None:
         changes = iter(prepared)
         while chunk := list(islice(changes, self.batch_size)):
             last = {tuple(row[key] for key in self.keys): (deleted, row) for deleted, row in chunk}
             self._execute(cursor, self.delete_sql, [key for key, (deleted, _) in last.items() if deleted])
             self._execute(cursor, self.sql, [row for deleted, row in last.values() if not deleted])
 
-    def _execute(self, cursor: Any, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _execute(self, cursor: Cursor, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         if rows:
             self._write_chunk(cursor, sql, rows)

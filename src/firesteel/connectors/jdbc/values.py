@@ -80,7 +80,7 @@ def _reader_of(type_info: TypeInformation[Any]) -> _Reader | None:
     return next((reader for kind, reader in _TIMES if isinstance(type_info, kind)), None)
 
 
-def _whole(value: object) -> Any:
+def _whole(value: object) -> object:
     return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
 
 
@@ -88,27 +88,27 @@ def _decimal(value: object) -> Decimal:
     return value if isinstance(value, Decimal) else Decimal(str(value))
 
 
-def _float(value: object) -> Any:
+def _float(value: object) -> object:
     return float(value) if isinstance(value, (int, Decimal)) else value
 
 
-def _date(value: object) -> Any:
+def _date(value: object) -> object:
     if isinstance(value, str):
         value = datetime.datetime.fromisoformat(value)
     return value.date() if isinstance(value, datetime.datetime) else value
 
 
-def _time(value: object) -> Any:
+def _time(value: object) -> object:
     if isinstance(value, datetime.timedelta):  # MySQL
         return (_MIDNIGHT + value).time()
     return datetime.time.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _timestamp(value: object) -> Any:
+def _timestamp(value: object) -> object:
     return datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _instant(value: object) -> Any:
+def _instant(value: object) -> object:
     moment = _timestamp(value)
     if not isinstance(moment, datetime.datetime):
         return value

@@ -12,13 +12,16 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.common.values.coercion import coercer
 from firesteel.connectors.jdbc.database import Database, native_statement, row_converter
 from firesteel.connectors.staging import PreparedRows, StagedRows
 from firesteel.functions.connector_base import CommitRequest, Committer, SinkWriter, WriterInitContext
+
+if TYPE_CHECKING:
+    from firesteel.connectors.jdbc.connections import Cursor
 
 INLINE_ROWS = 1000
 """Maximum number of rows of one batch that are kept in memory; more are staged in a file."""
@@ -136,7 +139,7 @@ class JdbcCommitter(Committer):
                     raise
                 time.sleep(min(retry + 1, 5))
 
-    def _write_in(self, cursor: Any, requests: Sequence[CommitRequest], end: str) -> None:
+    def _write_in(self, cursor: Cursor, requests: Sequence[CommitRequest], end: str) -> None:
         self.database.create_bookkeeping(cursor)
         cursor.execute(self.database.begin)
         try:
@@ -175,12 +178,12 @@ class JdbcCommitter(Committer):
     def _p(self) -> str:
         return self.database.parameter
 
-    def _write_rows(self, cursor: Any, prepared: PreparedRows) -> None:
+    def _write_rows(self, cursor: Cursor, prepared: PreparedRows) -> None:
         rows = iter(prepared)
         while chunk := list(islice(rows, self.batch_size)):
             self._write_chunk(cursor, self.sql, chunk)
 
-    def _write_chunk(self, cursor: Any, sql: str, rows: Sequence[_Row]) -> None:
+    def _write_chunk(self, cursor: Cursor, sql: str, rows: Sequence[_Row]) -> None:
         """Execute a statement for each row; if the database rejects one, find it."""
         native = native_statement(sql, self.database)
         cursor.execute("SAVEPOINT firesteel_rows")

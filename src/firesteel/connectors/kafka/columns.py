@@ -84,8 +84,8 @@ class KafkaColumns(DeserializationSchema[Any]):
         return [self._arranged(values, keys, [record] * values.length)]
 
     def _arranged(self, values: ColumnBatch, keys: ColumnBatch | None, records: Sequence[Any]) -> ColumnBatch:
-        sides = {"value": values, "key": keys}
-        arrays = [sides[side].columns[index] for side, index in self._columns]  # type: ignore[union-attr]
+        sides = {"value": values} if keys is None else {"value": values, "key": keys}
+        arrays = [sides[side].columns[index] for side, index in self._columns]
         for key, kind in self._metadata:
             arrays.append(to_arrow([METADATA[key](record) for record in records], kind))
         return values.with_columns(arrays)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
-from firesteel.common.checks import require
+from firesteel.common.checks import require, require_function
 from firesteel.common.serialization import SerializationSchema
 from firesteel.errors import InvalidProgramError
 
@@ -169,7 +169,7 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
         Raises:
             InvalidProgramError: a topic or a selector is set already.
         """
-        require(topic_selector, (KafkaTopicSelector, Callable), "set_topic_selector()")  # type: ignore[arg-type]
+        require_function(topic_selector, KafkaTopicSelector, "set_topic_selector()")
         select = topic_selector.apply if isinstance(topic_selector, KafkaTopicSelector) else topic_selector
         return self._to(select_topic=select)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from firesteel.connectors.kafka.client import KafkaAdmin, KafkaError, Offsets, kafka_library
 from firesteel.connectors.kafka.consumer import PartitionConsumer
@@ -136,7 +136,7 @@ class KafkaEnumerator(SourceEnumerator):
         Raises:
             KafkaError: a partition has no such offset and there is no reset strategy.
         """
-        found = _FINDERS[offsets.kind](self, offsets, partitions)
+        found = self._finders[offsets.kind](self, offsets, partitions)
         found = {partition: offset for partition, offset in found.items() if offset >= 0}
         rest = [partition for partition in partitions if partition not in found]
         if rest and offsets.reset_strategy is KafkaOffsetResetStrategy.NONE:
@@ -160,20 +160,18 @@ class KafkaEnumerator(SourceEnumerator):
     def _at_time(self, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]) -> Offsets:
         return self._admin.offsets(partitions, self._spec.for_timestamp(offsets.time))
 
+    def _by_strategy(self, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]) -> Offsets:
+        return {}
 
-def _by_strategy(
-    enumerator: KafkaEnumerator, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]
-) -> Offsets:
-    return {}
-
-
-_FINDERS = {
-    OffsetKind.EARLIEST: _by_strategy,
-    OffsetKind.LATEST: _by_strategy,
-    OffsetKind.COMMITTED: KafkaEnumerator._committed,
-    OffsetKind.OFFSETS: KafkaEnumerator._specified,
-    OffsetKind.TIMESTAMP: KafkaEnumerator._at_time,
-}
+    _finders: ClassVar[
+        dict[OffsetKind, Callable[[KafkaEnumerator, KafkaOffsetsInitializer, Sequence[KafkaTopicPartition]], Offsets]]
+    ] = {
+        OffsetKind.EARLIEST: _by_strategy,
+        OffsetKind.LATEST: _by_strategy,
+        OffsetKind.COMMITTED: _committed,
+        OffsetKind.OFFSETS: _specified,
+        OffsetKind.TIMESTAMP: _at_time,
+    }
 
 
 class KafkaReader(SourceReader):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import ValidationException
@@ -19,6 +19,11 @@ from firesteel.connectors.table_connector import UPSERT, Column, ResolvedTable, 
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import DeliveryGuarantee
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
 _OPTIONS = (
     "topic",
@@ -179,7 +184,7 @@ class KafkaTable:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         for key, _ in request.metadata:
             if key not in METADATA:
@@ -280,7 +285,7 @@ class KafkaTable:
         """Return the kinds of rows that can be written; for upsert tables those of a changelog by key."""
         return UPSERT if self._is_upsert else self._value.kinds
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write the column batches."""
         names = [column.name for column in self._table.physical_columns]
         serializer = ColumnsToKafka(

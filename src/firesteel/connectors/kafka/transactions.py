@@ -73,7 +73,7 @@ class TransactionalProducer:
     def _read_marker(self, group: str) -> int:
         return max(self._admin.committed(group, None).values(), default=0)
 
-    def _call(self, what: str, call: Any, *args: Any) -> None:
+    def _call(self, what: str, call: Any, *args: object) -> None:
         library = kafka_library()
         try:
             call(*args)

@@ -33,7 +33,7 @@ class RecordProducer:
         client: librdkafka's producer.
     """
 
-    def __init__(self, properties: Mapping[str, str], **settings: Any) -> None:
+    def __init__(self, properties: Mapping[str, str], **settings: object) -> None:
         library = kafka_library()
         self.timeout_s = int(properties.get("delivery.timeout.ms", _DELIVERY_TIMEOUT_MS)) / 1000
         self._failed: tuple[Any, Any] | None = None
@@ -45,7 +45,7 @@ class RecordProducer:
         }
         self.client = library.Producer({**QUIET, **producer_settings(properties), **settings, **own})
 
-    def _not_delivered(self, error: Any, message: Any) -> None:
+    def _not_delivered(self, error: object, message: Any) -> None:
         if error is not None and self._failed is None:
             self._failed = (error, message.topic())
 

@@ -131,12 +131,15 @@ class KinesisStream:
             KinesisError: the shard does not exist, or Kinesis does not respond.
         """
         if position >= 0:
-            start = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": str(position - 1)}
+            start: dict[str, object] = {
+                "ShardIteratorType": "AFTER_SEQUENCE_NUMBER",
+                "StartingSequenceNumber": str(position - 1),
+            }
         elif position == time_position(0):
             start = {"ShardIteratorType": "TRIM_HORIZON"}
         else:
             moment = datetime.datetime.fromtimestamp((position + _TIMES) / 1000, datetime.UTC)
-            start = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}  # type: ignore[dict-item]
+            start = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
         what = f"find a position in shard {shard_id}"
         arguments = {**self._stream, "ShardId": shard_id, **start}
         return str(self._call(what, lambda: self._client.get_shard_iterator(**arguments))["ShardIterator"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-from firesteel.common.checks import require
+from firesteel.common.checks import require, require_function
 from firesteel.common.serialization import SerializationSchema
 from firesteel.connectors.kinesis.client import stream_argument
 from firesteel.connectors.kinesis.properties import checked
@@ -67,7 +67,7 @@ class _AwsSinkBuilder:
 
     _settings: BatchSettings
 
-    def _change(self, **settings: Any) -> Self:
+    def _change(self, **settings: object) -> Self:
         change: Callable[..., BatchSettings] = replace
         self._settings = change(self._settings, **settings)
         return self
@@ -255,7 +255,7 @@ class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
         Args:
             partition_key_generator: A `PartitionKeyGenerator`, or a function from element to key.
         """
-        require(partition_key_generator, (PartitionKeyGenerator, Callable), "set_partition_key_generator()")  # type: ignore[arg-type]
+        require_function(partition_key_generator, PartitionKeyGenerator, "set_partition_key_generator()")
         self._keys = partition_key_generator
         return self
 

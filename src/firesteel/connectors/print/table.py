@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
@@ -14,6 +14,10 @@ from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.user_functions import FlatMapFunction
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
 _KINDS = ("+I", "-U", "+U", "-D")
 
@@ -41,7 +45,7 @@ class PrintSink:
         """Return all kinds: each is printed."""
         return kinds
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Print the rows."""
         lines = stream.flat_map(RowTexts(self._types), Types.STRING())
         return lines.print(self._identifier).name(name)

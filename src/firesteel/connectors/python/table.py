@@ -6,7 +6,7 @@ Flink has no such connector; there, programs write a `DynamicTableFactory` in Ja
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
@@ -17,7 +17,13 @@ from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, Sca
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import Sink, Source
+from firesteel.functions.operator_builder import with_operator
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> PythonSource:
@@ -57,12 +63,12 @@ class PythonSource:
         """Whether the source ends."""
         return bool(self._source.is_bounded())
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         rows = environment.from_source(self._source, WatermarkStrategy.no_watermarks(), name)
         names = [column.name for column in self._table.physical_columns]
         fields = tuple((names.index(column.name), column.type) for column in request.columns)
-        return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
+        return with_operator(rows, "RowsToColumns", RowsToColumnsOperator(fields), None)
 
 
 class PythonSink:
@@ -76,10 +82,10 @@ class PythonSink:
         """Return all kinds: rows say theirs."""
         return kinds
 
-    def consume(self, stream: Any, name: str) -> Any:
+    def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write the column batches."""
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
         row_type = type_info_of(RowType([RowField(column.name, column.type) for column in columns]))
-        rows = stream._new_stream(stream._operator("ColumnsToRows", ColumnsToRowsOperator(types, names), row_type))
+        rows = with_operator(stream, "ColumnsToRows", ColumnsToRowsOperator(types, names), row_type)
         return rows.sink_to(self._sink).name(name)

@@ -9,7 +9,7 @@ import logging
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from firesteel.client.spark_tables import SparkTableError, SparkTables, partition_texts
 from firesteel.columns import column_types as t
@@ -28,6 +28,10 @@ from firesteel.connectors.spark.types import sql_type
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest, refuse_metadata
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+
+if TYPE_CHECKING:
+    from firesteel.connectors.table_connector import Batches
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +86,7 @@ class SparkTable:
                     f"{type_text(column.type)} in the table"
                 )
 
-    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+    def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         columns = request.columns or self._table.physical_columns[:1]
         configuration = environment.get_configuration().to_dict()

@@ -11,7 +11,7 @@ from firesteel.common.types import Row
 Reduce = Callable[[Any, Any], Any]
 
 
-def _add(a: Any, b: Any) -> Any:
+def _add(a: object, b: Any) -> Any:
     return a + b
 
 
@@ -44,7 +44,7 @@ def accumulator(kind: str, position: int | str) -> Reduce:
 
 
 def _field_accumulator(kind: str, position: int | str, combine: Reduce) -> Reduce:
-    def accumulate(value1: Any, value2: Any) -> Any:
+    def accumulate(value1: object, value2: object) -> Any:
         result = combine(_field(value1, position, kind), _field(value2, position, kind))
         return _with_field(value1, position, result)
 
@@ -54,7 +54,11 @@ def _field_accumulator(kind: str, position: int | str, combine: Reduce) -> Reduc
 def _field(value: object, position: int | str, kind: str) -> Any:
     if isinstance(value, (tuple, list, Row)):
         try:
-            return value[position]  # type: ignore[index]
+            if isinstance(value, Row):
+                return value[position]
+            if isinstance(position, int):
+                return value[position]
+            raise TypeError
         except (IndexError, KeyError, TypeError):
             raise TypeError(f"{kind}({position!r}): there is no such field in {value!r}") from None
     if position != 0:
@@ -64,15 +68,16 @@ def _field(value: object, position: int | str, kind: str) -> Any:
     return value
 
 
-def _with_field(value: object, position: int | str, result: object) -> Any:
+def _with_field(value: object, position: int | str, result: object) -> object:
     if isinstance(value, tuple):
         assert isinstance(position, int)
         fields = list(value)
         fields[position] = result
         return tuple(fields)
     if isinstance(value, list):
+        assert isinstance(position, int)
         copied = list(value)
-        copied[position] = result  # type: ignore[index]
+        copied[position] = result
         return copied
     if isinstance(value, Row):
         row = Row.of_kind(value.get_row_kind(), *value)

@@ -9,6 +9,7 @@ from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.operator_builder import add_operator, is_keyed, key_type_of, stream_of
 from firesteel.functions.operator_descriptors import (
     BroadcastProcessOperator,
     CoFlatMapOperator,
@@ -60,7 +61,7 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
     def __init__(self, stream1: DataStream[A], stream2: DataStream[B]) -> None:
         self.stream1 = stream1
         self.stream2 = stream2
-        self._keyed = stream1._is_keyed and stream2._is_keyed
+        self._keyed = is_keyed(stream1) and is_keyed(stream2)
 
     def key_by(
         self,
@@ -122,20 +123,20 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
         kinds: Any = (KeyedCoProcessFunction, CoProcessFunction) if self._keyed else CoProcessFunction
         require(func, kinds, f"process() of {'keyed ' if self._keyed else ''}connected streams")
         name = "Keyed Co-Process" if self._keyed else "Co-Process"
-        return self._co(name, CoProcessOperator(func, self._keyed, self.stream1._key_type), output_type)
+        return self._co(name, CoProcessOperator(func, self._keyed, key_type_of(self.stream1)), output_type)
 
     def _co(self, name: str, operator: object, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
-        if self.stream1._is_keyed != self.stream2._is_keyed:
+        if is_keyed(self.stream1) != is_keyed(self.stream2):
             raise InvalidProgramError(
                 "connect(): either both streams must be keyed or neither; found one keyed and one non-keyed stream; "
                 "key both by key_by(first, second) of the connected streams"
             )
-        types = self.stream1._key_type, self.stream2._key_type
+        types = key_type_of(self.stream1), key_type_of(self.stream2)
         if self._keyed and types[0] != types[1]:
             raise InvalidProgramError(f"Key types of input KeyedStreams don't match: {types[0]} and {types[1]}")
         kind = PythonOperatorKind.KEYED_CO_PROCESS if self._keyed else PythonOperatorKind.CO_PROCESS
-        transformation = self.stream1._operator(name, operator, output_type, kind=kind, other=self.stream2)
-        return self.stream1._new_stream(transformation)
+        transformation = add_operator(self.stream1, name, operator, output_type, kind=kind, other=self.stream2)
+        return stream_of(self.stream1, transformation)
 
 
 class BroadcastStream(WithoutJava, Generic[B]):
@@ -208,14 +209,15 @@ class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
                 BroadcastProcessFunction (if it is not).
         """
         stream = self.non_broadcast_stream
-        keyed = stream._is_keyed
+        keyed = is_keyed(stream)
         require(
             func,
             KeyedBroadcastProcessFunction if keyed else BroadcastProcessFunction,
             f"process() of a {'keyed ' if keyed else ''}stream connected with a broadcast stream",
         )
-        operator = BroadcastProcessOperator(func, tuple(self.broadcast_state_descriptors), keyed, stream._key_type)
-        transformation = stream._operator(
+        operator = BroadcastProcessOperator(func, tuple(self.broadcast_state_descriptors), keyed, key_type_of(stream))
+        transformation = add_operator(
+            stream,
             "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast",
             operator,
             output_type,
@@ -224,4 +226,4 @@ class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
         )
         transformation.keyed = keyed
         transformation.parallelism_configured = True  # As in PyFlink's transformations of these operators.
-        return stream._new_stream(transformation)
+        return stream_of(stream, transformation)

@@ -12,6 +12,7 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
+from firesteel.functions.operator_builder import add_operator, next_id, stream_like_input, with_operator
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import FilterFunction, FlatMapFunction, MapFunction
 from firesteel.graph.transformations import SideOutputTransformation
@@ -165,7 +166,7 @@ class ElementOperators(StreamBase[T]):
             raise ValueError(f"project() takes fields from 0 to {len(types) - 1}, found {field_indexes}")
         output_type = Types.TUPLE([types[index] for index in field_indexes])
         operator = op.ProjectOperator(tuple(field_indexes))
-        return stream._new_stream(stream._operator("Projection", operator, output_type, kind=None))
+        return with_operator(stream, "Projection", operator, output_type, kind=None)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
         """Assign timestamps to the elements and generate watermarks.
@@ -189,13 +190,13 @@ class ElementOperators(StreamBase[T]):
         name = "Timestamps/Watermarks"
         if watermark_strategy.timestamp_assigner is None:
             operator = op.TimestampsAndWatermarksOperator(watermark_strategy, extracted=False)
-            return stream._like_input(stream._operator(name, operator, own_type, kind=None))
+            return stream_like_input(stream, add_operator(stream, name, operator, own_type, kind=None))
         pair = Types.TUPLE([Types.LONG(), own_type])
         extract = op.ExtractTimestampOperator(watermark_strategy.timestamp_assigner)
-        pairs = stream._new_stream(stream._operator("Extract-Timestamp", extract, pair))
+        pairs = with_operator(stream, "Extract-Timestamp", extract, pair)
         assign = op.TimestampsAndWatermarksOperator(watermark_strategy, extracted=True)
-        pairs = pairs._like_input(pairs._operator(name, assign, pair, kind=None))
-        return pairs._new_stream(pairs._operator("Remove-Timestamp", op.RemoveTimestampOperator(), own_type, kind=None))
+        pairs = stream_like_input(pairs, add_operator(pairs, name, assign, pair, kind=None))
+        return with_operator(pairs, "Remove-Timestamp", op.RemoveTimestampOperator(), own_type, kind=None)
 
     def get_side_output(self, output_tag: OutputTag[S]) -> DataStream[S]:
         """Return the stream of the elements that the operator writes to a side output.
@@ -218,7 +219,7 @@ class ElementOperators(StreamBase[T]):
         """
         require(output_tag, OutputTag, "get_side_output()")
         side = SideOutputTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="SideOutput",
             inputs=[self._transformation],
             parallelism=self._transformation.parallelism,
@@ -227,7 +228,7 @@ class ElementOperators(StreamBase[T]):
             user_location=user_location(),
         )
         operator = op.MapOperator(_same)  # as in PyFlink: gives the side output an operator with settings
-        return self._new_stream(self._new_stream(side)._operator("Map", operator, output_tag.type_info))
+        return self._new_stream(add_operator(self._new_stream(side), "Map", operator, output_tag.type_info))
 
 
 def _same(value: object) -> Any:

@@ -8,6 +8,7 @@ from firesteel.common.checks import require
 from firesteel.common.time import Duration, Time
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.operator_builder import add_operator, key_type_of, stream_of
 from firesteel.functions.operator_descriptors import IntervalJoinOperator
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import ProcessJoinFunction
@@ -36,10 +37,10 @@ class IntervalJoin(Generic[A, B]):
     """
 
     def __init__(self, left: KeyedStream[A, Any], right: KeyedStream[B, Any]) -> None:
-        if left._key_type != right._key_type:
+        if key_type_of(left) != key_type_of(right):
             raise TypeError(
                 "interval_join() needs keys of the same type, as equal keys meet; "
-                f"found {left._key_type!r} and {right._key_type!r}"
+                f"found {key_type_of(left)!r} and {key_type_of(right)!r}"
             )
         self._left = left
         self._right = right
@@ -131,12 +132,17 @@ class IntervalJoined(Generic[A, B]):
             self._upper_bound_ms - self._upper_exclusive,
             self._left_late_tag,
             self._right_late_tag,
-            self._left._key_type,
+            key_type_of(self._left),
         )
-        transformation = self._left._operator(
-            "Interval Join", operator, output_type, kind=PythonOperatorKind.KEYED_CO_PROCESS, other=self._right
+        transformation = add_operator(
+            self._left,
+            "Interval Join",
+            operator,
+            output_type,
+            kind=PythonOperatorKind.KEYED_CO_PROCESS,
+            other=self._right,
         )
-        return self._left._new_stream(transformation)
+        return stream_of(self._left, transformation)
 
 
 def _millis(bound: Time | Duration) -> int:

@@ -15,6 +15,7 @@ from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.streams.stream_base import check_function, type_or_pickled
 from firesteel.datastream.streams.windowed_streams import WindowedStream
 from firesteel.datastream.window import Trigger, WindowAssigner
+from firesteel.functions.operator_builder import add_operator, keyed_by_elements, stream_like_input, values_of
 from firesteel.functions.operator_descriptors import TagAndKeyByOperator
 from firesteel.functions.user_functions import (
     CoGroupFunction,
@@ -169,14 +170,14 @@ class EqualTo(Generic[W]):
     def window(self, assigner: WindowAssigner[Any, Any]) -> W:
         """Assign the elements of both streams to windows; the assigner sees elements as pairs `(side, element)`."""
         tagged = self._tagged(0).union(self._tagged(1))
-        return self._with_window(tagged._keyed_by_elements(self._key_type).window(assigner))
+        return self._with_window(keyed_by_elements(tagged, self._key_type).window(assigner))
 
     def _tagged(self, number: int) -> DataStream[Any]:
         """Return one side as `(key, (side, element))`: one operator as in Flink, and one exchange less."""
         side = self._sides[number]
-        stream = side.stream._values()
+        stream = values_of(side.stream)
         operator = TagAndKeyByOperator(number, side.key_selector, self._key_type)
-        return stream._like_input(stream._operator("Map", operator, None))
+        return stream_like_input(stream, add_operator(stream, "Map", operator, None))
 
 
 class Where(Generic[B, K, W]):

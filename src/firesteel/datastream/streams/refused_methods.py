@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from firesteel.errors import InvalidProgramError
 
@@ -22,7 +22,7 @@ def refuse(stream: type, names: Iterable[str], allowed: str) -> None:
 
 
 def _refused(stream: type, name: str, allowed: str) -> Callable[..., NoReturn]:
-    def refused(self: object, *args: Any, **kwargs: Any) -> NoReturn:
+    def refused(self: object, *args: object, **kwargs: object) -> NoReturn:
         raise InvalidProgramError(f"{name}() is not supported on a {stream.__name__}: {allowed}")
 
     refused.__doc__ = f"""Raise an error: {allowed}.
@@ -32,5 +32,5 @@ def _refused(stream: type, name: str, allowed: str) -> Callable[..., NoReturn]:
     """
     refused.__name__ = name
     refused.__qualname__ = f"{stream.__name__}.{name}"
-    refused.__signature__ = inspect.signature(getattr(stream, name))  # type: ignore[attr-defined]
+    vars(refused)["__signature__"] = inspect.signature(getattr(stream, name))
     return refused

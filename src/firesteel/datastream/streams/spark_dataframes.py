@@ -101,7 +101,7 @@ _CONVERTERS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
 }
 
 
-def spark_value(element: object) -> Any:
+def spark_value(element: object) -> object:
     """Return an element in the form that `SparkSession.createDataFrame` accepts."""
     if isinstance(element, (Row, tuple)):
         return tuple(map(spark_value, element))

@@ -9,6 +9,7 @@ from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.streams.user_location import user_location
+from firesteel.functions.operator_builder import next_id, transformation_of, transformations_of
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.transformations import (
     OperatorTransformation,
@@ -188,9 +189,9 @@ class StreamBase(OperatorSettings, Generic[T]):
         **settings: Any,
     ) -> OperatorTransformation:
         """Add an operator that reads this stream, and `other` as its second input."""
-        inputs = [self._transformation] if other is None else [self._transformation, other._transformation]
+        inputs = [self._transformation] if other is None else [self._transformation, transformation_of(other)]
         transformation = cls(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name=name,
             inputs=inputs,
             parallelism=self._environment.get_parallelism(),
@@ -201,7 +202,7 @@ class StreamBase(OperatorSettings, Generic[T]):
             keyed=kind in (PythonOperatorKind.KEYED_PROCESS, PythonOperatorKind.KEYED_CO_PROCESS),
             **settings,
         )
-        self._environment._transformations.append(transformation)
+        transformations_of(self._environment).append(transformation)
         return transformation
 
     def _element_operator(
@@ -225,7 +226,7 @@ class StreamBase(OperatorSettings, Generic[T]):
 
     def _partition(self, partitioner: Partitioner) -> PartitionTransformation:
         return PartitionTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="Partition",
             inputs=[self._transformation],
             parallelism=self._transformation.parallelism,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.functions import operator_descriptors as op
+from firesteel.functions.operator_builder import add_partitioner, taken_values_of
 from firesteel.functions.user_functions import KeySelector, Partitioner
 from firesteel.graph.partitioner import FORWARD, REBALANCE, RESCALE, SHUFFLE
 from firesteel.graph.partitioner import Partitioner as EdgePartitioner
@@ -40,9 +41,9 @@ class StreamPartitioning(StreamBase[T]):
         pair = Types.ROW([PickledBytesTypeInfo(), own_type])
         operator = op.PartitionCustomOperator(partitioner, key_selector)
         transformation = self._operator("_partition_custom_map_operator", operator, pair, cls=KeyByTransformation)
-        partitioned = self._new_stream(transformation)._partition(EdgePartitioner("CUSTOM", partitioner))
+        partitioned = add_partitioner(self._new_stream(transformation), EdgePartitioner("CUSTOM", partitioner))
         stream = self._new_stream(partitioned)
-        return stream._take_values(own_type)
+        return taken_values_of(stream, own_type)
 
     def _take_values(self, output_type: TypeInformation[Any]) -> DataStream[Any]:
         transformation = self._operator(

@@ -18,6 +18,15 @@ from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Sink, SupportsPreprocessing
+from firesteel.functions.operator_builder import (
+    collect,
+    legacy_sink,
+    next_id,
+    sink_of,
+    transformation_of,
+    transformations_of,
+    with_operator,
+)
 from firesteel.functions.user_functions import SinkFunction
 from firesteel.graph.transformations import SinkTransformation
 
@@ -43,7 +52,7 @@ class StreamSinks(StreamBase[T]):
         """
         stream = _printable(self._values())
         operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
-        return stream._legacy_sink("Print to Std. Out", operator)
+        return legacy_sink(stream, "Print to Std. Out", operator)
 
     def add_sink(self, sink_func: SinkFunction[T]) -> DataStreamSink:
         """Add a sink that passes each element to a function; for a `Sink`, use `sink_to`.
@@ -61,7 +70,7 @@ class StreamSinks(StreamBase[T]):
         if hasattr(sink_func, "as_sink"):
             return self.sink_to(sink_func.as_sink())
         operator = op.SinkFunctionOperator(sink_func, self.get_type())
-        return self._values()._legacy_sink("Unnamed", operator)
+        return legacy_sink(self._values(), "Unnamed", operator)
 
     def sink_to(self, sink: Sink[T]) -> DataStreamSink:
         """Add a sink, such as a `FileSink` or a `KafkaSink`.
@@ -84,13 +93,13 @@ class StreamSinks(StreamBase[T]):
         require(sink, Sink, "sink_to()")
         transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
         stream = self if transformer is None else transformer.apply(self)
-        return stream._sink(sink)
+        return sink_of(stream, sink)
 
     def _sink(self, sink: Sink[Any]) -> DataStreamSink:
         transformation = SinkTransformation(
-            id=self._environment._ids.next(),
+            id=next_id(self._environment),
             name="Sink",
-            inputs=[self._values()._transformation],
+            inputs=[transformation_of(self._values())],
             parallelism=self._environment.get_parallelism(),
             output_type=self.get_type(),
             writer=op.SinkWriterOperator(sink, self.get_type()),
@@ -98,7 +107,7 @@ class StreamSinks(StreamBase[T]):
             pre_commit=sink.pre_commit_topology(),
             user_location=user_location(),
         )
-        self._environment._transformations.append(transformation)
+        transformations_of(self._environment).append(transformation)
         return DataStreamSink(self._environment, transformation)
 
     def _legacy_sink(self, name: str, operator: object) -> DataStreamSink:
@@ -113,7 +122,7 @@ class StreamSinks(StreamBase[T]):
         collect_id = uuid.uuid4().hex
         operator = op.CollectSinkOperator(collect_id, self._is_keyed, self.get_type())
         sink = self._legacy_sink("Data stream collect sink", operator)
-        sink.set_parallelism(1).uid(op.collect_uid(sink._transformation.id))
+        sink.set_parallelism(1).uid(op.collect_uid(transformation_of(sink).id))
         return collect_id
 
     @overload
@@ -157,8 +166,8 @@ class StreamSinks(StreamBase[T]):
         if limit is not None and limit <= 0:
             raise ValueError(f"limit must be greater than 0, found {limit}")
         collect_id = self.collect_async()
-        results: CloseableIterator[Any] = self._environment._collect(
-            collect_id, job_execution_name or "DataStream Collect", limit
+        results: CloseableIterator[Any] = collect(
+            self._environment, collect_id, job_execution_name or "DataStream Collect", limit
         )
         results.convert(collected(self._collected_type()))
         if limit is None:
@@ -166,7 +175,7 @@ class StreamSinks(StreamBase[T]):
         with results:
             return list(islice(results, limit))
 
-    def to_spark(self, spark_session: Any, schema: Any) -> Any:
+    def to_spark(self, spark_session: Any, schema: object) -> Any:
         """Run the program and return the elements of the stream as a Spark DataFrame.
 
         The stream must be bounded. Its elements pass through this process and must fit into its memory.
@@ -201,4 +210,4 @@ def _printable(stream: DataStream[Any]) -> DataStream[Any]:
         to_text = partial(to_java_string, type_info=type_info)
     else:
         return stream
-    return stream._new_stream(stream._operator("Map", op.MapOperator(to_text), Types.STRING()))
+    return with_operator(stream, "Map", op.MapOperator(to_text), Types.STRING())

@@ -10,6 +10,7 @@ from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
+from firesteel.functions.operator_builder import add_operator, key_type_of, keyed_by_nothing, stream_of
 from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import (
@@ -130,16 +131,20 @@ class _Windowed(WithoutJava, Generic[T, W]):
             aggregation,
             window_function,
             self._all_windows,
-            self._keyed_stream._key_type,
+            key_type_of(self._keyed_stream),
             state_type,
         )
         functions = [type(f).__name__ for f in (aggregation, window_function) if f is not None]
         parts = ", ".join([repr(self._assigner), type(self._trigger).__name__, *functions])
-        transformation = self._keyed_stream._operator(
-            type(self._assigner).__name__, operator, output_type, kind=PythonOperatorKind.KEYED_PROCESS
+        transformation = add_operator(
+            self._keyed_stream,
+            type(self._assigner).__name__,
+            operator,
+            output_type,
+            kind=PythonOperatorKind.KEYED_PROCESS,
         )
         transformation.description = f"{'AllWindow' if self._all_windows else 'Window'}({parts})"
-        return self._keyed_stream._new_stream(transformation)
+        return stream_of(self._keyed_stream, transformation)
 
     def _reduce(
         self, function: object, window_function: object, output_type: TypeInformation[Any] | None
@@ -306,7 +311,7 @@ class AllWindowedStream(_Windowed[T, W]):
     _functions = (AllWindowFunction, ProcessAllWindowFunction)
 
     def __init__(self, data_stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
-        super().__init__(data_stream._key_by_nothing(), window_assigner)
+        super().__init__(keyed_by_nothing(data_stream), window_assigner)
 
     @overload
     def reduce(

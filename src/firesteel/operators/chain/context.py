@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import PLAIN, key_of
 from firesteel.common.options.job_parameters import global_job_parameters
@@ -16,6 +16,15 @@ from firesteel.operators.chain.operator import MIN_TIMESTAMP, TaskInfo
 from firesteel.operators.chain.user_metrics import TaskMetricGroup
 from firesteel.operators.state.state_store import StateStore
 from firesteel.operators.state.timers import InternalTimerService
+
+if TYPE_CHECKING:
+    from firesteel.functions.state import (
+        AggregatingStateDescriptor,
+        ListStateDescriptor,
+        MapStateDescriptor,
+        ReducingStateDescriptor,
+        ValueStateDescriptor,
+    )
 
 
 class TaskRuntimeContext(RuntimeContext):
@@ -67,23 +76,23 @@ class TaskRuntimeContext(RuntimeContext):
         """Return the metric group of this operator."""
         return TaskMetricGroup(self._task.metrics, (self._operator_name,))
 
-    def get_state(self, state_descriptor: object) -> Any:
+    def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> Any:
         """Return the value state of a descriptor."""
         return self._keyed().get_state(state_descriptor)
 
-    def get_list_state(self, state_descriptor: object) -> Any:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[Any]) -> Any:
         """Return the list state of a descriptor."""
         return self._keyed().get_list_state(state_descriptor)
 
-    def get_map_state(self, state_descriptor: object) -> Any:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[Any, Any]) -> Any:
         """Return the map state of a descriptor."""
         return self._keyed().get_map_state(state_descriptor)
 
-    def get_reducing_state(self, state_descriptor: object) -> Any:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[Any]) -> Any:
         """Return the reducing state of a descriptor."""
         return self._keyed().get_reducing_state(state_descriptor)
 
-    def get_aggregating_state(self, state_descriptor: object) -> Any:
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor[Any, Any, Any]) -> Any:
         """Return the aggregating state of a descriptor."""
         return self._keyed().get_aggregating_state(state_descriptor)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_keeper
 from firesteel.errors import TranslationError
@@ -37,6 +37,9 @@ from firesteel.operators.two_input import BroadcastRunner, CoProcessRunner, Keye
 from firesteel.operators.windows.window_at_end import WindowAtEndRunner, waits_for_end
 from firesteel.operators.windows.window_operator import WindowRunner
 
+if TYPE_CHECKING:
+    from firesteel.functions.operator_descriptors import OperatorDescriptor
+
 Rule = Callable[[Any, str, TaskInfo, Output], Operator]
 
 
@@ -65,12 +68,14 @@ def _kept(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda value, context: (value,) if function(value) else None
 
 
-def _one_input(runner: type[Operator], method: str, adapt: Callable[[Any], Any]) -> Rule:
+def _one_input(
+    runner: Callable[[str, TaskInfo, Output, Any], Operator], method: str, adapt: Callable[[Any], Any]
+) -> Rule:
     """Return the rule for map, flat_map or filter: the plain runner, or a keyed process function on a keyed stream."""
 
     def rule(d: Any, name: str, task: TaskInfo, output: Output) -> Operator:
         if not d.keyed:
-            return runner(name, task, output, d.function)  # type: ignore[call-arg]
+            return runner(name, task, output, d.function)
         calls = (adapt(method_of(d.function, method)),)
         return KeyedProcessRunner(name, task, output, None, d.function, calls)
 
@@ -98,7 +103,7 @@ def _project(indexes: tuple[int, ...]) -> Callable[[Any], Any]:
     return lambda value: tuple(value[index] for index in indexes)
 
 
-def _value_of_pair(pair: Any) -> Any:
+def _value_of_pair(pair: tuple[Any, Any]) -> object:
     return pair[1]
 
 
@@ -190,7 +195,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
 }
 
 
-def make_operator(descriptor: Any, name: str, task: TaskInfo, output: Output) -> Operator:
+def make_operator(descriptor: OperatorDescriptor, name: str, task: TaskInfo, output: Output) -> Operator:
     """Create the running operator of a descriptor.
 
     Raises:

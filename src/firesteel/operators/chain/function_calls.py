@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from firesteel.common.compiled_source import run_source
+from firesteel.common.compiled_source import function_of
 from firesteel.common.values.bounded_results import bounded
 from firesteel.common.values.ownership import IMMUTABLE
 from firesteel.common.values.size_estimate import SizeEstimate
@@ -21,13 +21,14 @@ PART_BYTES = 8 << 20
 _FIRST_LOOK = 16
 
 
-def method_of(function: Any, name: str) -> Callable[..., Any]:
+def method_of(function: object, name: str) -> Callable[..., Any]:
     """Return the bound method `name` of a function object, or the callable itself."""
     method = getattr(function, name, None)
     if callable(method):
-        return method  # type: ignore[no-any-return]
+        bound: Callable[..., Any] = method
+        return bound
     if callable(function):
-        return function  # type: ignore[no-any-return]
+        return function
     raise TypeError(f"a user function needs a method {name}() or must be callable, found {function!r}")
 
 
@@ -149,11 +150,9 @@ def collect(results, timestamp):
                 self._output.hand_on_side(tag, part.values, _without_nones(part.timestamps))
 
 
-def compiled(source: str, scope: dict[str, Any], name: str) -> Any:
+def compiled(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
     """Return a function defined by source text; `errors.in_hand` recognises its frames as framework code."""
-    names = dict(scope)
-    run_source(source, names, __file__)
-    return names[name]
+    return function_of(source, dict(scope), __file__, name)
 
 
 def _without_nones(timestamps: list[int | None]) -> Timestamps:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.options.pipeline_options import OBJECT_REUSE
 from firesteel.common.values.bounded_results import OutputReserveError
@@ -17,6 +17,11 @@ from firesteel.common.values.coercion import batch_coercer, coercer, fits
 from firesteel.common.values.ownership import are_immutable, own
 from firesteel.common.values.whole_numbers import check_timestamp
 from firesteel.operators.chain.operator_errors import UserFunctionError
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
+    from firesteel.common.typeinfo import TypeInformation
+    from firesteel.functions.output_tag import OutputTag
 
 MIN_TIMESTAMP = -(2**63)
 MAX_WATERMARK = 2**63 - 1
@@ -52,14 +57,14 @@ class Output:
         reuses_objects: Whether values are passed on without copies (`pipeline.object-reuse`).
     """
 
-    def __init__(self, output_type: Any = None, reuses_objects: bool = False) -> None:
+    def __init__(self, output_type: TypeInformation[Any] | None = None, reuses_objects: bool = False) -> None:
         self.output_type = output_type
         self.reuses_objects = reuses_objects
         self._coerce = batch_coercer(output_type)
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
 
-    def settler(self, declared: Any, name: str) -> tuple[str, Callable[[Any], Any]]:
+    def settler(self, declared: TypeInformation[Any] | None, name: str) -> tuple[str, Callable[[Any], Any]]:
         """Return `(source, function)`, which settle a result of a declared type.
 
         The source is an expression over a variable `name` that is true if the value needs no settling; the function
@@ -99,11 +104,11 @@ class Output:
         if values:
             self._hand_to(self._main, values, timestamps)
 
-    def reads_side(self, tag: Any) -> bool:
+    def reads_side(self, tag: OutputTag[Any]) -> bool:
         """Return whether the side output of `tag` (an OutputTag) has a receiver."""
         return tag.tag_id in self._sides
 
-    def hand_on_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
+    def hand_on_side(self, tag: OutputTag[Any], values: list[Any], timestamps: Timestamps) -> None:
         """Emit settled elements to the side output of `tag` (an OutputTag), which must have a receiver."""
         self._hand_to(self._sides[tag.tag_id], values, timestamps)
 
@@ -162,7 +167,7 @@ class TaskInfo:
     attempt_number: int
     is_batch: bool
     configuration: dict[str, str]
-    key_type: Any = None
+    key_type: TypeInformation[Any] | None = None
     is_checkpoint: bool = True
     is_savepoint: bool = False
     input_ms: tuple[float, float] = (0.0, 0.0)
@@ -251,21 +256,21 @@ class Operator:
     def end_batch(self) -> None:
         """Finish the batch; sinks flush the data that belongs to it."""
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return a small picklable snapshot for `restore`, without keyed state, or None if there is none."""
         return None
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the operator from a snapshot."""
 
     def state_parts(self, full: bool) -> Iterator[Any]:
         """Return the changes of keyed and broadcast state since the last version, or all of it, as `Delta`s."""
         return iter(())
 
-    def load_keyed(self, delta: Any, key_groups: range | None = None) -> None:
+    def load_keyed(self, delta: tuple[Any, ...], key_groups: range | None = None) -> None:
         """Load a `Delta` of keyed state before `open`, restricted to some key groups if given."""
 
-    def load_copied(self, delta: Any) -> None:
+    def load_copied(self, delta: tuple[Any, ...]) -> None:
         """Load a `Delta` of broadcast state before `open`."""
 
     def take_over(self, snapshots: Sequence[Any]) -> None:
@@ -311,7 +316,7 @@ class OperatorInput:
         self.operator.output.end()
 
 
-def with_operator_named(operator: Operator, call: Callable[..., Any], *args: Any) -> Any:
+def with_operator_named(operator: Operator, call: Callable[..., Any], *args: object) -> object:
     """Run `call`, and wrap an exception of user code in a `UserFunctionError` that names the operator."""
     try:
         return call(*args)

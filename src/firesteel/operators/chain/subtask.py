@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.keys.key_groups import key_group_range
 from firesteel.common.values.coercion import is_immutable_type
@@ -21,6 +21,9 @@ from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.exchange.input_gate import Channel, InputGate
 from firesteel.operators.sources.source_runner import SourceRunner
 from firesteel.operators.state.keyed_state_backend import Delta
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 FITTING_OUTPUT = (
     descriptors.SourceOperator,
@@ -71,10 +74,10 @@ class Edge(Receiver, Protocol):
     def flush(self) -> None:
         """Send all pending buffers."""
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the state of the edge's partitioner."""
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the state of the edge's partitioner."""
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from firesteel.metrics import Counter, Distribution, Meter, MetricGroup
 from firesteel.operators.chain.clock import now_ms
 
 _WITHOUT_SEPARATORS = str.maketrans(" .:,", "____")
 """Replaces separators in the parts of a name, so the operator precedes the first dot (as in `MetricQueryService`)."""
+
+
+M = TypeVar("M")
 
 
 class TaskMetricGroup(MetricGroup):
@@ -26,7 +29,7 @@ class TaskMetricGroup(MetricGroup):
 
     def counter(self, name: str) -> Counter:
         """Register a counter and return it."""
-        return self._register(name, TaskCounter())  # type: ignore[no-any-return]
+        return self._register(name, TaskCounter())
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
         """Register a function that returns the current value."""
@@ -34,15 +37,16 @@ class TaskMetricGroup(MetricGroup):
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
         """Register a meter over a time span and return it."""
-        return self._register(name, TaskMeter())  # type: ignore[no-any-return]
+        return self._register(name, TaskMeter())
 
     def distribution(self, name: str) -> Distribution:
         """Register a distribution and return it."""
-        return self._register(name, TaskDistribution())  # type: ignore[no-any-return]
+        return self._register(name, TaskDistribution())
 
-    def _register(self, name: str, metric: object) -> Any:
+    def _register(self, name: str, metric: M) -> M:
         parts = (part.translate(_WITHOUT_SEPARATORS) for part in (*self._path, name))
-        return self._registry.setdefault(".".join(parts), metric)
+        registered: M = self._registry.setdefault(".".join(parts), metric)
+        return registered
 
 
 class TaskCounter(Counter):

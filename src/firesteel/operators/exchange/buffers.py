@@ -29,4 +29,12 @@ def encode(items: list[Item]) -> bytes:
 
 def decode(payload: bytes) -> list[Item]:
     """Return the items encoded in a buffer."""
-    return pickle.loads(payload)  # type: ignore[no-any-return]
+    items: list[Item] = pickle.loads(payload)
+    return items
+
+
+def first_values(payload: bytes) -> list[Any]:
+    """Return the elements of the first part of a buffer."""
+    first = decode(payload)[0]
+    assert isinstance(first, tuple)
+    return first[0]

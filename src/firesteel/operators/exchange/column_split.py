@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from firesteel.columns.hashing import key_groups
 from firesteel.operators.chain.operator import Timestamps
 from firesteel.operators.exchange.edge_writer import Parts
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 
 class SplitColumns:
@@ -35,9 +38,9 @@ class SplitColumns:
                     parts[channel].append(batch.take(order[start:stop]))
         return [(channel, part, None) for channel, part in enumerate(parts) if part]
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return None, as the partitioning depends on the rows only."""
         return None
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Do nothing, as the partitioning has no state."""

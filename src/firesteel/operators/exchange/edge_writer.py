@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.keys.key_groups import key_group_assigner, operator_index
 from firesteel.common.values.size_estimate import size_of
 from firesteel.operators.chain.operator import Timestamps
 from firesteel.operators.chain.record_count import record_count
 from firesteel.operators.exchange.buffers import Item, encode
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
+    from firesteel.common.typeinfo import TypeInformation
 
 BUFFER_ELEMENTS = 4096
 """Maximum number of elements in a channel's buffer before it is sent; buffers are also sent at the end of the batch."""
@@ -42,20 +46,20 @@ class Split(Protocol):
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
         """Return the elements grouped by channel."""
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the partitioner's state, which is part of the version of a batch."""
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the partitioner's state."""
 
 
 class _StatelessSplit:
     """A partitioner whose decisions depend on the elements only."""
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         return None
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         pass
 
 
@@ -145,7 +149,9 @@ class SplitToAll(_StatelessSplit):
         return [(channel, values, timestamps) for channel in self.channels]
 
 
-def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callable[[list[Any]], list[int]]:
+def select_by_key(
+    key_type: TypeInformation[Any] | None, max_parallelism: int, channels: int
+) -> Callable[[list[Any]], list[int]]:
     """Return the HASH selector: the channel of each `(key, value)` element's key group, cached by key."""
     key_group = key_group_assigner(key_type, max_parallelism)
     remembered: dict[Any, int] = {}
@@ -256,11 +262,11 @@ class EdgeWriter:
         for channel in self._targets:
             self._flush(channel)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the state of the partitioner."""
         return self._split.snapshot()
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the state of the partitioner."""
         self._split.restore(snapshot)
 

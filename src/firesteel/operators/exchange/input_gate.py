@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.operators.chain.operator import (
     MAX_WATERMARK,
@@ -15,6 +15,9 @@ from firesteel.operators.chain.operator import (
 )
 from firesteel.operators.chain.record_count import record_count
 from firesteel.operators.exchange.buffers import Item
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 Channel = tuple[int, int]
 """(gate, producing subtask)."""
@@ -150,10 +153,10 @@ class InputGate:
         if not self._open:
             self._head.output.end()
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the watermarks, idleness and ends of all channels."""
         return self._valves, self._open, self._open_channels, self._emitted, self._is_idle
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the state of all channels."""
         self._valves, self._open, self._open_channels, self._emitted, self._is_idle = snapshot

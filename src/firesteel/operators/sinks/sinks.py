@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.types import Row
@@ -24,6 +24,10 @@ from firesteel.operators.sinks.committables import (
     SinkCommittables,
 )
 
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
+    from firesteel.common.typeinfo import TypeInformation
+
 _STEP_ELEMENTS = 4096
 """Maximum number of elements that are prepared at once."""
 
@@ -33,7 +37,9 @@ _FIRST_ELEMENTS = 64
 class PrintRunner(Operator):
     """The operator of `print`: `2> (to,1)`, without the number at parallelism 1 (Flink: `PrintSinkOutputWriter`)."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, identifier: str | None, input_type: Any) -> None:
+    def __init__(
+        self, name: str, task: TaskInfo, output: Output, identifier: str | None, input_type: TypeInformation[Any] | None
+    ) -> None:
         super().__init__(name, task, output)
         number = str(task.subtask_index + 1) if task.parallelism > 1 else ""
         parts = [part for part in (identifier, number) if part]
@@ -156,7 +162,7 @@ class SinkWriterRunner(Operator):
         task: TaskInfo,
         output: Output,
         sink: Sink[Any],
-        input_type: object,
+        input_type: TypeInformation[Any] | None,
         commits_itself: bool = False,
     ) -> None:
         super().__init__(name, task, output)
@@ -241,12 +247,12 @@ class SinkWriterRunner(Operator):
         if writer is not None:
             writer.close()
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the number of prepared requests and the writer's state, or None if there are neither."""
         state = self.writer.snapshot_state()
         return (self._number, state) if self._number or state is not None else None
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the writer."""
         self._number, state = snapshot
         if state is not None:

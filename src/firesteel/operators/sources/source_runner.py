@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.values.size_estimate import SizeEstimate
 from firesteel.common.values.whole_numbers import check_timestamps
@@ -18,6 +18,9 @@ from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Ope
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.operators.sources.described_source import source_committer_id, source_of
 from firesteel.operators.sources.split_watermarks import SplitWatermarks
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 _FIRST_ELEMENTS = 64
 _MOST_ELEMENTS = 1 << 20
@@ -167,11 +170,11 @@ class SourceRunner(Operator):
         """Return when a user-defined generator must be called, in ms, or None."""
         return self._watermarks.next_time()
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the generators and whether the source has ended; positions of splits are part of the batch."""
         return self._watermarks.snapshot(), self.has_ended
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the generators and whether the source has ended."""
         watermarks, self.has_ended = snapshot
         self._watermarks.restore(watermarks)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.functions.splits import WITHOUT_SPLITS, Idleness
 from firesteel.operators.chain.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.sources.watermarks import WatermarkEmitter
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 
 class _SplitOutput:
@@ -132,12 +135,12 @@ class SplitWatermarks:
         awake = (emitter for split_id, emitter in self._emitters.items() if split_id not in self._idle_splits)
         return min((time for emitter in awake if (time := emitter.next_time()) is not None), default=None)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the generators by split, the last watermark and the idleness."""
         splits = {split_id: emitter.snapshot() for split_id, emitter in self._emitters.items()}
         return splits, self.combined, self._is_idle, self._idle_splits
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the generators, the last watermark and the idleness."""
         splits, self.combined, self._is_idle, self._idle_splits = snapshot
         for split_id, of_split in splits.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.idle_timer import IdleTimer
 from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
@@ -14,6 +14,9 @@ from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOut
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.function_calls import method_of, pairs
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 
 class _AscendingWatermarks(WatermarkGenerator):
@@ -142,11 +145,11 @@ class WatermarkEmitter(WatermarkOutput):
             self.is_idle = False
             self._output.idle(False)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the generator, the last watermark and the idleness."""
         return self._generator, self.emitted, self.is_idle
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the generator, the last watermark and the idleness."""
         self._generator, self.emitted, self.is_idle = snapshot
 
@@ -226,10 +229,10 @@ class TimestampsAndWatermarksRunner(Operator):
             self._timed_out = True
             self._emitter.mark_idle()
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the state of the emitter."""
         return self._emitter.snapshot()
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Restore the state of the emitter."""
         self._emitter.restore(snapshot)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.values.coercion import coercer, is_immutable_type
@@ -12,6 +12,9 @@ from firesteel.functions.state import BroadcastState
 from firesteel.operators.state.keyed_state_backend import BROADCAST, Delta, parts_of
 from firesteel.operators.state.state_table import DELETED, StateTable
 from firesteel.operators.state.states import entries_of
+
+if TYPE_CHECKING:
+    from firesteel.functions.state import MapStateDescriptor
 
 
 class BroadcastStates:
@@ -47,7 +50,7 @@ class BroadcastStates:
 class OperatorBroadcastState(BroadcastState[Any, Any]):
     """A map that every subtask holds in full, keyed by canonical forms; `writable` on the broadcast side only."""
 
-    def __init__(self, descriptor: Any, table: StateTable, writable: bool) -> None:
+    def __init__(self, descriptor: MapStateDescriptor[object, object], table: StateTable, writable: bool) -> None:
         self._name = descriptor.name
         self._keep_key = key_keeper(descriptor.key_type_info)
         self._coerce_value = coercer(descriptor.value_type_info) or own
@@ -58,7 +61,7 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
     def _show(self, value: object) -> Any:
         return own(value) if self._copies else value
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the value of a key, or None if the key is absent."""
         return self._show(self._table.data.get(self._keep_key(key)))
 
@@ -87,7 +90,7 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         self._check_writable()
         self._table.put(self._keep_key(key), self._coerce_value(value))
 
-    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+    def put_all(self, dict_value: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
         """Set the values of several keys."""
         for key, value in entries_of(dict_value):
             self.put(key, value)

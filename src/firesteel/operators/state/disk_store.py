@@ -98,11 +98,11 @@ class DiskDict(MutableMapping[Any, Any]):
         self._remove = f"DELETE FROM {name} WHERE k = ?"
         self._read_between = f"SELECT k, v, e FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
         self._count = f"SELECT count(*) FROM {name}"
-        self._young: dict[Any, Any] = {}
-        self._old: dict[Any, Any] = {}
-        self._unwritten: set[Any] = set()
+        self._young: dict[object, object] = {}
+        self._old: dict[object, object] = {}
+        self._unwritten: set[object] = set()
 
-    def get(self, entry: Any, default: Any = None) -> Any:
+    def get(self, entry: object, default: object = None) -> Any:
         """Return the value of an entry, or the default."""
         value = self._young.get(entry)
         if value is not None:
@@ -125,7 +125,7 @@ class DiskDict(MutableMapping[Any, Any]):
     def _encode(self, entry: object) -> tuple[bytes, bytes | None]:
         return _encode(entry)
 
-    def _decode(self, data: bytes) -> Any:
+    def _decode(self, data: bytes) -> object:
         return _decode(data)
 
     def touched(self, entry: object) -> None:
@@ -143,11 +143,11 @@ class DiskDict(MutableMapping[Any, Any]):
             self._execute("COMMIT")
             self._unwritten.clear()
 
-    def _row(self, entry: Any, value: Any) -> tuple[bytes, bytes, bytes | None]:
+    def _row(self, entry: object, value: object) -> tuple[bytes, bytes, bytes | None]:
         key, whole = self._encode(entry)
         return key, pickled(value), whole
 
-    def __getitem__(self, entry: object) -> Any:
+    def __getitem__(self, entry: object) -> object:
         value = self.get(entry)
         if value is None:
             raise KeyError(entry)
@@ -211,7 +211,7 @@ class DiskDictOfPairs(DiskDict):
         whole = None if first_whole is None and second_whole is None else pickled(entry)
         return _LENGTH.pack(len(first_data)) + first_data + second_data, whole
 
-    def _decode(self, data: bytes) -> Any:
+    def _decode(self, data: bytes) -> object:
         end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
         return _decode(data[_LENGTH.size : end]), _decode(data[end:])
 
@@ -240,5 +240,5 @@ def _encode(entry: Any) -> tuple[bytes, bytes | None]:
     return buffer.getvalue(), pickled(entry) if pickler.has_objects else None
 
 
-def _decode(data: bytes) -> Any:
+def _decode(data: bytes) -> object:
     return pickle.loads(data) if data.startswith(b"\x80") else marshal.loads(data)

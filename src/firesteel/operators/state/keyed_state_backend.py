@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.key_groups import key_group_assigner
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.state_table import DELETED, NAMESPACED, StateTable, Table
 from firesteel.operators.windows.window_table import WindowTable
+
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
 
 Delta = tuple[str, dict[Any, Any]]
 """State name, and a dict from entry to value, with `DELETED` for removed entries."""
@@ -48,10 +51,12 @@ class KeyedStateBackend:
         processed.
     """
 
-    def __init__(self, key_type: Any, max_parallelism: int, store: DiskStore | None = None) -> None:
+    def __init__(
+        self, key_type: TypeInformation[object] | None, max_parallelism: int, store: DiskStore | None = None
+    ) -> None:
         self._store = store
         self.current_key: Any = None
-        self.current_entry: Any = None
+        self.current_entry: object = None
         self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
         self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
@@ -125,7 +130,7 @@ class KeyedStateBackend:
             table.clear_key(key)
 
 
-def parts_of(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
+def parts_of(name: str, items: Iterable[tuple[object, object]]) -> Iterator[Delta]:
     """Yield the entries of one state and their values as deltas of bounded size."""
     rest = iter(items)
     while part := dict(islice(rest, _CHUNK)):

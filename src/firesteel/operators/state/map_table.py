@@ -32,7 +32,7 @@ class MapTable(DirtyEntries, ABC):
     # --- the map of one entry ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Any:
         """Return the value of a map key, or the default."""
 
     @abstractmethod
@@ -73,7 +73,7 @@ class MapTable(DirtyEntries, ABC):
         """Return the entries that have a map."""
 
     @abstractmethod
-    def _all(self) -> Iterator[tuple[Any, Any]]: ...
+    def _all(self) -> Iterator[tuple[object, object]]: ...
 
     def key_of(self, entry: Any) -> Any:
         """Return the key that `(entry, map key)` belongs to."""
@@ -89,7 +89,7 @@ class MapTable(DirtyEntries, ABC):
         yield from self._all() if self.unexpired is None else self.unexpired(self._all())
         self.forget_dirty()
 
-    def load(self, entry: Any, value: Any) -> None:
+    def load(self, entry: Any, value: object) -> None:
         """Set the value of a map entry."""
         state_entry, key = entry
         self._set(state_entry, key, value)
@@ -118,9 +118,9 @@ class MapsInMemory(MapTable):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._maps: dict[Any, dict[Any, Any]] = {}
+        self._maps: dict[object, dict[object, object]] = {}
 
-    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Any:
         """Return the value of a map key, or the default."""
         stored = self._maps.get(entry)
         return default if stored is None else stored.get(key, default)
@@ -150,7 +150,7 @@ class MapsInMemory(MapTable):
         """Return the entries that have a map."""
         return list(self._maps)
 
-    def _all(self) -> Iterator[tuple[Any, Any]]:
+    def _all(self) -> Iterator[tuple[object, object]]:
         for entry, stored in self._maps.items():
             for key, value in stored.items():
                 yield (entry, key), value
@@ -165,7 +165,7 @@ class MapsOnDisk(MapTable):
         super().__init__(name)
         self._data = store.table_of_pairs()
 
-    def get(self, entry: Any, key: Any, default: Any = None) -> Any:
+    def get(self, entry: object, key: object, default: object = None) -> Any:
         """Return the value of a map key, or the default."""
         boxed = self._data.get((entry, key))
         return default if boxed is None else boxed[0]

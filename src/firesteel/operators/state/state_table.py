@@ -69,7 +69,7 @@ class DirtyEntries:
 
     __slots__ = ("_limit", "dirty")
 
-    def __init__(self, dirty: list[Any]) -> None:
+    def __init__(self, dirty: list[object]) -> None:
         self.dirty = dirty
         self._limit = _DIRTY_ENTRIES
 
@@ -113,7 +113,7 @@ class StateTable(DirtyEntries):
         self.data[entry] = value
         self.dirty.append(entry)
 
-    def put_all(self, entries: Sequence[Any], values: Sequence[Any]) -> None:
+    def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
         """Set the values of entries."""
         self.data.update(zip(entries, values, strict=True))
         self.dirty.extend(entries)
@@ -167,7 +167,7 @@ class _DirtyOnDisk(list[Any]):
         super().__init__()
         self._data = data
 
-    def append(self, entry: Any) -> None:
+    def append(self, entry: object) -> None:
         super().append(entry)
         self._data.touched(entry)
 

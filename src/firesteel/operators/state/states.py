@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.values.coercion import coercer, is_immutable_type
@@ -21,10 +21,14 @@ from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.state.keyed_state_backend import OF_MAPS, WITH_TTL, KeyedStateBackend
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
 
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
+    from firesteel.functions.state import AggregatingStateDescriptor, ListStateDescriptor, ReducingStateDescriptor
+
 Coerce = Callable[[Any], Any]
 
 
-def _coerce(type_info: Any) -> Coerce:
+def _coerce(type_info: TypeInformation[object] | None) -> Coerce:
     """Return a function that converts to the declared type or copies, so that user code can't change stored values."""
     return coercer(type_info) or own
 
@@ -33,7 +37,7 @@ def _same(value: object) -> Any:
     return value
 
 
-def _show(type_info: Any) -> Coerce:
+def _show(type_info: TypeInformation[Any] | None) -> Coerce:
     """Return a function that maps stored values to values for user code, copied if they are mutable."""
     return _same if is_immutable_type(type_info) else own
 
@@ -49,7 +53,7 @@ def has_ttl(descriptor: StateDescriptor) -> bool:
     return descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled()
 
 
-def entries_of(mapping: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+def entries_of(mapping: Mapping[object, object] | Iterable[tuple[object, object]]) -> Iterable[tuple[object, object]]:
     """Return the pairs of a `put_all` argument: a dict as in PyFlink's signature, or pairs as in its implementation."""
     return mapping.items() if isinstance(mapping, Mapping) else mapping
 
@@ -85,7 +89,7 @@ class _TableState:
         if merged is not None:
             self._table.put(target, merged)
 
-    def _combine(self, first: object, second: object) -> Any:
+    def _combine(self, first: object, second: object) -> object:
         raise TypeError(f"{type(self).__name__} can't be merged")
 
 
@@ -126,7 +130,7 @@ class KeyedListState(_TableState, ListState[Any]):
 
     __slots__ = ("_coerce", "_show_all")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: ListStateDescriptor[Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = _coerce(descriptor.elem_type_info)
         self._show_all = _same if is_immutable_type(descriptor.elem_type_info) else own_all
@@ -135,7 +139,7 @@ class KeyedListState(_TableState, ListState[Any]):
         """Return the elements, an empty list if there are none."""
         return self._show_all(list(self._stored() or ()))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Append one element."""
         self.add_all([value])
 
@@ -158,7 +162,7 @@ class KeyedListState(_TableState, ListState[Any]):
         else:
             self.clear()
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: object, second: Any) -> object:
         return first + second
 
 
@@ -167,7 +171,9 @@ class KeyedMapState(MapState[Any, Any]):
 
     __slots__ = ("_backend", "_coerce_value", "_keep_key", "_namespaced", "_show", "_table")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[object, object], namespaced: bool
+    ) -> None:
         self._backend = backend
         self._namespaced = namespaced
         self._table = backend.map_table(table_name(descriptor, namespaced, has_ttl(descriptor)))
@@ -178,7 +184,7 @@ class KeyedMapState(MapState[Any, Any]):
     def _entry(self) -> Any:
         return self._backend.current_entry if self._namespaced else self._backend.current_key
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the value of a map key, or None."""
         return self._show(self._table.get(self._entry(), self._keep_key(key)))
 
@@ -186,7 +192,7 @@ class KeyedMapState(MapState[Any, Any]):
         """Set the value of a map key."""
         self._table.put(self._entry(), self._keep_key(key), self._coerce_value(value))
 
-    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+    def put_all(self, dict_value: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
         """Set the values of several map keys."""
         for key, value in entries_of(dict_value):
             self.put(key, value)
@@ -231,7 +237,9 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
 
     __slots__ = ("_coerce", "_reduce", "_show")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[object], namespaced: bool
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = coercer(descriptor.type_info)
         self._show = _show(descriptor.type_info)
@@ -241,12 +249,12 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         """Return the reduced value, or None if nothing was added."""
         return self._show(self._stored())
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Reduce one more value into the state."""
         entry = self._entry()
         self._table.put(entry, self._reduced(self._table.data.get(entry), value))
 
-    def _reduced(self, stored: object, value: object) -> Any:
+    def _reduced(self, stored: object, value: object) -> object:
         """Return the value to store; a value that the function changed in place is not copied."""
         value = own(value)
         reduced = value if stored is None else self._reduce(stored, value)
@@ -254,7 +262,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
             return self._coerce(reduced)
         return reduced if reduced is stored or reduced is value else own(reduced)
 
-    def _combine(self, first: object, second: object) -> Any:
+    def _combine(self, first: object, second: object) -> object:
         return self._reduced(first, second)
 
 
@@ -263,7 +271,12 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
 
     __slots__ = ("_coerce", "_function")
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(
+        self,
+        backend: KeyedStateBackend,
+        descriptor: AggregatingStateDescriptor[object, object, object],
+        namespaced: bool,
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = coercer(descriptor.type_info)
         self._function = descriptor.agg_function
@@ -273,12 +286,12 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
         stored = self._stored()
         return None if stored is None else self._function.get_result(own(stored))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Accumulate one more value."""
         entry = self._entry()
         self._table.put(entry, self._accumulated(self._table.data.get(entry), value))
 
-    def _accumulated(self, stored: object, value: object) -> Any:
+    def _accumulated(self, stored: object, value: object) -> object:
         """Return the accumulator to store; one that was changed in place is not copied."""
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(own(value), accumulator)
@@ -286,7 +299,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
             return self._coerce(added)
         return added if added is accumulator else own(added)
 
-    def _combine(self, first: object, second: object) -> Any:
+    def _combine(self, first: object, second: object) -> object:
         merged = self._function.merge(first, second)
         if self._coerce is not None:
             return self._coerce(merged)

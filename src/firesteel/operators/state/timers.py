@@ -28,9 +28,9 @@ class _TimerQueue:
         live: Number of live timers.
     """
 
-    def __init__(self, registered: Container[Any]) -> None:
+    def __init__(self, registered: Container[object]) -> None:
         self._registered = registered
-        self._heap: list[tuple[int, int, Any]] = []
+        self._heap: list[tuple[int, int, object]] = []
         self._sequence = 0
         self.live = 0
 
@@ -115,7 +115,7 @@ class InternalTimerService(TimerService):
         """Delete a processing-time timer."""
         self._delete(self._entry(PROCESSING_TIME, timestamp))
 
-    def _delete(self, entry: Any) -> None:
+    def _delete(self, entry: tuple[Any, ...]) -> None:
         if entry in self._table.data:
             self._table.remove(entry)
             self._queues[entry[1]].removed()

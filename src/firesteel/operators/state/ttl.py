@@ -59,7 +59,9 @@ class IncrementalCleanup:
 
     __slots__ = ("_clean", "_entries", "_ttl_ms", "_waiting")
 
-    def __init__(self, entries: Callable[[], Iterable[Any]], clean: Callable[[Any, int], None], ttl_ms: int) -> None:
+    def __init__(
+        self, entries: Callable[[], Iterable[object]], clean: Callable[[object, int], None], ttl_ms: int
+    ) -> None:
         self._entries = entries
         self._clean = clean
         self._ttl_ms = ttl_ms
@@ -147,7 +149,9 @@ class Life:
             self._table.put(entry, (stamped[0], now))
         return stamped[0]
 
-    def _snapshot(self, unexpired: Unexpired, items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    def _snapshot(
+        self, unexpired: Unexpired, items: Iterable[tuple[object, object]]
+    ) -> Iterator[tuple[object, object]]:
         deadline = now_ms() - self.ttl_ms
         for entry, stored in items:
             kept = unexpired(stored, deadline)

@@ -8,13 +8,15 @@ visibility is `ReturnExpiredIfNotCleanedUp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.values.ownership import own
 from firesteel.functions.state import StateDescriptor
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.map_table import MapTable
+from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.state.states import (
     KeyedAggregatingState,
     KeyedListState,
@@ -25,10 +27,15 @@ from firesteel.operators.state.states import (
 )
 from firesteel.operators.state.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_value
 
+if TYPE_CHECKING:
+    from firesteel.functions.state import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
 
-def _life(state: Any, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired) -> Life:
+
+def _life(
+    table: StateTable | MapTable, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired
+) -> Life:
     assert descriptor.ttl_config is not None
-    return Life(descriptor.ttl_config, backend, state._table, unexpired)
+    return Life(descriptor.ttl_config, backend, table, unexpired)
 
 
 class TtlValueState(KeyedValueState):
@@ -38,7 +45,7 @@ class TtlValueState(KeyedValueState):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def value(self) -> Any:
         """Return the value of the current key, or None."""
@@ -63,7 +70,7 @@ class TtlListState(KeyedListState):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_list)
+        self._life = _life(self._table, backend, descriptor, unexpired_list)
 
     def get(self) -> list[Any]:
         """Return the elements, an empty list if there are none."""
@@ -95,7 +102,7 @@ class TtlListState(KeyedListState):
         else:
             self.clear()
 
-    def _begin(self, values: Iterable[Any]) -> list[Stamped]:
+    def _begin(self, values: Iterable[object]) -> list[Stamped]:
         now = self._life.access()
         return [(self._coerce(value), now) for value in values]
 
@@ -105,9 +112,9 @@ class TtlMapState(KeyedMapState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, descriptor: MapStateDescriptor[Any, Any], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def _seen(self, key: object, stamped: Stamped, now: int) -> bool:
         """Return whether a present map key is visible; remove it if it has expired."""
@@ -118,7 +125,7 @@ class TtlMapState(KeyedMapState):
             self._table.put(self._entry(), key, (stamped[0], now))
         return life.usable(stamped, now) is not None
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the value of a map key, or None."""
         now, kept = self._life.access(), self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
@@ -134,7 +141,7 @@ class TtlMapState(KeyedMapState):
         """Set the value of a map key with the current timestamp."""
         self.put_all([(key, value)])
 
-    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+    def put_all(self, dict_value: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
         """Set the values of several map keys with the current timestamp."""
         now = self._life.access()
         for key, value in entries_of(dict_value):
@@ -186,22 +193,24 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, descriptor: ReducingStateDescriptor[object], namespaced: bool
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def get(self) -> Any:
         """Return the reduced value, or None if nothing was added."""
         return self._show(self._life.read(self._entry()))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Reduce one more value into the state and renew its timestamp."""
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
         self._table.put(entry, (self._reduced(None if stored is None else stored[0], value), now))
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: Any, second: Any) -> object:
         return self._merge(first, second, super()._combine)
 
 
@@ -210,23 +219,28 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
 
     __slots__ = ("_life",)
 
-    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+    def __init__(
+        self,
+        backend: KeyedStateBackend,
+        descriptor: AggregatingStateDescriptor[object, object, object],
+        namespaced: bool,
+    ) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_value)
+        self._life = _life(self._table, backend, descriptor, unexpired_value)
 
     def get(self) -> Any:
         """Return the result of the accumulator, or None if nothing was added."""
         accumulator = self._life.read(self._entry())
         return None if accumulator is None else self._function.get_result(own(accumulator))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Accumulate one more value and renew the timestamp of the accumulator."""
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
         self._table.put(entry, (self._accumulated(None if stored is None else stored[0], value), now))
 
-    def _combine(self, first: Any, second: Any) -> Any:
+    def _combine(self, first: Any, second: Any) -> object:
         return self._merge(first, second, super()._combine)
 
 

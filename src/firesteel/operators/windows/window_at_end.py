@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.values.ownership import are_immutable, own
@@ -25,6 +25,11 @@ from firesteel.operators.chain.operator import MIN_TIMESTAMP, Output, TaskInfo, 
 from firesteel.operators.state.timers import EVENT_TIME, PROCESSING_TIME
 from firesteel.operators.windows.window_base import CONTENTS_TABLE, WindowOperatorBase
 from firesteel.operators.windows.window_table import ByKey, OpenWindow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from firesteel.functions.windows import Window
 
 _FLUSHED_KEYS = 1024
 """Number of keys whose results are emitted at once."""
@@ -50,8 +55,10 @@ class WindowAtEndRunner(WindowOperatorBase):
         self._table = self.backend.window_table(CONTENTS_TABLE)
         self._domain = EVENT_TIME if self._is_event_time else PROCESSING_TIME
         assigner = descriptor.assigner
-        has_panes = type(assigner) in (TumblingEventTimeWindows, SlidingEventTimeWindows)
-        self._panes: tuple[int, int] | None = assigner.panes() if has_panes else None
+        self._panes: tuple[int, int] | None = None
+        if type(assigner) in (TumblingEventTimeWindows, SlidingEventTimeWindows):
+            assert isinstance(assigner, TumblingEventTimeWindows | SlidingEventTimeWindows)
+            self._panes = assigner.panes()
 
     def open(self) -> None:
         """Open the functions; discard timers of restored windows, which are not needed here."""
@@ -118,7 +125,7 @@ class WindowAtEndRunner(WindowOperatorBase):
                 begin, windows = position, found
         yield windows, [(begin, len(values))]
 
-    def _opened(self, windows: Any) -> list[OpenWindow]:
+    def _opened(self, windows: Iterable[Window]) -> list[OpenWindow]:
         """Return the open windows of those that are not late."""
         table, found = self._table, []
         for window in windows:

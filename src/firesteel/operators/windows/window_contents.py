@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.coercion import coercer
 from firesteel.common.values.ownership import IMMUTABLE, own
@@ -19,27 +19,30 @@ from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.windows.window_contexts import WindowFunctionContext
 from firesteel.operators.windows.window_table import ByKey
 
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
+
 
 class WindowContents(Protocol):
     """The operations on the stored contents of a window: add elements, merge contents, and read them."""
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: Any, value: object) -> Any:
         """Return the contents with one more element; `stored` is None for a new window."""
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Add `(key, value)` elements to a window's contents by key."""
 
-    def merge(self, first: object, second: object) -> Any:
+    def merge(self, first: Any, second: Any) -> Any:
         """Return the merged contents of two windows."""
 
-    def read(self, stored: object) -> list[Any]:
+    def read(self, stored: Any) -> list[Any]:
         """Return the elements that a window function receives."""
 
 
 class ElementContents:
     """The list of all elements of a window."""
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: Any, value: object) -> Any:
         """Append an element and return the list."""
         if stored is None:
             return [value]
@@ -57,24 +60,24 @@ class ElementContents:
                 stored.append(value)
                 by_key[key] = stored
 
-    def merge(self, first: Any, second: Any) -> Any:
+    def merge(self, first: object, second: Any) -> Any:
         """Return the concatenation of both lists."""
         return first + second
 
-    def read(self, stored: Any) -> list[Any]:
+    def read(self, stored: list[Any]) -> list[Any]:
         """Return the stored elements in order, without a copy."""
-        return stored  # type: ignore[no-any-return]
+        return stored
 
 
 class ReducedContents:
     """The reduction of all elements of a window."""
 
-    def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
+    def __init__(self, function: object, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
         self._reduce = method_of(function, "reduce")
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: object, value: object) -> Any:
         """Return the reduction with one more element."""
         return value if stored is None else self.merge(stored, value)
 
@@ -101,7 +104,7 @@ class ReducedContents:
             return self._coerce(reduced)
         return reduced if reduced is first or reduced is second else own(reduced)
 
-    def read(self, stored: object) -> list[Any]:
+    def read(self, stored: Any) -> list[Any]:
         """Return the reduced value in a list."""
         return [stored]
 
@@ -109,12 +112,12 @@ class ReducedContents:
 class AggregatedContents:
     """The accumulator of an AggregateFunction."""
 
-    def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
+    def __init__(self, function: Any, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
         self._function = function
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def add(self, stored: Any, value: Any) -> Any:
+    def add(self, stored: Any, value: object) -> Any:
         """Return the accumulator with one more element."""
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(value, accumulator)
@@ -138,7 +141,7 @@ class AggregatedContents:
                 added = own(added)
             by_key[key] = added
 
-    def merge(self, first: Any, second: Any) -> Any:
+    def merge(self, first: Any, second: object) -> Any:
         """Return the merged accumulator."""
         merged = self._function.merge(first, second)
         return merged if merged is first or merged is second else own(merged)
@@ -148,7 +151,9 @@ class AggregatedContents:
         return [self._function.get_result(stored)]
 
 
-def contents_of(aggregation: object, state_type: object, backend: KeyedStateBackend) -> WindowContents:
+def contents_of(
+    aggregation: object, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend
+) -> WindowContents:
     """Return the contents for a ReduceFunction, a callable, an AggregateFunction, or None for all elements."""
     if aggregation is None:
         return ElementContents()

@@ -119,7 +119,7 @@ class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindow
 
     def __init__(self, backend: KeyedStateBackend, timers: InternalTimerService) -> None:
         self._timers = timers
-        self._window_state: Any = StateStore(backend, namespaced=True)
+        self._window_state: object = StateStore(backend, namespaced=True)
         self._global_state = StateStore(backend)
         self.current_window: Any = None
 

@@ -97,12 +97,12 @@ class WindowRunner(WindowOperatorBase):
         if result.is_purge():
             self._table.remove(entry)
 
-    def _emit(self, key: Any, window: Any, stored: Any) -> None:
+    def _emit(self, key: object, window: Any, stored: object) -> None:
         elements = list(self._contents.read(stored))
         results = self._evaluate(key_of(key), window, elements, self._function_context)
         self.collector.collect(results, window.max_timestamp())
 
-    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+    def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Call the trigger, and remove the window at its cleanup time."""
         window = namespace
         if self._merging and window not in (self._sessions.data.get(key) or ()):
@@ -149,6 +149,7 @@ class WindowRunner(WindowOperatorBase):
         """Merge a new window with the windows of its key that it intersects; return the resulting window."""
         known = self._sessions.data.get(key) or []
         recorder = MergeRecorder()
+        assert isinstance(self._assigner, MergingWindowAssigner)
         self._assigner.merge_windows([*known, window], recorder)
         result = window
         for merged, parts in recorder.merges:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.whole_numbers import check_timestamp
 from firesteel.operators.state.disk_store import DiskDict, DiskStore
 from firesteel.operators.state.state_table import DELETED
 
+if TYPE_CHECKING:
+    from firesteel.functions.windows import Window
+
 
 class ByKey(Protocol):
     """The contents of one window by key, in the order in which the keys arrived."""
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the contents for a key, or None."""
 
     def __setitem__(self, key: object, value: object) -> None: ...
@@ -42,7 +45,7 @@ class _ByKeyOnDisk:
         self._window = window
         self._keys: dict[Any, None] = {}
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         return self._data.get((key, self._window))
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -96,11 +99,11 @@ class WindowTable:
         self._sequence = 0
         self._gone: list[Any] = []
 
-    def get(self, window: Any) -> OpenWindow | None:
+    def get(self, window: object) -> OpenWindow | None:
         """Return the window, or None if it has no contents yet."""
         return self._windows.get(window)
 
-    def open(self, window: Any) -> OpenWindow:
+    def open(self, window: Window) -> OpenWindow:
         """Add a window without contents, and return it.
 
         Raises:
@@ -159,7 +162,7 @@ class WindowTable:
             for key, value in opened.by_key.items():
                 yield (key, window), value
 
-    def load(self, entry: Any, value: Any) -> None:
+    def load(self, entry: Any, value: object) -> None:
         """Set an entry from a version."""
         key, window = entry
         opened = self._windows.get(window) or self.open(window)

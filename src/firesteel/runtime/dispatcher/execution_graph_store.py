@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.options.rest_options import (
@@ -165,6 +165,6 @@ def _job_at(path: Path) -> ArchivedExecutionGraph:
     return _job_in(path.read_bytes())
 
 
-async def _in_thread_if(is_large: bool, work: Callable[..., T], *arguments: Any) -> T:
+async def _in_thread_if(is_large: bool, work: Callable[..., T], *arguments: object) -> T:
     """Run large work in a thread and small work directly, as a thread would cost more."""
     return await ARCHIVE.run(work, *arguments) if is_large else work(*arguments)

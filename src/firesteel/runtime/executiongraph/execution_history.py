@@ -50,8 +50,6 @@ class ExecutionHistory:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExecutionHistory) and (self.end, self._events) == (other.end, other._events)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def copy(self) -> ExecutionHistory:
         """Return a copy of the history."""
         copied = ExecutionHistory()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 __all__ = ["InputSplit", "InputSplitAssigner", "InputSplitSource"]
 
@@ -21,7 +21,7 @@ class InputSplit:
     """
 
     number: int
-    payload: Any = None
+    payload: object = None
     hosts: frozenset[str] = frozenset()
 
 

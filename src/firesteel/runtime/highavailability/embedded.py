@@ -235,7 +235,7 @@ class EmbeddedHaServices:
         self._delete_on_commit = delete_on_commit
         self._entries = MemoryEntries()
         self._live_sessions: set[str] = set()
-        self._components = _Components(self._live_sessions)
+        self.components = _Components(self._live_sessions)
         tools = self.stores(None)
         self.job_graph_store, self.job_result_store = tools.job_graphs, tools.job_results
         self.job_graph_store.start()
@@ -254,11 +254,11 @@ class EmbeddedHaServices:
 
     def leader_election(self, component: str) -> LeaderElection:
         """Return a new contender's handle to the election of `component`."""
-        return EmbeddedLeaderElection(self._components, component)
+        return EmbeddedLeaderElection(self.components, component)
 
     def leader_retrieval(self, component: str) -> EmbeddedLeaderRetrieval:
         """Return a retrieval of the leader of `component`."""
-        return EmbeddedLeaderRetrieval(self._components, component)
+        return EmbeddedLeaderRetrieval(self.components, component)
 
     def for_process(self) -> EmbeddedProcessHaServices:
         """Return the services as seen by one of several processes, with one election for all its components."""
@@ -266,11 +266,11 @@ class EmbeddedHaServices:
 
     def revoke_leadership(self, component: str) -> None:
         """Depose the leader of `component` without electing another."""
-        self._components[component].depose()
+        self.components[component].depose()
 
     def grant_leadership(self, component: str) -> None:
         """Elect the first contender, under a new session id, if there is no leader."""
-        self._components[component].elect()
+        self.components[component].elect()
 
     async def close(self) -> None:
         """Do nothing, as no resource is open."""
@@ -285,7 +285,7 @@ class EmbeddedProcessHaServices:
 
     def __init__(self, shared: EmbeddedHaServices) -> None:
         self._shared = shared
-        self._election = SharedLeaderElection(EmbeddedLeaderElectionDriver(shared._components))
+        self._election = SharedLeaderElection(EmbeddedLeaderElectionDriver(shared.components))
 
     def stores(self, session_id: str | None) -> HaStores:
         """Return a new view of the stores for a leader session."""

@@ -83,7 +83,7 @@ def dump_value(value: object) -> bytes:
     return payload
 
 
-def load_value(folder: str, name: str, payload: bytes) -> Any:
+def load_value(folder: str, name: str, payload: bytes) -> object:
     """Unpickle a value whose signature was verified.
 
     Raises:

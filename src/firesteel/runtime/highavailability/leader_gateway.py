@@ -38,7 +38,7 @@ class LeaderGateway:
         self._retrieval = retrieval
         self._gateway_type = gateway_type
         self._leader: asyncio.Future[tuple[str, str | None]] = asyncio.get_running_loop().create_future()
-        self._gateway: Any = None
+        self._gateway: object = None
 
     def start(self) -> None:
         """Start to follow the leader."""

@@ -160,7 +160,7 @@ class ZooKeeperConnection:
         """Return the path of a node of the cluster."""
         return "/".join((self._options.path, *names))
 
-    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
         """Run blocking `work`, which may use the client, in a thread and return its result.
 
         Raises:
@@ -170,7 +170,7 @@ class ZooKeeperConnection:
             raise HighAvailabilityError(f"the connection to ZooKeeper at {self._options.quorum} was closed")
         return await self._loop.run_in_executor(self._threads, self._run, work, arguments)
 
-    async def run_eventually(self, work: Callable[..., object], *arguments: Any) -> None:
+    async def run_eventually(self, work: Callable[..., object], *arguments: object) -> None:
         """Run `work` now, or else once ZooKeeper answers again, without waiting for that.
 
         For what a leader gives up, which must not keep the process from following the next leader.

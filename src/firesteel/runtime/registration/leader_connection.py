@@ -71,7 +71,7 @@ class LeaderConnection(Generic[S]):
         self._timeout: Timer | None = None
         self._leader: tuple[str, str | None] | None = None
         self._registration: asyncio.Future[Any] | None = None
-        self._gateway: Any = None
+        self._gateway: object = None
 
     @property
     def gateway(self) -> Any:

@@ -98,7 +98,7 @@ async def register_with_retry(
         await sleep(clock, pause_s)
 
 
-async def _connect(clock: Clock, connect: Callable[[], Awaitable[Any]], options: RegistrationOptions) -> Any:
+async def _connect(clock: Clock, connect: Callable[[], Awaitable[Any]], options: RegistrationOptions) -> object:
     while True:
         try:
             return await connect()

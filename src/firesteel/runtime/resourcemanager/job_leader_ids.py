@@ -33,12 +33,12 @@ class JobLeaderIds:
         on_lost: Callable[[str, str], object],
         on_timeout: Callable[[str], object],
     ) -> None:
-        self._retrieval = retrieval
-        self._clock = clock
+        self.retrieval = retrieval
+        self.clock = clock
         self._patience_s = patience_s
-        self._job_timeout_s = job_timeout_s
-        self._on_lost = on_lost
-        self._on_timeout = on_timeout
+        self.job_timeout_s = job_timeout_s
+        self.on_lost = on_lost
+        self.on_timeout = on_timeout
         self._jobs: dict[str, _Job] = {}
 
     async def leader_id(self, job_id: str) -> str:
@@ -51,7 +51,7 @@ class JobLeaderIds:
         if job is None:
             job = self._jobs[job_id] = _Job(self, job_id)
             job.start()
-        return await with_timeout(self._clock, self._patience_s, asyncio.shield(job.leader))
+        return await with_timeout(self.clock, self._patience_s, asyncio.shield(job.leader))
 
     def remove(self, job_id: str) -> None:
         """Stop monitoring a job."""
@@ -71,7 +71,7 @@ class _Job:
     def __init__(self, ids: JobLeaderIds, job_id: str) -> None:
         self._ids = ids
         self._job_id = job_id
-        self._retrieval = ids._retrieval(job_id)
+        self._retrieval = ids.retrieval(job_id)
         self._session_id: str | None = None
         self._timer: Timer | None = None
         self.leader: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -95,10 +95,10 @@ class _Job:
         else:
             self.leader.set_result(session_id)
         if former is not None and former != session_id:
-            self._ids._on_lost(self._job_id, former)
+            self._ids.on_lost(self._job_id, former)
 
     def _wait(self) -> None:
-        self._timer = self._ids._clock.call_later(self._ids._job_timeout_s, self._timed_out)
+        self._timer = self._ids.clock.call_later(self._ids.job_timeout_s, self._timed_out)
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:
@@ -106,4 +106,4 @@ class _Job:
 
     def _timed_out(self) -> None:
         self._ids.remove(self._job_id)
-        self._ids._on_timeout(self._job_id)
+        self._ids.on_timeout(self._job_id)

@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def no_rpc_timeout(method: F) -> F:
     """Mark a gateway method whose response has no timeout."""
-    method.__rpc_without_timeout__ = True  # type: ignore[attr-defined]
+    vars(method)["__rpc_without_timeout__"] = True
     return method
 
 
@@ -29,7 +29,7 @@ def large_arguments(method: F) -> F:
 
     Such a call may start after calls that its caller makes later.
     """
-    method.__rpc_large_arguments__ = True  # type: ignore[attr-defined]
+    vars(method)["__rpc_large_arguments__"] = True
     return method
 
 
@@ -200,7 +200,7 @@ class Gateway:
         with_timeout = not hasattr(method, "__rpc_without_timeout__")
         is_large = hasattr(method, "__rpc_large_arguments__")
 
-        def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+        def call(*args: object, **kwargs: object) -> asyncio.Future[Any]:
             made = RpcCall(self._address, self._fencing_token, name, args, kwargs)
             return self._service.call(made, with_timeout, is_large)
 

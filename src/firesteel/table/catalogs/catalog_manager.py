@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.columns.rex import UserFunction
 from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import CatalogException, DatabaseNotExistException, ValidationException
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
@@ -16,6 +17,7 @@ from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.catalogs.model_catalog import ModelCatalog
 from firesteel.table.execution.schema_resolver import resolve_table
 from firesteel.table.functions.function_catalog import FunctionCatalog
+from firesteel.table.table_config import TableConfig
 
 Path = tuple[str, ...]
 
@@ -44,7 +46,7 @@ class CatalogManager:
         current_database: The database of names without a database.
     """
 
-    def __init__(self, config: Any, is_streaming: bool, catalog: str, database: str) -> None:
+    def __init__(self, config: TableConfig, is_streaming: bool, catalog: str, database: str) -> None:
         self.config = config
         self.is_streaming = is_streaming
         self._catalogs: dict[str, Catalog] = {catalog: GenericInMemoryCatalog(catalog, database)}
@@ -313,7 +315,7 @@ class CatalogManager:
         """Return the sink that writes a table."""
         return create_sink(table, request, self.config, self.is_streaming)
 
-    def find_function(self, path: Path) -> Any:
+    def find_function(self, path: Path) -> UserFunction | None:
         """Return a function of the user, or None if there is none or a built-in one takes precedence."""
         return self.functions.find(path)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.schema import Schema
+from firesteel.table.table_parts import unresolved_of
 
 if TYPE_CHECKING:
     from firesteel.common.configuration import Configuration
@@ -310,7 +311,7 @@ class CatalogBaseTable(_Copyable):
             properties: Options of the connector, including `connector`; they are copied.
             comment: Text for people; None for none.
         """
-        return CatalogBaseTable(schema._unresolved(), properties, tuple(partition_keys), comment)
+        return CatalogBaseTable(unresolved_of(schema), properties, tuple(partition_keys), comment)
 
     @staticmethod
     def create_view(
@@ -339,7 +340,7 @@ class CatalogBaseTable(_Copyable):
         if not isinstance(statement, Query):
             raise ValidationException(f"A view needs a query, found: {expanded_query}")
         return CatalogBaseTable(
-            schema._unresolved(),
+            unresolved_of(schema),
             properties,
             comment=comment,
             query=statement.query,

@@ -30,6 +30,7 @@ from firesteel.table.catalogs.catalog_base import Catalog, check_catalog_options
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition
+from firesteel.table.table_parts import columns_of, primary_key_of, watermarks_of
 
 _OPTIONS = ("type", "default-database", "property-version", *CATALOG_OPTIONS)
 
@@ -190,13 +191,14 @@ class IcebergCatalog(Catalog):
                 "catalog; create it in another catalog, or without options of a connector"
             )
         schema = table.schema
-        if any(column.expression is not None or column.is_metadata for column in schema._columns):
+        if any(column.expression is not None or column.is_metadata for column in columns_of(schema)):
             raise CatalogException("Creating table with computed columns is not supported yet.")
-        if schema._watermarks:
+        if watermarks_of(schema):
             raise CatalogException("Creating table with watermark specs is not supported yet.")
-        keys = schema._primary_key
+        keys = primary_key_of(schema)
         columns = tuple(
-            Column(c.name, c.type.not_null() if c.name in keys else c.type, comment=c.comment) for c in schema._columns
+            Column(c.name, c.declared_type.not_null() if c.name in keys else c.declared_type, comment=c.comment)
+            for c in columns_of(schema)
         )
         full_path = (self._name, path.get_database_name(), path.get_object_name())
         return ResolvedTable(full_path, columns, table.options, None, keys, table.partition_keys, comment=table.comment)

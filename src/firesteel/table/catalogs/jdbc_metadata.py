@@ -42,7 +42,7 @@ class Address:
         """Return the URL of a database."""
         return f"{self.base_url.rstrip('/')}/{database}"
 
-    def query(self, database: str, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def query(self, database: str, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query, with the placeholders of the driver."""
         kind = database_of(self.url(database), self.username, self.password)
         with closing(kind.connect()) as connection, closing(connection.cursor()) as cursor:

@@ -13,6 +13,7 @@ from firesteel.table.syntax import queries
 from firesteel.table.syntax.unresolved import Alias, Ref
 
 if TYPE_CHECKING:
+    from firesteel.table.syntax.queries import Query
     from firesteel.table.table import Table
 
 
@@ -30,7 +31,7 @@ class ColumnOperations:
         """The names of its columns."""
 
     @abstractmethod
-    def _new(self, query: Any) -> Table:
+    def _new(self, query: Query) -> Table:
         """Return the table of a query."""
 
     def select(self, *fields: Expression[Any]) -> Table:
@@ -123,7 +124,7 @@ class ColumnOperations:
         return tuple(Ref((name,)) for name in self._names)
 
 
-def _name_of(item: Any) -> str | None:
+def _name_of(item: object) -> str | None:
     if isinstance(item, Alias):
         return item.names[0]
     return item.path[-1] if isinstance(item, Ref) else None

@@ -11,7 +11,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.udf_wrappers import UserDefinedAggregateFunctionWrapper
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star, Unresolved, constant, named_type
 
 WINDOW_PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
 
@@ -40,7 +40,7 @@ def _unique_aliases(items: list[Any]) -> Iterator[Any]:
             yield Alias(item, (_name(item, generated) or f"_c{position}",))
 
 
-def _name(item: Any, generated: dict[Any, str]) -> str | None:
+def _name(item: Unresolved, generated: dict[Any, str]) -> str | None:
     """Return the name of an unnamed item, None if it gets one by its position."""
     if isinstance(item, Alias):
         return item.names[0]
@@ -48,11 +48,11 @@ def _name(item: Any, generated: dict[Any, str]) -> str | None:
         return item.path[-1]
     if isinstance(item, Apply) and item.function == "CAST":
         name = _name(item.operands[0], generated)
-        return None if name is None else f"{name}-{type_text(item.operands[1].type)}"
+        return None if name is None else f"{name}-{type_text(named_type(item.operands[1]))}"
     if isinstance(item, Apply) and item.function == "DOT":
         base, field = item.operands
         name = _name(base, generated)
-        return None if name is None else f"{name}${field.value}"
+        return None if name is None else f"{name}${constant(field)}"
     return generated.get(_key(item))
 
 
@@ -66,7 +66,7 @@ def _generated_names(items: list[Any]) -> dict[Any, str]:
     return names
 
 
-def _calls(node: Any) -> Iterator[Apply]:
+def _calls(node: Unresolved) -> Iterator[Apply]:
     if isinstance(node, Alias):
         yield from _calls(node.expression)
     elif isinstance(node, Apply):
@@ -86,7 +86,7 @@ def _is_property(call: Apply) -> bool:
     return call.function in WINDOW_PROPERTIES
 
 
-def _key(item: Any) -> str:
+def _key(item: Unresolved) -> str:
     return repr(item)
 
 
@@ -104,7 +104,7 @@ def selected_names(fields: Iterable[Any], names: list[str]) -> list[str]:
     return found
 
 
-def _expanded(node: Any, names: list[str]) -> list[Any]:
+def _expanded(node: Unresolved, names: list[str]) -> list[Unresolved]:
     if isinstance(node, Ref) and node.path == ("*",):
         return [Star()]
     if isinstance(node, Apply) and node.function in ("WITH_COLUMNS", "WITHOUT_COLUMNS", "RANGE"):
@@ -118,7 +118,7 @@ def _expanded(node: Any, names: list[str]) -> list[Any]:
     return [node]
 
 
-def _is_selection(node: Any) -> bool:
+def _is_selection(node: Unresolved) -> bool:
     return isinstance(node, Apply) and node.function in ("WITH_COLUMNS", "WITHOUT_COLUMNS", "RANGE")
 
 
@@ -144,7 +144,7 @@ def _of_operand(operand: Any, names: list[str]) -> list[str]:
     return [names[_index(operand, names)]]
 
 
-def _index(operand: Any, names: list[str]) -> int:
+def _index(operand: Unresolved, names: list[str]) -> int:
     if isinstance(operand, Ref) and operand.path[-1] in names:
         return names.index(operand.path[-1])
     if isinstance(operand, Lit) and isinstance(operand.value, int) and 1 <= operand.value <= len(names):

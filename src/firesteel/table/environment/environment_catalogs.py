@@ -12,6 +12,7 @@ from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.identifiers import parse_path
 from firesteel.table.syntax.statements import ColumnDefinition
+from firesteel.table.table_parts import rel_of
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_base import Catalog
@@ -140,7 +141,7 @@ class CatalogMethods:
         self._register_view(view_path, table, False, bool(ignore_if_exists))
 
     def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Table | DataStream[Any], *fields_or_schema: Any
+        self, view_path: str, table_or_data_stream: Table | DataStream[Any], *fields_or_schema: object
     ) -> None:
         """Register a table or a stream as a temporary view, which hides a permanent one of the same path.
 
@@ -160,9 +161,9 @@ class CatalogMethods:
         self._register_view(view_path, table, True)
 
     def _register_view(self, path: str, table: Table, is_temporary: bool, ignore_if_exists: bool = False) -> None:
-        row_type = table._node.row_type
+        row_type = rel_of(table).row_type
         schema = Schema(tuple(map(ColumnDefinition, row_type.names, row_type.field_types())))
-        view = CatalogBaseTable(schema, {}, query=table._node, view_columns=tuple(row_type.names))
+        view = CatalogBaseTable(schema, {}, query=rel_of(table), view_columns=tuple(row_type.names))
         self._catalogs.create_table(parse_path(path), view, is_temporary, ignore_if_exists)
 
     def drop_temporary_view(self, view_path: str) -> bool:
@@ -207,7 +208,7 @@ class CatalogMethods:
 
     # --- functions ---------------------------------------------------------------------------------------------------
 
-    def create_temporary_system_function(self, name: str, function: Any) -> None:
+    def create_temporary_system_function(self, name: str, function: object) -> None:
         """Register a function that takes precedence over all other functions of its name.
 
         Args:
@@ -216,7 +217,7 @@ class CatalogMethods:
         """
         self._catalogs.functions.add_system(name, function)
 
-    def create_temporary_function(self, path: str, function: Any) -> None:
+    def create_temporary_function(self, path: str, function: object) -> None:
         """Register a function in a database for the lifetime of this environment.
 
         Args:

@@ -14,6 +14,7 @@ from firesteel.table.catalogs.catalog_objects import CatalogBaseTable
 from firesteel.table.environment.pandas_conversion import pandas_scan, to_pandas
 from firesteel.table.environment.spark_conversion import spark_scan, to_spark
 from firesteel.table.expression import Expression
+from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.inference import infer_schema
 from firesteel.table.planner.rel.rel import Values
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
@@ -24,11 +25,16 @@ from firesteel.table.syntax.identifiers import parse_path
 from firesteel.table.syntax.statements import ColumnDefinition
 from firesteel.table.syntax.unresolved import Apply
 from firesteel.table.table_descriptor import TableDescriptor
+from firesteel.table.table_parts import columns_of, constraint_of
 from firesteel.table.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
     import pandas
+    from pyspark.sql import DataFrame, SparkSession
 
+    from firesteel.table.planner.rel.rel import Rel
+    from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.syntax.queries import Query
     from firesteel.table.table import Table
 
 _anonymous = count(1)
@@ -38,10 +44,10 @@ class SourceMethods:
     """The methods of a table environment that create tables."""
 
     _catalogs: CatalogManager
-    _planner: Any
+    _planner: Planner
 
     @abstractmethod
-    def _table(self, query: Any) -> Table:
+    def _table(self, query: Query) -> Table:
         """Return the table of a query."""
 
     # --- paths and descriptors ---------------------------------------------------------------------------------------
@@ -63,7 +69,7 @@ class SourceMethods:
             raise ValidationException(f"Table `{'`.`'.join(parts)}` was not found.")
         node = self._planner.resolve(queries.TableRef(parts))
         declared = self._catalogs.get(parts)
-        key = None if declared is None else declared.schema._constraint_name
+        key = None if declared is None else constraint_of(declared.schema)
         schema = schema_of_table(found, key) if isinstance(found, ResolvedTable) else None
         return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
 
@@ -84,7 +90,7 @@ class SourceMethods:
         self._catalogs.add_anonymous(path, _table_of(descriptor, schema))
         return path
 
-    def _target_path(self, target: str | TableDescriptor, node: Any) -> tuple[str, ...]:
+    def _target_path(self, target: str | TableDescriptor, node: Rel) -> tuple[str, ...]:
         """Return the path of the table that a query is written to."""
         if isinstance(target, TableDescriptor):
             return self._register_anonymous(target, _sink_schema(target.get_schema() or Schema(()), node.row_type))
@@ -153,7 +159,7 @@ class SourceMethods:
 
     def _from_expressions(self, items: list[Expression[Any]], schema: Any) -> Table:
         """Return the table of expressions; expressions with row types become several columns."""
-        nodes = [item._node for item in items]
+        nodes = [node_of(item) for item in items]
         rows = tuple(node.operands if isinstance(node, Apply) and node.function == "ROW" else (node,) for node in nodes)
         row_type = schema if isinstance(schema, RowType) else None
         query: Any = queries.ValuesQuery(rows, row_type)
@@ -164,7 +170,7 @@ class SourceMethods:
 
     # --- pandas ------------------------------------------------------------------------------------------------------
 
-    def from_pandas(self, pdf: pandas.DataFrame, schema: Any = None, splits_num: int = 1) -> Table:
+    def from_pandas(self, pdf: pandas.DataFrame, schema: object = None, splits_num: int = 1) -> Table:
         """Return the table of a `pandas.DataFrame`.
 
         Args:
@@ -179,7 +185,7 @@ class SourceMethods:
 
     # --- Spark -------------------------------------------------------------------------------------------------------
 
-    def from_spark(self, dataframe: Any) -> Table:
+    def from_spark(self, dataframe: DataFrame) -> Table:
         """Return the table of a Spark DataFrame.
 
         The DataFrame is computed and fetched immediately: its rows pass through this process and must fit into its
@@ -201,21 +207,21 @@ class SourceMethods:
         """
         return self._table(queries.Resolved(spark_scan(dataframe)))
 
-    def _to_spark(self, node: Any, spark_session: Any) -> Any:
+    def _to_spark(self, node: Rel, spark_session: SparkSession) -> DataFrame:
         _, rows = self._planner.collect(node)
         return to_spark(rows, node.row_type, spark_session)
 
-    def _to_pandas(self, node: Any) -> pandas.DataFrame:
+    def _to_pandas(self, node: Rel) -> pandas.DataFrame:
         _, rows = self._planner.collect(node)
         return to_pandas(rows, node.row_type, self._catalogs.config.time_zone)
 
 
-def _sink_schema(declared: Schema, row_type: Any) -> Schema:
+def _sink_schema(declared: Schema, row_type: RowType) -> Schema:
     """Return the schema of a sink: the columns of the query if none are declared. Flink: `SchemaTranslator`."""
-    if any(column.expression is None and not column.is_metadata for column in declared._columns):
+    if any(column.expression is None and not column.is_metadata for column in columns_of(declared)):
         return declared
     fields = zip(row_type.names, map(without_time_attribute, row_type.field_types()), strict=True)
-    taken = {column.name for column in declared._columns}
+    taken = {column.name for column in columns_of(declared)}
     derived = Schema(tuple(ColumnDefinition(name, kind) for name, kind in fields if name not in taken))
     return Schema.new_builder().from_schema(derived).from_schema(declared).build()
 

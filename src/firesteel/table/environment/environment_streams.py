@@ -11,6 +11,7 @@ from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.datastream.data_stream import DataStream
+from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 from firesteel.table.changelog_mode import ChangelogMode
 from firesteel.table.environment.stream_scans import stream_table
@@ -19,10 +20,14 @@ from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import queries
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref, TypeName
+from firesteel.table.table_parts import columns_of, kinds_of_mode, rel_of, set_schema
 from firesteel.table.types import RowType
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
+    from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.syntax.queries import Query
     from firesteel.table.table import Table
 
 
@@ -30,10 +35,10 @@ class StreamMethods:
     """The methods of a table environment for DataStreams."""
 
     _catalogs: CatalogManager
-    _planner: Any
+    _planner: Planner
 
     @abstractmethod
-    def _table(self, query: Any) -> Table:
+    def _table(self, query: Query) -> Table:
         """Return the table of a query."""
 
     # --- streams to tables -------------------------------------------------------------------------------------------
@@ -71,7 +76,7 @@ class StreamMethods:
     def _stream_table(
         self, stream: DataStream[Any], fields: tuple[Any, ...], mode: ChangelogMode, has_kinds: bool
     ) -> Table:
-        kinds = mode._kinds
+        kinds = kinds_of_mode(mode)
         node, schema = stream_table(stream, fields, kinds, has_kinds, self._catalogs)
         if (
             has_kinds
@@ -84,7 +89,7 @@ class StreamMethods:
             )
         table = self._table(queries.Resolved(node))
         if schema is not None:
-            table._schema = schema
+            set_schema(table, schema)
         return table
 
     # --- tables to streams -------------------------------------------------------------------------------------------
@@ -99,7 +104,7 @@ class StreamMethods:
             TableException: The table has updates or deletions.
         """
         self._require_insert_only(table, "toDataStream")
-        return self._stream_of(table._node, type_info_of(table._node.row_type), False)
+        return self._stream_of(rel_of(table), type_info_of(rel_of(table).row_type), False)
 
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
@@ -115,15 +120,15 @@ class StreamMethods:
         Raises:
             TableException: The table has changes of other kinds.
         """
-        node = table._node
+        node = rel_of(table)
         if target_schema is not None:
             node = self._cast_to(node, target_schema)
         allowed = ChangelogMode.all() if changelog_mode is None else changelog_mode
         found = self._planner.kinds(node)
-        if not found <= allowed._kinds and not (found - {Kind.UPDATE_BEFORE} <= allowed._kinds):
-            names = ", ".join(sorted(kind.name for kind in found - allowed._kinds))
+        if not found <= kinds_of_mode(allowed) and not (found - {Kind.UPDATE_BEFORE} <= kinds_of_mode(allowed)):
+            names = ", ".join(sorted(kind.name for kind in found - kinds_of_mode(allowed)))
             raise TableException(f"Table sink of toChangelogStream() doesn't support consuming {names} changes")
-        if Kind.UPDATE_BEFORE in found - allowed._kinds:
+        if Kind.UPDATE_BEFORE in found - kinds_of_mode(allowed):
             raise NotImplementedError("to_changelog_stream() emits updates with UPDATE_BEFORE; use ChangelogMode.all()")
         return self._stream_of(node, type_info_of(node.row_type), False)
 
@@ -139,7 +144,7 @@ class StreamMethods:
         """
         self._require_insert_only(table, "toAppendStream")
         self._check_type(table, type_info)
-        return self._stream_of(table._node, type_info, False)
+        return self._stream_of(rel_of(table), type_info, False)
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Convert a table to pairs: `(True, row)` adds a row, `(False, row)` retracts one.
@@ -149,10 +154,10 @@ class StreamMethods:
             type_info: The type of the rows, with one field per column.
         """
         self._check_type(table, type_info)
-        return self._stream_of(table._node, Types.TUPLE([Types.BOOLEAN(), type_info]), True)
+        return self._stream_of(rel_of(table), Types.TUPLE([Types.BOOLEAN(), type_info]), True)
 
     def _require_insert_only(self, table: Table, method: str) -> None:
-        found = self._planner.kinds(table._node)
+        found = self._planner.kinds(rel_of(table))
         if not found <= INSERT_ONLY:
             changes = "update and delete" if Kind.DELETE in found else "update"
             raise TableException(
@@ -162,7 +167,7 @@ class StreamMethods:
             )
 
     def _check_type(self, table: Table, type_info: TypeInformation[Any]) -> None:
-        wanted, found = data_type_of(type_info), table._node.row_type
+        wanted, found = data_type_of(type_info), rel_of(table).row_type
         count = len(wanted) if isinstance(wanted, RowType) else 1
         if count != len(found):
             raise ValidationException(
@@ -172,7 +177,7 @@ class StreamMethods:
     def _cast_to(self, node: Any, schema: Schema) -> Any:
         names = node.row_type.names
         items = []
-        for column in schema._columns:
+        for column in columns_of(schema):
             if column.name not in names or column.type is None:
                 raise ValidationException(
                     f"Column '{column.name}' of the target schema is not in the query: [{', '.join(names)}]"
@@ -180,11 +185,11 @@ class StreamMethods:
             items.append(Alias(Apply("CAST", (Ref((column.name,)), TypeName(column.type))), (column.name,)))
         return self._planner.resolve(queries.Select(queries.Resolved(node), tuple(items)))
 
-    def _stream_of(self, node: Any, type_info: TypeInformation[Any], is_retract: bool) -> DataStream[Any]:
+    def _stream_of(self, node: Rel, type_info: TypeInformation[Any], is_retract: bool) -> DataStream[Any]:
         row_type = node.row_type
         stream = self._planner.column_stream(node)
         operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract)
-        transformation = stream._operator("TableToDataStream", operator, type_info)
-        transformation.parallelism = stream._transformation.parallelism  # keeps the order of changes
+        transformation = add_operator(stream, "TableToDataStream", operator, type_info)
+        transformation.parallelism = transformation_of(stream).parallelism  # keeps the order of changes
         transformation.parallelism_configured = True
         return DataStream(stream.get_execution_environment(), transformation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -15,6 +15,11 @@ from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.table.planner.rel.rel import StreamScan
+
+if TYPE_CHECKING:
+    import pandas
+
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _BATCH_ROWS = 10_000
 _PLAIN: dict[pa.DataType, t.DataType] = {
@@ -35,7 +40,7 @@ _DIGITS = {"s": 0, "ms": 3, "us": 9, "ns": 9}
 """The precision by unit; pandas has microseconds by default as of version 3, and had nanoseconds before."""
 
 
-def pandas_scan(frame: Any, schema: Any) -> StreamScan:
+def pandas_scan(frame: pandas.DataFrame, schema: object) -> StreamScan:
     """Return the node that reads a `pandas.DataFrame`.
 
     Raises:
@@ -46,7 +51,7 @@ def pandas_scan(frame: Any, schema: Any) -> StreamScan:
     return arrow_scan(pa.Table.from_pandas(frame, preserve_index=False), schema, "from_pandas")
 
 
-def arrow_scan(found: pa.Table, schema: Any, name: str) -> StreamScan:
+def arrow_scan(found: pa.Table, schema: object, name: str) -> StreamScan:
     """Return the node that reads a `pyarrow.Table`.
 
     Args:
@@ -72,7 +77,7 @@ class _Collection:
     def __init__(self, batches: list[ColumnBatch]) -> None:
         self._batches = batches
 
-    def __call__(self, environment: Any) -> Any:
+    def __call__(self, environment: StreamExecutionEnvironment) -> Any:
         return environment.from_collection(self._batches)
 
 
@@ -88,7 +93,7 @@ def _array(column: Any, kind: t.DataType) -> pa.Array:
         return to_arrow(array.to_pylist(), kind)
 
 
-def _row_type(found: pa.Schema, schema: Any) -> t.RowType:
+def _row_type(found: pa.Schema, schema: object) -> t.RowType:
     names, types = list(found.names), [_type_of(field) for field in found]
     if isinstance(schema, t.RowType):
         names, types = schema.field_names(), schema.field_types()
@@ -163,7 +168,7 @@ def materialized(rows: Iterable[Row]) -> list[Row]:
     positions: dict[str, list[int]] = {}
     for row in rows:
         kind = row.get_row_kind()
-        key = repr(row._values)
+        key = repr(list(row))
         if kind in (RowKind.INSERT, RowKind.UPDATE_AFTER):
             positions.setdefault(key, []).append(len(left))
             left.append(row)

@@ -6,12 +6,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from itertools import chain
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from firesteel.columns import column_types as t
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
+
+if TYPE_CHECKING:
+    from firesteel.columns.column_types import DataType
 
 _MOST_WIDTH = 30
 _NULL = "<NULL>"
@@ -106,12 +109,12 @@ def _cells(row: Row, row_type: t.RowType, null: str) -> list[str]:
     return [null if value is None else _text(value, kind) for value, kind in pairs]
 
 
-def _text(value: Any, kind: t.DataType) -> str:
+def _text(value: object, kind: t.DataType) -> str:
     """Return the text of a value as a program gets it."""
     return cast_formatter(kind)(to_arrow([value], kind).to_pylist()[0])
 
 
-def _width_of_type(name: str, kind: Any) -> int:
+def _width_of_type(name: str, kind: DataType) -> int:
     width = _FIXED_WIDTHS.get(type(kind), _MOST_WIDTH)
     if isinstance(kind, t.DecimalType):
         width = kind.precision + 3

@@ -39,18 +39,18 @@ class RowInput(UserDefinedFunction):
         """Return whether equal rows give equal results."""
         return not isinstance(self.function, UserDefinedFunction) or self.function.is_deterministic()
 
-    def eval(self, *args: Any) -> Any:
+    def eval(self, *args: object) -> Any:
         """Return the result for the values of a row."""
         call: Any = self.function
         if isinstance(self.function, UserDefinedFunction):
             call = getattr(self.function, "eval")  # noqa: B009 - only some of the classes have it
         return call(self._row(args))
 
-    def accumulate(self, accumulator: Any, *args: Any) -> None:
+    def accumulate(self, accumulator: Any, *args: object) -> None:
         """Add the values of a row."""
         self.function.accumulate(accumulator, self._row(args))
 
-    def retract(self, accumulator: Any, *args: Any) -> None:
+    def retract(self, accumulator: Any, *args: object) -> None:
         """Take back the values of a row."""
         self.function.retract(accumulator, self._row(args))
 

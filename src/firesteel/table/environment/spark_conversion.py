@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -14,6 +14,9 @@ from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table.environment.pandas_conversion import arrow_scan, materialized
 from firesteel.table.planner.rel.rel import StreamScan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _NAMES: dict[type[t.DataType], str] = {
     t.BooleanType: "BOOLEAN",
@@ -33,7 +36,7 @@ _NAMES: dict[type[t.DataType], str] = {
 }
 
 
-def spark_scan(dataframe: Any) -> StreamScan:
+def spark_scan(dataframe: DataFrame) -> StreamScan:
     """Return the node that reads a DataFrame, which is fetched now.
 
     Raises:
@@ -44,7 +47,7 @@ def spark_scan(dataframe: Any) -> StreamScan:
     return arrow_scan(dataframe.toArrow(), None, "from_spark")
 
 
-def to_spark(rows: Iterable[Row], row_type: t.RowType, spark_session: Any) -> Any:
+def to_spark(rows: Iterable[Row], row_type: t.RowType, spark_session: SparkSession) -> DataFrame:
     """Return the final rows of a changelog as a Spark DataFrame.
 
     Args:

@@ -14,6 +14,7 @@ from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import RowsToColumnsOperator
 from firesteel.table.environment.type_information import data_type_of
 from firesteel.table.execution.schema_resolver import resolve_columns
@@ -26,9 +27,14 @@ from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.resolved_schema import ResolvedSchema, resolved_schema
 from firesteel.table.schema import Schema
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of
 
 if TYPE_CHECKING:
+    from firesteel.columns.column_types import DataType
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
+    from firesteel.table.syntax.unresolved import Unresolved
 
 _Column = tuple[str, t.DataType, int | str]
 """Name, type and origin of a column (see `RowsToColumns`)."""
@@ -42,10 +48,10 @@ class _Make:
         self._columns = tuple((source, kind) for _, kind, source in columns)
         self._has_kinds = has_kinds
 
-    def __call__(self, environment: Any) -> DataStream[Any]:
+    def __call__(self, environment: StreamExecutionEnvironment) -> DataStream[Any]:
         operator = RowsToColumnsOperator(self._columns, self._has_kinds)
-        transformation = self._stream._operator("DataStreamToTable", operator, None)
-        transformation.parallelism = self._stream._transformation.parallelism
+        transformation = add_operator(self._stream, "DataStreamToTable", operator, None)
+        transformation.parallelism = transformation_of(self._stream).parallelism
         return DataStream(self._stream.get_execution_environment(), transformation)
 
 
@@ -76,14 +82,14 @@ def stream_table(
         schema = _complete(fields[0], found)
         node = _by_schema(stream, schema, found, kinds, has_kinds, catalogs)
         columns, watermark = resolve_columns(schema, catalogs)
-        return node, resolved_schema(columns, watermark, schema._primary_key, schema._constraint_name)
+        return node, resolved_schema(columns, watermark, primary_key_of(schema), constraint_of(schema))
     fields_found = list(_by_expressions(found, fields)) if fields else found
     return _scan(stream, fields_found, kinds, has_kinds, ()), None
 
 
 def _complete(schema: Schema, found: list[_Column]) -> Schema:
     """Return a schema with the fields of the stream if it declares no physical columns."""
-    if any(column.expression is None and not column.is_metadata for column in schema._columns):
+    if any(column.expression is None and not column.is_metadata for column in columns_of(schema)):
         return schema
     builder = Schema.new_builder()
     for name, kind, _ in found:
@@ -133,12 +139,12 @@ _TIMES: dict[str, tuple[t.DataType, int | str]] = {
 }
 
 
-def _time_attribute(node: Any) -> str | None:
+def _time_attribute(node: Unresolved) -> str | None:
     inner = node.expression if isinstance(node, Alias) else node
     return inner.function if isinstance(inner, Apply) and inner.function in _TIMES else None
 
 
-def _name_and_source(node: Any) -> tuple[str, str]:
+def _name_and_source(node: Unresolved) -> tuple[str, str]:
     """Return the name of the column and the name of the field."""
     inner = node.expression if isinstance(node, Alias) else node
     if isinstance(inner, Apply) and inner.function in _TIMES:
@@ -159,7 +165,7 @@ def _by_schema(
     kinds: frozenset[Kind],
     has_kinds: bool,
     catalogs: CatalogManager,
-) -> Any:
+) -> object:
     known = {name: (kind, source) for name, kind, source in found}
     columns, watermark = resolve_columns(schema, catalogs)
     stored: list[_Column] = []
@@ -180,7 +186,7 @@ def _by_schema(
                 )
             stored.append((column.name, column.type, known[column.name][1]))
     stored = [(name, _regular(kind), source) for name, kind, source in stored]
-    node: Any = _scan(stream, stored, kinds, has_kinds, schema._primary_key)
+    node: Any = _scan(stream, stored, kinds, has_kinds, primary_key_of(schema))
     if len(stored) < len(columns):
         node = _with_computed(node, columns, catalogs)
     if watermark is not None and catalogs.is_streaming:
@@ -192,29 +198,29 @@ def _by_schema(
 
 def _with_rowtime(
     stream: DataStream[Any],
-    node: Any,
+    node: Rel,
     stored: list[_Column],
     column: str,
     kinds: frozenset[Kind],
     has_kinds: bool,
     schema: Schema,
-) -> Any:
+) -> Rel:
     """Return the node whose rowtime column keeps the watermarks of the stream."""
     if not isinstance(node, rel.StreamScan):
         raise ValidationException("SOURCE_WATERMARK() next to computed columns is not supported for streams")
     columns = [(n, _rowtime(kind) if n == column else kind, source) for n, kind, source in stored]
-    return _scan(stream, columns, kinds, has_kinds, schema._primary_key)
+    return _scan(stream, columns, kinds, has_kinds, primary_key_of(schema))
 
 
 def _rowtime(kind: Any) -> Any:
     return kind.with_kind(t.TimestampKind.ROWTIME)
 
 
-def _regular(kind: Any) -> Any:
+def _regular(kind: DataType) -> DataType:
     return kind.with_kind(t.TimestampKind.REGULAR) if hasattr(kind, "with_kind") else kind
 
 
-def _with_computed(node: Any, columns: Any, catalogs: CatalogManager) -> Any:
+def _with_computed(node: Any, columns: Any, catalogs: CatalogManager) -> object:
     resolver = ExpressionResolver(Scope.of(node.row_type), catalogs)
     expressions = tuple(resolver.resolve(c.expression if c.kind == "COMPUTED" else Ref((c.name,))) for c in columns)
     fields = [t.RowField(c.name, e.type) for c, e in zip(columns, expressions, strict=True)]

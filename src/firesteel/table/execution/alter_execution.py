@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from firesteel.common.cases import method_case
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.catalogs.catalog_objects import (
     CatalogBaseTable,
@@ -15,6 +16,7 @@ from firesteel.table.catalogs.catalog_objects import (
     ObjectPath,
 )
 from firesteel.table.execution.alter_schema import added, dropped, modified, renamed_column
+from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.view_paths import with_full_paths
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s
@@ -26,15 +28,13 @@ if TYPE_CHECKING:
     from firesteel.table.planner.translate.planner import Planner
 
 
-class AlterExecutor:
+class AlterExecutor(Executor):
     """The executor of ALTER statements.
 
     Args:
         planner: Looks up the queries of views.
         catalogs: All catalogs.
     """
-
-    rules: ClassVar[dict[type, Callable[[Any, Any], TableResult]]]
 
     def __init__(self, planner: Planner, catalogs: CatalogManager) -> None:
         self._planner = planner
@@ -112,18 +112,28 @@ class AlterExecutor:
         self._catalogs.alter_catalog(statement.name, options, comment)
         return ok()
 
+    rules: ClassVar[dict[type, Callable[[AlterExecutor, object], TableResult]]] = dict(
+        [
+            method_case(s.AlterTable, _table),
+            method_case(s.AlterView, _view),
+            method_case(s.AlterDatabase, _database),
+            method_case(s.AlterFunction, _function),
+            method_case(s.AlterCatalog, _catalog),
+        ]
+    )
 
-def _set_options(table: CatalogBaseTable, options: Any) -> None:
+
+def _set_options(table: CatalogBaseTable, options: s.Options) -> None:
     table.options = {**table.options, **dict(options)}
 
 
-def _reset_options(table: CatalogBaseTable, keys: Any) -> None:
+def _reset_options(table: CatalogBaseTable, keys: tuple[str, ...]) -> None:
     if "connector" in keys:
         raise ValidationException("ALTER TABLE RESET does not support changing 'connector'")
     table.options = {key: value for key, value in table.options.items() if key not in keys}
 
 
-def _drop(table: CatalogBaseTable, names: Any) -> None:
+def _drop(table: CatalogBaseTable, names: tuple[str, ...]) -> None:
     for name in names:
         if name in table.partition_keys:
             raise ValidationException(
@@ -132,17 +142,17 @@ def _drop(table: CatalogBaseTable, names: Any) -> None:
     table.schema = dropped(table.schema, names)
 
 
-def _rename_column(table: CatalogBaseTable, names: Any) -> None:
+def _rename_column(table: CatalogBaseTable, names: tuple[str, str]) -> None:
     if names[0] in table.partition_keys:
         table.partition_keys = tuple(names[1] if key == names[0] else key for key in table.partition_keys)
     table.schema = renamed_column(table.schema, *names)
 
 
-def _add(table: CatalogBaseTable, items: object) -> None:
+def _add(table: CatalogBaseTable, items: s.AlterItems) -> None:
     table.schema = added(table.schema, items)
 
 
-def _modify(table: CatalogBaseTable, items: object) -> None:
+def _modify(table: CatalogBaseTable, items: s.AlterItems) -> None:
     table.schema = modified(table.schema, items)
 
 
@@ -153,11 +163,4 @@ _ACTIONS: dict[str, Callable[[CatalogBaseTable, Any], None]] = {
     "MODIFY": _modify,
     "DROP": _drop,
     "RENAME COLUMN": _rename_column,
-}
-AlterExecutor.rules = {
-    s.AlterTable: AlterExecutor._table,
-    s.AlterView: AlterExecutor._view,
-    s.AlterDatabase: AlterExecutor._database,
-    s.AlterFunction: AlterExecutor._function,
-    s.AlterCatalog: AlterExecutor._catalog,
 }

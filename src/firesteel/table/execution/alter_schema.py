@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.syntax.unresolved import Apply, Ref
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
+
+if TYPE_CHECKING:
+    from firesteel.table.syntax.statements import AlterItems
 
 _FAILED = "Failed to execute ALTER TABLE statement.\n"
 
 
-def added(schema: Schema, items: Any) -> Schema:
+def added(schema: Schema, items: AlterItems) -> Schema:
     """Return a schema with further columns, a watermark or a primary key."""
-    columns = list(schema._columns)
-    watermarks, key, name = schema._watermarks, schema._primary_key, schema._constraint_name
+    columns = list(columns_of(schema))
+    watermarks, key, name = watermarks_of(schema), primary_key_of(schema), constraint_of(schema)
     for item, position in items:
         if isinstance(item, WatermarkDefinition):
             if watermarks:
@@ -44,10 +48,10 @@ def added(schema: Schema, items: Any) -> Schema:
     return Schema(tuple(columns), watermarks, key, name)
 
 
-def modified(schema: Schema, items: Any) -> Schema:
+def modified(schema: Schema, items: AlterItems) -> Schema:
     """Return a schema with other columns, another watermark or primary key."""
-    columns = list(schema._columns)
-    watermarks, key, name = schema._watermarks, schema._primary_key, schema._constraint_name
+    columns = list(columns_of(schema))
+    watermarks, key, name = watermarks_of(schema), primary_key_of(schema), constraint_of(schema)
     for item, position in items:
         if isinstance(item, WatermarkDefinition):
             if not watermarks:
@@ -97,52 +101,52 @@ def _insert(columns: list[ColumnDefinition], item: ColumnDefinition, position: A
 def dropped(schema: Schema, names: tuple[str, ...]) -> Schema:
     """Return a schema without some columns, its watermark or its primary key."""
     if names == ("WATERMARK",):
-        if not schema._watermarks:
+        if not watermarks_of(schema):
             raise ValidationException(f"{_FAILED}The base table does not define any watermark strategy.")
-        return Schema(schema._columns, (), schema._primary_key, schema._constraint_name)
+        return Schema(columns_of(schema), (), primary_key_of(schema), constraint_of(schema))
     if names == ("PRIMARY KEY",) or names[0] == "CONSTRAINT":
-        if not schema._primary_key:
+        if not primary_key_of(schema):
             raise ValidationException(f"{_FAILED}The base table does not define any primary key.")
-        if len(names) == 2 and names[1] != schema._constraint_name:
+        if len(names) == 2 and names[1] != constraint_of(schema):
             raise ValidationException(
                 f"{_FAILED}The base table does not define a primary key constraint named '{names[1]}'. Available "
-                f"constraint name: ['{schema._constraint_name}']."
+                f"constraint name: ['{constraint_of(schema)}']."
             )
-        return Schema(schema._columns, schema._watermarks)
+        return Schema(columns_of(schema), watermarks_of(schema))
     for name in names:
         _check_column(schema, name)
         _check_unused(schema, name, set(names))
-    columns = tuple(column for column in schema._columns if column.name not in names)
-    return Schema(columns, schema._watermarks, schema._primary_key, schema._constraint_name)
+    columns = tuple(column for column in columns_of(schema) if column.name not in names)
+    return Schema(columns, watermarks_of(schema), primary_key_of(schema), constraint_of(schema))
 
 
 def renamed_column(schema: Schema, old: str, new: str) -> Schema:
     """Return a schema whose column has another name."""
     _check_column(schema, old)
-    if any(column.name == new for column in schema._columns):
+    if any(column.name == new for column in columns_of(schema)):
         raise ValidationException(f"{_FAILED}The column `{new}` already existed in table schema.")
     _check_unused(schema, old, {old}, key_may=True)
-    columns = tuple(replace(column, name=new) if column.name == old else column for column in schema._columns)
-    key = tuple(new if name == old else name for name in schema._primary_key)
-    return Schema(columns, schema._watermarks, key, schema._constraint_name)
+    columns = tuple(replace(column, name=new) if column.name == old else column for column in columns_of(schema))
+    key = tuple(new if name == old else name for name in primary_key_of(schema))
+    return Schema(columns, watermarks_of(schema), key, constraint_of(schema))
 
 
 def _check_column(schema: Schema, name: str) -> None:
-    if all(column.name != name for column in schema._columns):
+    if all(column.name != name for column in columns_of(schema)):
         raise ValidationException(f"{_FAILED}The column `{name}` does not exist in the base table.")
 
 
 def _check_unused(schema: Schema, name: str, ignored: set[str], key_may: bool = False) -> None:
     users = [
         f"`{column.name}`"
-        for column in schema._columns
+        for column in columns_of(schema)
         if column.name not in ignored and column.expression is not None and name in set(_columns_of(column.expression))
     ]
     if users:
         raise ValidationException(f"{_FAILED}The column `{name}` is referenced by computed column {', '.join(users)}.")
-    if name in schema._primary_key and not key_may:
+    if name in primary_key_of(schema) and not key_may:
         raise ValidationException(f"{_FAILED}The column `{name}` is used as the primary key.")
-    for mark in schema._watermarks:
+    for mark in watermarks_of(schema):
         if name == mark.column or name in set(_columns_of(mark.expression)):
             raise ValidationException(f"{_FAILED}The column `{name}` is referenced by watermark expression.")
 

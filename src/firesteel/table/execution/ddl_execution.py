@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from firesteel.common.cases import method_case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.iceberg.package import iceberg_module
 from firesteel.table.catalogs.catalog_base import Catalog
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogDatabase, CatalogFunction
 from firesteel.table.catalogs.jdbc_catalog import JdbcCatalog
 from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
+from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.table_like import merge_like
 from firesteel.table.execution.view_paths import with_full_paths
 from firesteel.table.functions.function_catalog import load_function
@@ -19,14 +21,16 @@ from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.statements import ColumnDefinition
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
 from firesteel.table.table_result import TableResult, ok
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner
 
 
-class DdlExecutor:
+class DdlExecutor(Executor):
     """The executor of statements that create, drop and select objects of catalogs.
 
     Args:
@@ -36,8 +40,6 @@ class DdlExecutor:
     Attributes:
         modules: The modules of functions.
     """
-
-    rules: ClassVar[dict[type, Callable[[Any, Any], TableResult]]]
 
     def __init__(self, planner: Planner, catalogs: CatalogManager, modules: Modules) -> None:
         self._planner = planner
@@ -74,7 +76,7 @@ class DdlExecutor:
             )
         return merge_like(table, source, statement.like.options)
 
-    def create_table_as(self, statement: s.CreateTable, node: Any) -> bool:
+    def create_table_as(self, statement: s.CreateTable, node: Rel) -> bool:
         """Create the table of CREATE TABLE AS, and return whether there is anything to insert.
 
         The columns of the query come after declared ones, unless these have the same name.
@@ -84,13 +86,13 @@ class DdlExecutor:
         declared = self._declared(statement)
         kinds = [without_time_attribute(kind) for kind in node.row_type.field_types()]
         found = [ColumnDefinition(name, kind) for name, kind in zip(node.row_type.names, kinds, strict=True)]
-        by_name = {column.name: column for column in declared.schema._columns}
-        own = [column for column in declared.schema._columns if column.name not in node.row_type.names]
+        by_name = {column.name: column for column in columns_of(declared.schema)}
+        own = [column for column in columns_of(declared.schema) if column.name not in node.row_type.names]
         columns = (*own, *(by_name.get(column.name, column) for column in found))
         if statement.column_names:
             columns = _in_order(columns, statement.column_names)
         declared.schema = Schema(
-            columns, declared.schema._watermarks, declared.schema._primary_key, declared.schema._constraint_name
+            columns, watermarks_of(declared.schema), primary_key_of(declared.schema), constraint_of(declared.schema)
         )
         self._replace_or_create(statement, declared)
         return True
@@ -161,7 +163,7 @@ class DdlExecutor:
     # --- DROP and USE ------------------------------------------------------------------------------------------------
 
     def _drop(self, statement: s.Drop) -> TableResult:
-        _DROPS[statement.kind](self, statement)
+        self._drops[statement.kind](self, statement)
         return ok()
 
     def _drop_table(self, statement: s.Drop) -> None:
@@ -210,6 +212,27 @@ class DdlExecutor:
             self.modules.load(statement.name)
         return ok()
 
+    rules: ClassVar[dict[type, Callable[[DdlExecutor, object], TableResult]]] = dict(
+        [
+            method_case(s.CreateTable, _create_table),
+            method_case(s.CreateView, create_view),
+            method_case(s.CreateCatalog, _create_catalog),
+            method_case(s.CreateDatabase, _create_database),
+            method_case(s.CreateFunction, _create_function),
+            method_case(s.Drop, _drop),
+            method_case(s.Use, _use),
+            method_case(s.LoadModule, _load_module),
+        ]
+    )
+
+    _drops: ClassVar[dict[str, Callable[[DdlExecutor, s.Drop], None]]] = {
+        "TABLE": _drop_table,
+        "VIEW": _drop_table,
+        "CATALOG": _drop_catalog,
+        "DATABASE": _drop_database,
+        "FUNCTION": _drop_function,
+    }
+
 
 def _schema_of(statement: s.CreateTable) -> Schema:
     name = statement.constraint_name
@@ -256,21 +279,3 @@ _CATALOGS: dict[str, Callable[[str, dict[str, str], dict[str, str]], Catalog]] =
     "spark": _spark,
 }
 """The factories of catalogs by type; they get the name, the options and the configuration of the environment."""
-
-_DROPS: dict[str, Callable[[DdlExecutor, s.Drop], None]] = {
-    "TABLE": DdlExecutor._drop_table,
-    "VIEW": DdlExecutor._drop_table,
-    "CATALOG": DdlExecutor._drop_catalog,
-    "DATABASE": DdlExecutor._drop_database,
-    "FUNCTION": DdlExecutor._drop_function,
-}
-DdlExecutor.rules = {
-    s.CreateTable: DdlExecutor._create_table,
-    s.CreateView: DdlExecutor.create_view,
-    s.CreateCatalog: DdlExecutor._create_catalog,
-    s.CreateDatabase: DdlExecutor._create_database,
-    s.CreateFunction: DdlExecutor._create_function,
-    s.Drop: DdlExecutor._drop,
-    s.Use: DdlExecutor._use,
-    s.LoadModule: DdlExecutor._load_module,
-}

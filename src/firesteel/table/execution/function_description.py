@@ -58,7 +58,7 @@ def _text(value: bool) -> str:
     return str(value).lower()
 
 
-def _kind(function: Any) -> str:
+def _kind(function: object) -> str:
     if isinstance(function, UserDefinedAggregateFunctionWrapper):
         return "TABLE_AGGREGATE" if function.is_table_aggregate else "AGGREGATE"
     if isinstance(function, UserDefinedTableFunctionWrapper):

@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.cast_rules import can_cast_implicitly
+from firesteel.columns.column_types import DataType
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, SinkRequest
 from firesteel.table.catalogs.catalog_manager import ViewEntry
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, TypeName
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, TypeName, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.syntax.queries import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,9 @@ class InsertPlanner:
     def plan(
         self,
         path: tuple[str, ...],
-        query: Any,
+        query: Query,
         columns: tuple[str, ...] = (),
-        partition: tuple[tuple[str, Any], ...] = (),
+        partition: tuple[tuple[str, Unresolved], ...] = (),
         overwrite: bool = False,
         options: tuple[tuple[str, str], ...] = (),
     ) -> PlannedInsert:
@@ -110,7 +113,7 @@ class InsertPlanner:
             if name not in table.partition_keys:
                 raise ValidationException(f"SQL validation failed. Unknown target column '{name}'")
 
-    def _reordered(self, table: ResolvedTable, node: Any, columns: tuple[str, ...], static: Mapping[str, Any]) -> Any:
+    def _reordered(self, table: ResolvedTable, node: Rel, columns: tuple[str, ...], static: Mapping[str, Any]) -> Rel:
         """Return the query with all columns of the table: constants of partitions, and NULL for those left out."""
         targets = sink_columns(table)
         given = list(columns) or [column.name for column in targets if column.name not in static]
@@ -134,7 +137,7 @@ class InsertPlanner:
         source = q.Named(q.Resolved(node), "source_of_insert", tuple(inputs))
         return self._planner.resolve(q.Select(source, tuple(items)))
 
-    def _cast(self, table: ResolvedTable, node: Any) -> Any:
+    def _cast(self, table: ResolvedTable, node: Rel) -> Rel:
         """Return the query with the types of the table.
 
         Raises:
@@ -161,13 +164,13 @@ class InsertPlanner:
         return self._planner.resolve(q.Select(q.Named(q.Resolved(node), "source_of_insert", inputs), items))
 
 
-def _converted(value: Any, found: Any, column: Column) -> Any:
+def _converted(value: Unresolved, found: DataType, column: Column) -> Unresolved:
     if _is_same(found, column.type):
         return value
     return Apply("CAST", (value, TypeName(column.type.with_nullable(found.is_nullable))))
 
 
-def _is_same(found: object, wanted: object) -> bool:
+def _is_same(found: DataType, wanted: DataType) -> bool:
     """Return whether values need no conversion; NULL in a NOT NULL column is an error when it occurs."""
     return bool(without_time_attribute(found).same_as(without_time_attribute(wanted)))
 
@@ -181,7 +184,7 @@ def _constants(static: Mapping[str, Any]) -> dict[str, Any]:
     return {name: getattr(value, "value", value) for name, value in static.items()}
 
 
-def _mismatch(table: ResolvedTable, node: Any, cause: str) -> ValidationException:
+def _mismatch(table: ResolvedTable, node: Rel, cause: str) -> ValidationException:
     found = zip(node.row_type.names, node.row_type.field_types(), strict=True)
     query = ", ".join(f"{name}: {type_text(kind)}" for name, kind in found)
     sink = ", ".join(f"{column.name}: {type_text(column.type)}" for column in sink_columns(table))

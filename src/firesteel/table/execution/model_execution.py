@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.columns.type_text import quoted, type_text
+from firesteel.common.cases import method_case
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
 from firesteel.table.catalogs.catalog_objects import CatalogModel
 from firesteel.table.environment.print_style import PrintStyle
+from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.show_create import create_model_text
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s
+from firesteel.table.table_parts import columns_of, comment_of, input_schema_of, output_schema_of
 from firesteel.table.table_result import TableResult, ok, texts
 from firesteel.table.types import DataTypes, RowType
 
@@ -20,14 +23,12 @@ if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
 
 
-class ModelExecutor:
+class ModelExecutor(Executor):
     """The executor of statements that create, change and drop models.
 
     Args:
         catalogs: All catalogs.
     """
-
-    rules: ClassVar[dict[type, Callable[[Any, Any], TableResult]]]
 
     def __init__(self, catalogs: CatalogManager) -> None:
         self._models = catalogs.models
@@ -58,9 +59,17 @@ class ModelExecutor:
             options |= dict(statement.value)
         else:
             options = {key: value for key, value in options.items() if key not in statement.value}
-        changed = CatalogModel(model._input_schema, model._output_schema, options, model._comment)
+        changed = CatalogModel(input_schema_of(model), output_schema_of(model), options, comment_of(model))
         self._models.replace(statement.path, changed)
         return ok()
+
+    rules: ClassVar[dict[type, Callable[[ModelExecutor, object], TableResult]]] = dict(
+        [
+            method_case(s.CreateModel, _create),
+            method_case(s.DropModel, _drop),
+            method_case(s.AlterModel, _alter),
+        ]
+    )
 
 
 def describe_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableResult:
@@ -73,9 +82,12 @@ def describe_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableResu
     if model is None:
         name = ".".join(catalogs.qualify(path))
         raise ValidationException(f"Model with the identifier '{name}' doesn't exist.")
-    sides = ((model._input_schema, True), (model._output_schema, False))
-    columns = [(column, is_input) for schema, is_input in sides for column in schema._columns]
-    rows = [[c.name, type_text(c.type.nullable()), c.type.is_nullable, is_input] for c, is_input in columns]
+    sides = ((input_schema_of(model), True), (output_schema_of(model), False))
+    columns = [(column, is_input) for schema, is_input in sides for column in columns_of(schema)]
+    rows = [
+        [c.name, type_text(c.declared_type.nullable()), c.declared_type.is_nullable, is_input]
+        for c, is_input in columns
+    ]
     kinds: dict[str, Any] = {"name": DataTypes.STRING(), "type": DataTypes.STRING()}
     kinds |= {"null": DataTypes.BOOLEAN(), "is input": DataTypes.BOOLEAN()}
     if any(column.comment for column, _ in columns):
@@ -97,10 +109,3 @@ def show_create_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableR
         raise ValidationException(f"Could not execute SHOW CREATE MODEL. Model with identifier {name} does not exist.")
     text = create_model_text(model, qualified, catalogs.models.is_temporary(path))
     return texts("result", [text], PrintStyle.RAW)
-
-
-ModelExecutor.rules = {
-    s.CreateModel: ModelExecutor._create,
-    s.DropModel: ModelExecutor._drop,
-    s.AlterModel: ModelExecutor._alter,
-}

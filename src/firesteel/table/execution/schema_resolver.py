@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import TimestampKind
+from firesteel.columns.column_types import DataType, TimestampKind
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, Watermark
 from firesteel.table.expression_functions.expression_text import expression_sql
+from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
 from firesteel.table.types import LocalZonedTimestampType, RowField, RowType, TimestampType
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def resolve_table(table: CatalogBaseTable, path: tuple[str, ...], catalogs: Cata
         columns,
         table.options,
         watermark,
-        table.schema._primary_key,
+        primary_key_of(table.schema),
         table.partition_keys,
         table.comment,
         table.distribution,
@@ -57,11 +59,11 @@ def resolve_columns(schema: Schema, catalogs: CatalogManager) -> tuple[tuple[Col
         ValidationException: a column, watermark or key does not fit.
     """
     _check_names(schema)
-    key = set(schema._primary_key)
-    plain = [column for column in schema._columns if column.expression is None]
-    fields = [(column.name, column.type.not_null() if column.name in key else column.type) for column in plain]
+    key = set(primary_key_of(schema))
+    plain = [column for column in columns_of(schema) if column.expression is None]
+    fields = [(column.name, _stored_type(column, key)) for column in plain]
     stored = _resolver(fields, catalogs)
-    columns = tuple(_column(column, stored, key) for column in schema._columns)
+    columns = tuple(_column(column, stored, key) for column in columns_of(schema))
     _check_key(schema, columns)
     watermark = _watermark(schema, columns, catalogs)
     if watermark is not None and catalogs.is_streaming:
@@ -69,13 +71,17 @@ def resolve_columns(schema: Schema, catalogs: CatalogManager) -> tuple[tuple[Col
     return columns, watermark
 
 
-def _resolver(fields: list[tuple[str, Any]], catalogs: CatalogManager) -> ExpressionResolver:
+def _stored_type(column: ColumnDefinition, key: set[str]) -> DataType:
+    return column.declared_type.not_null() if column.name in key else column.declared_type
+
+
+def _resolver(fields: list[tuple[str, DataType]], catalogs: CatalogManager) -> ExpressionResolver:
     row_type = RowType([RowField(name, kind) for name, kind in fields])
     return ExpressionResolver(Scope.of(row_type), catalogs)
 
 
 def _check_names(schema: Schema) -> None:
-    counts = Counter(column.name for column in schema._columns)
+    counts = Counter(column.name for column in columns_of(schema))
     duplicates = [name for name, count in counts.items() if count > 1]
     if duplicates:
         raise ValidationException(
@@ -93,7 +99,7 @@ def _column(column: ColumnDefinition, resolver: ExpressionResolver, key: set[str
             ) from error
         text = expression_sql(column.expression)
         return Column(column.name, found.type, "COMPUTED", column.expression, text, comment=column.comment)
-    kind = column.type.not_null() if column.name in key else column.type
+    kind = _stored_type(column, key)
     if column.is_metadata:
         return Column(
             column.name,
@@ -108,22 +114,22 @@ def _column(column: ColumnDefinition, resolver: ExpressionResolver, key: set[str
 
 def _check_key(schema: Schema, columns: tuple[Column, ...]) -> None:
     by_name = {column.name: column for column in columns}
-    name = schema._constraint_name or "PK"
-    for key in schema._primary_key:
+    name = constraint_of(schema) or "PK"
+    for key in primary_key_of(schema):
         if key not in by_name:
             raise ValidationException(f"Invalid primary key '{name}'. Column '{key}' does not exist.")
         if by_name[key].kind != "PHYSICAL":
             raise ValidationException(f"Invalid primary key '{name}'. Column '{key}' is not a physical column.")
-    if len(set(schema._primary_key)) < len(schema._primary_key):
+    if len(set(primary_key_of(schema))) < len(primary_key_of(schema)):
         raise ValidationException(f"Invalid primary key '{name}'. A primary key must not contain duplicate columns.")
 
 
 def _watermark(schema: Schema, columns: tuple[Column, ...], catalogs: CatalogManager) -> Watermark | None:
-    if not schema._watermarks:
+    if not watermarks_of(schema):
         return None
-    if len(schema._watermarks) > 1:
+    if len(watermarks_of(schema)) > 1:
         raise ValidationException("Multiple watermark definitions are not supported yet.")
-    mark = schema._watermarks[0]
+    mark = watermarks_of(schema)[0]
     kind = next((column.type for column in columns if column.name == mark.column), None)
     if kind is None:
         names = ", ".join(column.name for column in columns)
@@ -138,7 +144,7 @@ def _watermark(schema: Schema, columns: tuple[Column, ...], catalogs: CatalogMan
     return Watermark(mark.column, mark.expression, expression_sql(mark.expression))
 
 
-def _check_rowtime(kind: Any) -> None:
+def _check_rowtime(kind: DataType) -> None:
     if not isinstance(kind, (TimestampType, LocalZonedTimestampType)) or kind.precision > _MAX_ROWTIME_PRECISION:
         raise ValidationException(
             "Invalid data type of time field for watermark definition. The field must be of type TIMESTAMP(p) or "
@@ -149,7 +155,7 @@ def _check_rowtime(kind: Any) -> None:
         raise ValidationException("A watermark can not be defined for a processing-time attribute.")
 
 
-def _check_watermark(kind: Any, text: str) -> None:
+def _check_watermark(kind: DataType, text: str) -> None:
     if not isinstance(kind, (TimestampType, LocalZonedTimestampType)):
         raise ValidationException(
             "Invalid data type of expression for watermark definition. The field must be of type TIMESTAMP(p) or "
@@ -159,4 +165,4 @@ def _check_watermark(kind: Any, text: str) -> None:
 
 
 def _as_rowtime(column: Column) -> Column:
-    return replace(column, type=column.type.with_kind(TimestampKind.ROWTIME))
+    return replace(column, type=with_kind(column.type, TimestampKind.ROWTIME))

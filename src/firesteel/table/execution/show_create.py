@@ -8,6 +8,14 @@ from firesteel.columns.type_text import quoted, type_text
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogModel
 from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.syntax.statements import ColumnDefinition
+from firesteel.table.table_parts import (
+    columns_of,
+    constraint_of,
+    input_schema_of,
+    output_schema_of,
+    primary_key_of,
+    watermarks_of,
+)
 
 _FULL = {"STRING": "VARCHAR(2147483647)", "BYTES": "VARBINARY(2147483647)"}
 _SHORT = re.compile(r"(?<![`\w])(STRING|BYTES)(?![`\w])")
@@ -16,14 +24,14 @@ _SHORT = re.compile(r"(?<![`\w])(STRING|BYTES)(?![`\w])")
 def create_table_text(table: CatalogBaseTable, path: tuple[str, ...], is_temporary: bool) -> str:
     """Return the CREATE TABLE statement of a table."""
     schema = table.schema
-    key = set(schema._primary_key)
-    lines = [f"  {_column(column, column.name in key)}" for column in schema._columns]
+    key = set(primary_key_of(schema))
+    lines = [f"  {_column(column, column.name in key)}" for column in columns_of(schema)]
     lines += [
-        f"  WATERMARK FOR {quoted(mark.column)} AS {expression_sql(mark.expression)}" for mark in schema._watermarks
+        f"  WATERMARK FOR {quoted(mark.column)} AS {expression_sql(mark.expression)}" for mark in watermarks_of(schema)
     ]
     if key:
-        columns = ", ".join(map(quoted, schema._primary_key))
-        lines.append(f"  CONSTRAINT {quoted(schema._constraint_name or '')} PRIMARY KEY ({columns}) NOT ENFORCED")
+        columns = ", ".join(map(quoted, primary_key_of(schema)))
+        lines.append(f"  CONSTRAINT {quoted(constraint_of(schema) or '')} PRIMARY KEY ({columns}) NOT ENFORCED")
     text = f"CREATE {'TEMPORARY ' if is_temporary else ''}TABLE {_name(path)} (\n" + ",\n".join(lines) + "\n)\n"
     if table.comment is not None:
         text += f"COMMENT {_string(table.comment)}\n"
@@ -36,7 +44,7 @@ def create_table_text(table: CatalogBaseTable, path: tuple[str, ...], is_tempora
 
 def create_view_text(view: CatalogBaseTable, path: tuple[str, ...], is_temporary: bool) -> str:
     """Return the CREATE VIEW statement of a view."""
-    columns = ",\n".join(f"  {quoted(column.name)}" for column in view.schema._columns)
+    columns = ",\n".join(f"  {quoted(column.name)}" for column in columns_of(view.schema))
     comment = f"COMMENT {_string(view.comment)}\n" if view.comment else ""
     return f"CREATE {'TEMPORARY ' if is_temporary else ''}VIEW {_name(path)} (\n{columns}\n)\n{comment}AS {view.text}\n"
 
@@ -44,8 +52,8 @@ def create_view_text(view: CatalogBaseTable, path: tuple[str, ...], is_temporary
 def create_model_text(model: CatalogModel, path: tuple[str, ...], is_temporary: bool) -> str:
     """Return the CREATE MODEL statement of a model."""
     text = f"CREATE {'TEMPORARY ' if is_temporary else ''}MODEL {_name(path)}\n"
-    for word, schema in (("INPUT", model._input_schema), ("OUTPUT", model._output_schema)):
-        columns = ", ".join(_column(column, False) for column in schema._columns)
+    for word, schema in (("INPUT", input_schema_of(model)), ("OUTPUT", output_schema_of(model))):
+        columns = ", ".join(_column(column, False) for column in columns_of(schema))
         text += f"{word} ({columns})\n" if columns else ""
     if model.get_comment():
         text += f"COMMENT {_string(model.get_comment())}\n"
@@ -65,7 +73,7 @@ def _column(column: ColumnDefinition, is_key: bool) -> str:
     if column.expression is not None:
         text += f" AS {expression_sql(column.expression)}"
     else:
-        text += f" {_type(type_text(column.type.not_null() if is_key else column.type))}"
+        text += f" {_type(type_text(column.declared_type.not_null() if is_key else column.declared_type))}"
     if column.is_metadata:
         if column.metadata_key is not None:
             text += f" METADATA FROM {_string(column.metadata_key)}"

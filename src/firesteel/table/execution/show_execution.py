@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.columns.functions.registry import function_names
 from firesteel.columns.type_text import type_text
+from firesteel.common.cases import method_case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
 from firesteel.connectors.table_connector import Column, ResolvedTable
 from firesteel.table.catalogs.catalog_manager import ViewEntry
 from firesteel.table.catalogs.catalog_objects import CatalogPartitionSpec, ObjectPath
 from firesteel.table.environment.print_style import PrintStyle
+from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.function_description import described_function
 from firesteel.table.execution.model_execution import describe_model, show_create_model
 from firesteel.table.execution.show_create import create_catalog_text, create_table_text, create_view_text
@@ -21,17 +23,19 @@ from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.functions.modules import Modules
 from firesteel.table.resolved_schema import column_extras
 from firesteel.table.syntax import statements as s
+from firesteel.table.table_parts import columns_of
 from firesteel.table.table_result import TableResult, texts
 from firesteel.table.types import DataTypes, RowType
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.catalogs.catalog_objects import CatalogBaseTable
     from firesteel.table.planner.translate.planner import Planner
 
 _DESCRIBED = ("name", "type", "null", "key", "extras", "watermark")
 
 
-class ShowExecutor:
+class ShowExecutor(Executor):
     """The executor of SHOW and DESCRIBE.
 
     Args:
@@ -40,15 +44,13 @@ class ShowExecutor:
         modules: The modules of functions.
     """
 
-    rules: ClassVar[dict[type, Callable[[Any, Any], TableResult]]]
-
     def __init__(self, planner: Planner, catalogs: CatalogManager, modules: Modules) -> None:
         self._planner = planner
         self._catalogs = catalogs
         self._modules = modules
 
     def _show(self, statement: s.Show) -> TableResult:
-        rule = _SHOWS.get(statement.what)
+        rule = self._shows.get(statement.what)
         if rule is None:
             raise TableException(f"SHOW {statement.what} is not supported")
         return rule(self, statement)
@@ -155,7 +157,7 @@ class ShowExecutor:
         """Return the names and rows of a description, with comments if a column has one."""
         rows = self._described(path)
         found = self._catalogs.get(path)
-        comments = {column.name: column.comment for column in found.schema._columns} if found is not None else {}
+        comments = {column.name: column.comment for column in columns_of(found.schema)} if found is not None else {}
         if not any(comments.values()):
             return _DESCRIBED, rows
         return (*_DESCRIBED, "comment"), [[*row, comments.get(row[0])] for row in rows]
@@ -226,11 +228,14 @@ class ShowExecutor:
         path = self._catalogs.qualify(statement.path)
         return texts("result", [create_view_text(view, path, self._catalogs.is_temporary(path))], PrintStyle.RAW)
 
+    def _create_model(self, statement: s.Show) -> TableResult:
+        return show_create_model(self._catalogs, statement.path)
+
     def _create_catalog(self, statement: s.Show) -> TableResult:
         name = statement.path[0]
         return texts("result", [create_catalog_text(name, *self._catalogs.describe_catalog(name))], PrintStyle.RAW)
 
-    def _existing(self, path: tuple[str, ...], kind: str) -> Any:
+    def _existing(self, path: tuple[str, ...], kind: str) -> CatalogBaseTable:
         found = self._catalogs.get(path)
         if found is None:
             raise ValidationException(
@@ -241,6 +246,33 @@ class ShowExecutor:
 
     def _identifier(self, path: tuple[str, ...]) -> str:
         return ".".join(f"`{part}`" for part in self._catalogs.qualify(path))
+
+    rules: ClassVar[dict[type, Callable[[ShowExecutor, object], TableResult]]] = dict(
+        [method_case(s.Show, _show), method_case(s.Describe, _describe)]
+    )
+
+    _shows: ClassVar[dict[str, Callable[[ShowExecutor, s.Show], TableResult]]] = {
+        "CATALOGS": _catalog_names,
+        "CURRENT CATALOG": _current_catalog,
+        "DATABASES": _databases,
+        "CURRENT DATABASE": _current_database,
+        "TABLES": _tables,
+        "VIEWS": _views,
+        "COLUMNS": _columns,
+        "FUNCTIONS": _functions,
+        "USER FUNCTIONS": _user_functions,
+        "MODULES": _used_modules,
+        "FULL MODULES": _all_modules,
+        "MODELS": _models,
+        "PROCEDURES": _procedures,
+        "MATERIALIZED TABLES": _materialized_tables,
+        "PARTITIONS": _partitions,
+        "JARS": _jars,
+        "CREATE TABLE": _create_table,
+        "CREATE VIEW": _create_view,
+        "CREATE CATALOG": _create_catalog,
+        "CREATE MODEL": _create_model,
+    }
 
 
 def _description(column: Column, table: ResolvedTable | None) -> list[Any]:
@@ -271,28 +303,3 @@ def _matches(name: str, statement: s.Show) -> bool:
     pattern = "".join(parts.get(character, re.escape(character)) for character in statement.pattern)
     flags = re.DOTALL | (re.IGNORECASE if statement.ignore_case else 0)
     return (re.fullmatch(pattern, name, flags) is not None) != statement.negated
-
-
-_SHOWS: dict[str, Callable[[ShowExecutor, s.Show], TableResult]] = {
-    "CATALOGS": ShowExecutor._catalog_names,
-    "CURRENT CATALOG": ShowExecutor._current_catalog,
-    "DATABASES": ShowExecutor._databases,
-    "CURRENT DATABASE": ShowExecutor._current_database,
-    "TABLES": ShowExecutor._tables,
-    "VIEWS": ShowExecutor._views,
-    "COLUMNS": ShowExecutor._columns,
-    "FUNCTIONS": ShowExecutor._functions,
-    "USER FUNCTIONS": ShowExecutor._user_functions,
-    "MODULES": ShowExecutor._used_modules,
-    "FULL MODULES": ShowExecutor._all_modules,
-    "MODELS": ShowExecutor._models,
-    "PROCEDURES": ShowExecutor._procedures,
-    "MATERIALIZED TABLES": ShowExecutor._materialized_tables,
-    "PARTITIONS": ShowExecutor._partitions,
-    "JARS": ShowExecutor._jars,
-    "CREATE TABLE": ShowExecutor._create_table,
-    "CREATE VIEW": ShowExecutor._create_view,
-    "CREATE CATALOG": ShowExecutor._create_catalog,
-    "CREATE MODEL": lambda executor, statement: show_create_model(executor._catalogs, statement.path),
-}
-ShowExecutor.rules = {s.Show: ShowExecutor._show, s.Describe: ShowExecutor._describe}

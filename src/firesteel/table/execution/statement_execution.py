@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from firesteel.common.cases import method_case
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
 from firesteel.common.options.table_options import TABLE_DML_SYNC
 from firesteel.common.table_errors import TableException, ValidationException
@@ -13,9 +14,11 @@ from firesteel.table.catalogs.catalog_objects import ObjectPath
 from firesteel.table.environment.print_style import PrintStyle
 from firesteel.table.execution.alter_execution import AlterExecutor
 from firesteel.table.execution.ddl_execution import DdlExecutor
+from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.insert_planning import InsertPlanner, PlannedInsert
 from firesteel.table.execution.model_execution import ModelExecutor
 from firesteel.table.execution.show_execution import ShowExecutor
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax import statements as s
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from firesteel.table.table_config import TableConfig
 
 
-class StatementExecutor:
+class StatementExecutor(Executor):
     """The executor of statements.
 
     Args:
@@ -53,7 +56,7 @@ class StatementExecutor:
         self._models = ModelExecutor(catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
-    def execute(self, statement: object) -> TableResult:
+    def execute(self, statement: s.Statement) -> TableResult:
         """Execute a statement.
 
         Raises:
@@ -61,14 +64,12 @@ class StatementExecutor:
         """
         if isinstance(statement, s.CreateTable) and statement.query is not None:
             return self._create_table_as(statement)
-        for executor in (self.ddl, self._alter, self._models, self.shows):
-            rule = executor.rules.get(type(statement))
-            if rule is not None:
-                return rule(executor, statement)
-        own = _RULES.get(type(statement))
-        if own is None:
+        executors: tuple[Executor, ...] = (self.ddl, self._alter, self._models, self.shows, self)
+        results = (executor.attempt(statement) for executor in executors)
+        result = next((result for result in results if result is not None), None)
+        if result is None:
             raise TableException(f"{type(statement).__name__} statements are not supported")
-        return own(self, statement)
+        return result
 
     # --- queries -----------------------------------------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ class StatementExecutor:
             statement.options,
         )
 
-    def planned_insert(self, path: tuple[str, ...], node: object, overwrite: bool) -> PlannedInsert:
+    def planned_insert(self, path: tuple[str, ...], node: Rel, overwrite: bool) -> PlannedInsert:
         """Return the insert of a query that was looked up."""
         return self._inserts.plan(path, q.Resolved(node), overwrite=overwrite)
 
@@ -139,6 +140,7 @@ class StatementExecutor:
         return self.run_inserts([self.plan_insert(insert) for insert in statement.inserts])
 
     def _create_table_as(self, statement: s.CreateTable) -> TableResult:
+        assert statement.query is not None
         node = self._planner.resolve(statement.query)
         if not self.ddl.create_table_as(statement, node):
             return ok()
@@ -147,7 +149,7 @@ class StatementExecutor:
 
     # --- explanations ------------------------------------------------------------------------------------------------
 
-    def explain(self, statement: object, details: tuple[str, ...]) -> str:
+    def explain(self, statement: s.Statement, details: tuple[str, ...]) -> str:
         """Return how a statement is run.
 
         Raises:
@@ -205,14 +207,15 @@ class StatementExecutor:
     def _analyze(self, statement: s.AnalyzeTable) -> TableResult:
         raise TableException("ANALYZE TABLE is not supported: statistics are not used to plan queries")
 
-
-_RULES: dict[type, Callable[[StatementExecutor, Any], TableResult]] = {
-    s.Query: StatementExecutor._query,
-    s.Insert: StatementExecutor._insert,
-    s.StatementSetBlock: StatementExecutor._statement_set,
-    s.Explain: StatementExecutor._explain,
-    s.SetOption: StatementExecutor._set,
-    s.Delete: StatementExecutor._delete,
-    s.AnalyzeTable: StatementExecutor._analyze,
-    s.Call: StatementExecutor._call,
-}
+    rules: ClassVar[dict[type, Callable[[StatementExecutor, object], TableResult]]] = dict(
+        [
+            method_case(s.Query, _query),
+            method_case(s.Insert, _insert),
+            method_case(s.StatementSetBlock, _statement_set),
+            method_case(s.Explain, _explain),
+            method_case(s.SetOption, _set),
+            method_case(s.Delete, _delete),
+            method_case(s.AnalyzeTable, _analyze),
+            method_case(s.Call, _call),
+        ]
+    )

@@ -8,6 +8,7 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable
 from firesteel.table.schema import Schema
 from firesteel.table.syntax.statements import ColumnDefinition
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
 
 _DEFAULTS = {
     "CONSTRAINTS": "INCLUDING",
@@ -37,13 +38,13 @@ def merge_like(
     modes = _modes(clauses)
     columns = _columns(table, source, modes)
     watermarks = _watermarks(table, source, modes["WATERMARKS"])
-    key, name = table.schema._primary_key, table.schema._constraint_name
-    if modes["CONSTRAINTS"] == "INCLUDING" and source.schema._primary_key:
+    key, name = primary_key_of(table.schema), constraint_of(table.schema)
+    if modes["CONSTRAINTS"] == "INCLUDING" and primary_key_of(source.schema):
         if key:
             raise ValidationException(
                 "The base table already has a primary key. You might want to specify EXCLUDING CONSTRAINTS."
             )
-        key, name = source.schema._primary_key, source.schema._constraint_name
+        key, name = primary_key_of(source.schema), constraint_of(source.schema)
     return CatalogBaseTable(
         Schema(columns, watermarks, key, name),
         _options(table, source, modes["OPTIONS"]),
@@ -72,10 +73,10 @@ def _modes(clauses: tuple[tuple[str, str], ...]) -> dict[str, str]:
 def _columns(table: CatalogBaseTable, source: CatalogBaseTable, modes: dict[str, str]) -> tuple[ColumnDefinition, ...]:
     found = {
         column.name: column
-        for column in source.schema._columns
+        for column in columns_of(source.schema)
         if _feature(column) is None or modes[_feature(column) or ""] != "EXCLUDING"
     }
-    for column in table.schema._columns:
+    for column in columns_of(table.schema):
         feature = _feature(column)
         before = found.get(column.name)
         if before is not None:
@@ -97,7 +98,7 @@ def _feature(column: ColumnDefinition) -> str | None:
 
 
 def _watermarks(table: CatalogBaseTable, source: CatalogBaseTable, mode: str) -> tuple[Any, ...]:
-    own, others = table.schema._watermarks, source.schema._watermarks
+    own, others = watermarks_of(table.schema), watermarks_of(source.schema)
     if mode == "EXCLUDING" or not others:
         return own
     if not own:

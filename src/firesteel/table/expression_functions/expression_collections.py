@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.table.expression_functions.expression_base import ExpressionBase, unary
+from firesteel.table.expression_functions.expression_base import ExpressionBase, node_of, unary
 from firesteel.table.syntax.unresolved import Apply, Lit
 
 if TYPE_CHECKING:
     from firesteel.table.expression import Expression
+    from firesteel.table.syntax.unresolved import Unresolved
 
 
 class CollectionMethods(ExpressionBase):
@@ -52,7 +53,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._array("ARRAY_APPEND", addition)
 
-    def array_concat(self, *arrays: Any) -> Expression[Any]:
+    def array_concat(self, *arrays: object) -> Expression[Any]:
         """Return the elements of several arrays, one array after the other (ARRAY_CONCAT).
 
         Args:
@@ -137,8 +138,8 @@ class CollectionMethods(ExpressionBase):
         return self._wrap(Apply(function, (self._node, Lit(None) if element is None else self._element(element))))
 
     @staticmethod
-    def _element(element: object) -> Any:
-        return element._node if isinstance(element, ExpressionBase) else Lit(element)
+    def _element(element: object) -> Unresolved:
+        return node_of(element) if isinstance(element, ExpressionBase) else Lit(element)
 
     def array_reverse(self) -> Expression[Any]:
         """Call ARRAY_REVERSE."""
@@ -171,7 +172,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("ARRAY_UNION", array)
 
-    def map_union(self, *maps: Any) -> Expression[Any]:
+    def map_union(self, *maps: object) -> Expression[Any]:
         """Return the entries of several maps (MAP_UNION).
 
         Args:
@@ -179,7 +180,7 @@ class CollectionMethods(ExpressionBase):
         """
         return self._call("MAP_UNION", *maps)
 
-    def object_update(self, *kv: Any) -> Expression[Any]:
+    def object_update(self, *kv: object) -> Expression[Any]:
         """Return a call of OBJECT_UPDATE, which is not supported: tables reject it.
 
         Args:

@@ -13,7 +13,7 @@ from firesteel.table.expression_functions.expression_enums import (
     JsonValueOnEmptyOrError,
 )
 from firesteel.table.planner.parse.parse_calls import JSON_OPTION
-from firesteel.table.syntax.unresolved import Apply, Lit, TypeName
+from firesteel.table.syntax.unresolved import Apply, Lit, TypeName, Unresolved
 from firesteel.table.types import DataTypes
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _WRAPPERS = {
 }
 
 
-def json_option(name: str, *values: Any) -> Apply:
+def json_option(name: str, *values: Unresolved) -> Apply:
     """Return the node of a clause of a JSON function."""
     return Apply(JSON_OPTION, (Lit(name), *values))
 

@@ -77,7 +77,7 @@ class Operators(ExpressionBase):
     def __pow__(self, other: object) -> Expression[Any]:
         return self._binary("POWER", other)
 
-    def __neg__(self, *args: Any) -> Expression[Any]:
+    def __neg__(self, *args: object) -> Expression[Any]:
         return self._call("NEGATE")
 
     def __radd__(self, other: object) -> Expression[Any]:
@@ -139,7 +139,7 @@ class LogicMethods(ExpressionBase):
         low = Apply("<", (self._node, node_of(lower_bound)))
         return self._wrap(Apply("OR", (low, Apply(">", (self._node, node_of(upper_bound))))))
 
-    def in_(self, first_element_or_table: object, *remaining_elements: Any) -> Expression[Any]:
+    def in_(self, first_element_or_table: object, *remaining_elements: object) -> Expression[Any]:
         """Return whether the value is one of several values.
 
         Args:

@@ -136,9 +136,9 @@ class AggregateMethods(ExpressionBase):
         Raises:
             ValidationException: this is no call of a function, or the alias is none.
         """
-        name = alias._node if isinstance(alias, ExpressionBase) else Ref((alias,))
+        name = node_of(alias) if isinstance(alias, ExpressionBase) else Ref((alias,))
         if isinstance(name, Lit):
-            name = Ref((name.value,))
+            name = Ref((str(name.value),))
         if not isinstance(self._node, Apply) or not isinstance(name, Ref):
             raise ValidationException(f"over needs a call of a function and the alias of a window, found {self}")
         return self._wrap(OverCall(self._node, name.path[0]))

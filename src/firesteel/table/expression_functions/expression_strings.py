@@ -54,7 +54,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("DECODE", charset)
 
-    def elt(self, expr: object, *exprs: Any) -> Expression[Any]:
+    def elt(self, expr: object, *exprs: object) -> Expression[Any]:
         """Return one of several strings, with this number as its position from 1 (ELT).
 
         Args:
@@ -175,7 +175,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("POSITION", haystack)
 
-    def printf(self, *obj: Any) -> Expression[Any]:
+    def printf(self, *obj: object) -> Expression[Any]:
         """Format values with this string as the format (PRINTF).
 
         Args:
@@ -305,7 +305,7 @@ class StringMethods(ExpressionBase):
         """
         return self._call("SIMILAR TO", pattern)
 
-    def split(self, delimiter: Any) -> Expression[Any]:
+    def split(self, delimiter: object) -> Expression[Any]:
         """Split the string into an array (SPLIT).
 
         Args:

@@ -54,9 +54,9 @@ def _literal(node: Lit) -> str:
         return str(value).upper()
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    if isinstance(node.type, DayTimeIntervalType):
+    if isinstance(node.type, DayTimeIntervalType) and isinstance(value, datetime.timedelta):
         return _interval(value, node.type)
-    if isinstance(node.type, YearMonthIntervalType):
+    if isinstance(node.type, YearMonthIntervalType) and isinstance(value, int):
         return f"INTERVAL '{value // 12}-{value % 12}' YEAR TO MONTH"
     if isinstance(value, datetime.datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from firesteel.table.expression_functions.expression_base import ExpressionBase, unary
-from firesteel.table.syntax.unresolved import Apply, Lit, TypeName
+from firesteel.table.syntax.unresolved import Apply, Lit, TypeName, Unresolved
 from firesteel.table.types import DataTypes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from firesteel.columns.column_types import DataType
     from firesteel.table.expression import Expression, TimeIntervalUnit
 
 _MILLISECONDS = {
@@ -31,18 +35,20 @@ def _interval(unit: str) -> property:
     return property(make)
 
 
-def _interval_node(count: object, unit: str) -> Any:
+def _interval_node(count: Unresolved, unit: str) -> Unresolved:
     if unit in _MONTHS:
         one, kind = _MONTHS[unit], DataTypes.INTERVAL(DataTypes.MONTH()).not_null()
-        if isinstance(count, Lit):
+        if isinstance(count, Lit) and isinstance(count.value, int | float | Decimal):
             return Lit(count.value * one, kind)
         return Apply("*", (count, Lit(one, kind)))
     step = timedelta(milliseconds=_MILLISECONDS[unit])
     kind = DataTypes.INTERVAL(DataTypes.SECOND(3)).not_null()
-    return Lit(count.value * step, kind) if isinstance(count, Lit) else Apply("*", (count, Lit(step, kind)))
+    if isinstance(count, Lit) and isinstance(count.value, int | float):
+        return Lit(count.value * step, kind)
+    return Apply("*", (count, Lit(step, kind)))
 
 
-def _cast(make_type: Any, doc: str) -> property:
+def _cast(make_type: Callable[[], DataType], doc: str) -> property:
     def cast(self: TimeMethods) -> Expression[Any]:
         return self._wrap(Apply("CAST", (self._node, TypeName(make_type()))))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.definition_names import sql_name
 from firesteel.columns.functions.registry import find_function as find_scalar
+from firesteel.columns.rex import UserFunction
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.catalogs.catalog_objects import CatalogFunction, ObjectPath
 from firesteel.table.functions.function_loading import as_function
@@ -43,11 +44,11 @@ class FunctionCatalog:
 
     def __init__(self, catalogs: CatalogManager) -> None:
         self._catalogs = catalogs
-        self._system: dict[str, Any] = {}
-        self._temporary: dict[Path, Any] = {}
+        self._system: dict[str, UserFunction] = {}
+        self._temporary: dict[Path, UserFunction] = {}
         self._declared: dict[Path, CatalogFunction] = {}
 
-    def find(self, path: Path) -> Any:
+    def find(self, path: Path) -> UserFunction | None:
         """Return a function; None: there is none, or a built-in one goes before it.
 
         A name alone is looked up among temporary system functions, then built-in ones, temporary ones of the current
@@ -94,7 +95,7 @@ class FunctionCatalog:
         *database, name = self._catalogs.qualify(path)
         return (*database, name.lower())
 
-    def _stored(self, path: Path) -> Any:
+    def _stored(self, path: Path) -> UserFunction | None:
         declared = self._stored_declaration(path)
         return None if declared is None else _loaded(declared)
 
@@ -104,7 +105,7 @@ class FunctionCatalog:
             return None
         return catalog.get_function(object_path)
 
-    def add_system(self, name: str, function: Any, ignore_if_exists: bool = False) -> None:
+    def add_system(self, name: str, function: object, ignore_if_exists: bool = False) -> None:
         """Add a temporary system function.
 
         Raises:
@@ -117,7 +118,7 @@ class FunctionCatalog:
         self._system.setdefault(name.lower(), as_function(function))
 
     def add_temporary(
-        self, path: Path, function: Any, ignore_if_exists: bool = False, declared: CatalogFunction | None = None
+        self, path: Path, function: object, ignore_if_exists: bool = False, declared: CatalogFunction | None = None
     ) -> None:
         """Add a temporary function of a database.
 
@@ -188,12 +189,12 @@ def _check_language(function: CatalogFunction) -> None:
         )
 
 
-def _loaded(function: CatalogFunction) -> Any:
+def _loaded(function: CatalogFunction) -> UserFunction:
     _check_language(function)
     return load_function(function.get_class_name())
 
 
-def load_function(name: str) -> Any:
+def load_function(name: str) -> UserFunction:
     """Return the function of `module.attribute`.
 
     Raises:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from firesteel.table.functions.udf_base import AggregateFunction, TableAggregateFunction, UserDefinedFunction
 from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.udf import udaf, udtaf
 
 
-def as_function(function: Any) -> UserDefinedFunctionWrapper:
+def as_function(function: object) -> UserDefinedFunctionWrapper:
     """Return a function with types: as `udf` and the like make it, or an aggregate function that knows its types.
 
     Raises:
@@ -20,8 +19,7 @@ def as_function(function: Any) -> UserDefinedFunctionWrapper:
         function = function()
     if isinstance(function, UserDefinedFunctionWrapper):
         return function
-    if isinstance(function, AggregateFunction):
-        return udaf(function)  # type: ignore[no-any-return]
-    if isinstance(function, TableAggregateFunction):
-        return udtaf(function)  # type: ignore[no-any-return]
+    if isinstance(function, AggregateFunction | TableAggregateFunction):
+        made: UserDefinedFunctionWrapper = (udaf if isinstance(function, AggregateFunction) else udtaf)(function)
+        return made
     raise TypeError(f"Wrap {function!r} with udf(), udtf(), udaf() or udtaf() before it is registered")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.type_text import parse_type
 from firesteel.table.types import DataType, RowField, RowType
 
 
-def as_data_type(declared: Any, what: str) -> DataType:
+def as_data_type(declared: object, what: str) -> DataType:
     """Return a type that was given as one or as SQL's text.
 
     Raises:
@@ -21,7 +19,7 @@ def as_data_type(declared: Any, what: str) -> DataType:
     raise TypeError(f"Invalid {what}: {what} should be DataType or str but contains {declared!r}")
 
 
-def parameter_types(declared: Any) -> list[DataType] | None:
+def parameter_types(declared: object) -> list[DataType] | None:
     """Return the types of arguments, None if any will do.
 
     Raises:
@@ -33,7 +31,7 @@ def parameter_types(declared: Any) -> list[DataType] | None:
     return [as_data_type(item, "input_type") for item in items]
 
 
-def result_type_of(declared: Any) -> DataType:
+def result_type_of(declared: object) -> DataType:
     """Return the type of a scalar function's result.
 
     Raises:
@@ -44,7 +42,7 @@ def result_type_of(declared: Any) -> DataType:
     return as_data_type(declared, "result_type")
 
 
-def table_result_type(declared: Any) -> RowType:
+def table_result_type(declared: object) -> RowType:
     """Return the columns of a table function as a row type; unnamed ones are called `f0`, `f1` ...
 
     Raises:

@@ -45,14 +45,15 @@ def infer_schema(elements: Sequence[Any], names: Sequence[str] | None = None) ->
     return schema
 
 
-def infer_type(value: Any) -> t.DataType:
+def infer_type(value: object) -> t.DataType:
     """Return the type of one value.
 
     Raises:
         TypeError: The value has no SQL type.
     """
     if hasattr(value, "__UDT__"):
-        return value.__UDT__  # type: ignore[no-any-return]
+        declared: t.DataType = value.__UDT__
+        return declared
     atomic = _TYPES.get(type(value))
     if atomic is not None:
         return atomic
@@ -69,7 +70,7 @@ def infer_type(value: Any) -> t.DataType:
         raise TypeError(f"not supported type: {type(value)}") from None
 
 
-def _row_type(row: Any, names: Sequence[str] | None) -> t.RowType:
+def _row_type(row: object, names: Sequence[str] | None) -> t.RowType:
     if isinstance(row, dict):
         items = sorted(row.items())
     elif isinstance(row, (Row, tuple, list)):

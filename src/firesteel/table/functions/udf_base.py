@@ -26,7 +26,7 @@ class FunctionContext:
 
     def __init__(
         self,
-        base_metric_group: Any,
+        base_metric_group: object,
         job_parameters: dict[str, str] | None,
         task_name: str | None = None,
         task_name_with_subtasks: str | None = None,

@@ -4,21 +4,41 @@ from __future__ import annotations
 
 import copy
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 from firesteel.table.environment.row_input import RowInput
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.function_types import as_data_type, table_result_type
-from firesteel.table.functions.udf_base import AggregateFunction, FunctionContext, UserDefinedFunction
+from firesteel.table.functions.udf_base import (
+    AggregateFunction,
+    FunctionContext,
+    ImperativeAggregateFunction,
+    UserDefinedFunction,
+)
 from firesteel.table.syntax.unresolved import Alias, Apply, Star
 from firesteel.table.types import DataType, RowType
 
 
-def _function_context(context: Any) -> FunctionContext:
+@runtime_checkable
+class _SubtaskContext(Protocol):
+    """The context of a subtask, as far as functions of tables see it."""
+
+    def get_metrics_group(self) -> object: ...
+    def get_job_parameters(self) -> dict[str, str]: ...
+    def get_task_name(self) -> str: ...
+    def get_task_name_with_subtasks(self) -> str: ...
+    def get_number_of_parallel_subtasks(self) -> int: ...
+    def get_max_number_of_parallel_subtasks(self) -> int: ...
+    def get_index_of_this_subtask(self) -> int: ...
+    def get_attempt_number(self) -> int: ...
+
+
+def _function_context(context: object) -> Any:
     """Return the `FunctionContext` with what the `RuntimeContext` of a subtask tells; other contexts as they are."""
-    if not hasattr(context, "get_job_parameters"):
-        return context  # type: ignore[no-any-return]
+    if not isinstance(context, _SubtaskContext):
+        return context
     return FunctionContext(
         context.get_metrics_group(),
         context.get_job_parameters(),
@@ -40,12 +60,15 @@ class UserDefinedFunctionWrapper:
         func_type: `general` or `pandas`.
         deterministic: Whether equal arguments give equal results.
         name: Its name.
+        result_type: Type of its results.
     """
+
+    result_type: DataType
 
     def __init__(
         self,
-        func: Any,
-        input_types: Any,
+        func: object,
+        input_types: list[DataType] | None,
         func_type: str,
         deterministic: bool | None = None,
         name: str | None = None,
@@ -62,7 +85,7 @@ class UserDefinedFunctionWrapper:
                 )
             self.deterministic = deterministic
 
-    def __call__(self, *args: Any) -> Expression[Any]:
+    def __call__(self, *args: object) -> Expression[Any]:
         """Return the call with these expressions or constants."""
         return Expression(Apply(self, tuple(map(node_of, args))))
 
@@ -74,7 +97,7 @@ class UserDefinedFunctionWrapper:
         """
         return Expression(Alias(Apply(self, (Star(),)), alias_names))
 
-    def open(self, function_context: FunctionContext) -> None:
+    def open(self, function_context: object) -> None:
         """Prepare the function; called once per subtask.
 
         Args:
@@ -90,9 +113,13 @@ class UserDefinedFunctionWrapper:
             self.func.close()
 
     @property
-    def eval(self) -> Any:
+    def eval(self) -> Callable[..., Any]:
         """The callable that computes a result from arguments."""
-        return getattr(self.func, "eval") if isinstance(self.func, UserDefinedFunction) else self.func  # noqa: B009
+        if isinstance(self.func, UserDefinedFunction):
+            method: Callable[..., Any] = getattr(self.func, "eval")  # noqa: B009 - only some of the classes have it
+            return method
+        assert callable(self.func)
+        return self.func
 
     def with_row_input(self, names: list[str]) -> UserDefinedFunctionWrapper:
         """Return the function as one that gets the values of a row as a `Row` (or `pandas.DataFrame`).
@@ -117,8 +144,8 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
 
     def __init__(
         self,
-        func: Any,
-        input_types: Any,
+        func: object,
+        input_types: list[DataType] | None,
         result_type: DataType,
         func_type: str,
         deterministic: bool | None,
@@ -141,9 +168,9 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
     def __init__(
         self,
-        func: Any,
-        input_types: Any,
-        result_types: Any,
+        func: object,
+        input_types: list[DataType] | None,
+        result_types: object,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> None:
@@ -163,9 +190,9 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
     def __init__(
         self,
         func: Any,
-        input_types: Any,
-        result_type: Any,
-        accumulator_type: Any,
+        input_types: list[DataType] | None,
+        result_type: object,
+        accumulator_type: object,
         func_type: str,
         deterministic: bool | None,
         name: str | None,
@@ -174,8 +201,8 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         super().__init__(func, input_types, func_type, deterministic, name)
         if func_type == "general" and not isinstance(func, UserDefinedFunction):
             raise TypeError(f"Invalid function: {self.name} must be an AggregateFunction, or func_type be 'pandas'")
-        if result_type is None and isinstance(func, UserDefinedFunction):
-            result_type = func.get_result_type()  # type: ignore[attr-defined]
+        if result_type is None and isinstance(func, ImperativeAggregateFunction):
+            result_type = func.get_result_type()
         self.result_type = as_data_type(result_type, "result_type")
         if accumulator_type is None and func_type == "general":
             accumulator_type = func.get_accumulator_type()
@@ -192,13 +219,13 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         return self.func
 
 
-def _aggregate_columns(function: Any, *columns: Any) -> Any:
+def _aggregate_columns(function: Any, *columns: object) -> object:
     accumulator = function.create_accumulator()
     function.accumulate(accumulator, *columns)
     return function.get_value(accumulator)
 
 
-def _name_of(func: Any) -> str:
+def _name_of(func: object) -> str:
     if isinstance(func, functools.partial):
         func = func.func
     name = getattr(func, "__name__", None)

@@ -6,7 +6,14 @@ Their expressions are those of `firesteel.table.syntax.unresolved`. Columns and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+from firesteel.columns.column_types import RowType
+from firesteel.table.syntax.unresolved import Alias, Unresolved
+
+if TYPE_CHECKING:
+    from firesteel.columns.kernels.match_pattern import Pattern
+    from firesteel.table.planner.rel.rel import Rel
 
 from firesteel.table.syntax.unresolved import Ordering, Position, WindowSpec
 
@@ -38,7 +45,7 @@ class TableRef:
 
     path: tuple[str, ...]
     hints: tuple[Hint, ...] = ()
-    as_of: Any = None
+    as_of: Unresolved | None = None
     position: Position | None = None
 
 
@@ -46,15 +53,15 @@ class TableRef:
 class Resolved:
     """A query that is resolved already (the relational node of a `Table`)."""
 
-    node: Any
+    node: Rel
 
 
 @dataclass(frozen=True, slots=True)
 class ValuesQuery:
     """`VALUES (1, 'a'), (2, 'b')`: rows of expressions; `row_type` if it is declared (`from_elements`)."""
 
-    rows: tuple[tuple[Any, ...], ...]
-    row_type: Any = None
+    rows: tuple[tuple[Unresolved, ...], ...]
+    row_type: RowType | None = None
     position: Position | None = None
 
 
@@ -62,7 +69,7 @@ class ValuesQuery:
 class Named:
     """`query AS name(columns)`."""
 
-    query: Any
+    query: Query
     name: str
     columns: tuple[str, ...] = ()
 
@@ -72,11 +79,11 @@ class TableFunctionCall:
     """A `LATERAL TABLE(f(x))` or `UNNEST(xs)`, which may refer to columns of items on its left.
 
     Attributes:
-        call: An `Apply`.
+        call: An `Apply`; others are refused when they are resolved.
         with_ordinality: `UNNEST(...) WITH ORDINALITY`.
     """
 
-    call: Any
+    call: Unresolved
     with_ordinality: bool = False
 
 
@@ -92,10 +99,10 @@ class WindowTable:
     """
 
     function: str
-    query: Any
+    query: Query
     time_column: str
-    arguments: tuple[Any, ...]
-    offset: Any = None
+    arguments: tuple[Unresolved, ...]
+    offset: Unresolved | None = None
     partition_by: tuple[str, ...] = ()
     position: Position | None = None
 
@@ -111,10 +118,10 @@ class Join:
         natural: NATURAL JOIN.
     """
 
-    left: Any
-    right: Any
+    left: Query
+    right: Query
     kind: str
-    condition: Any = None
+    condition: Unresolved | None = None
     using: tuple[str, ...] = ()
     natural: bool = False
 
@@ -123,7 +130,7 @@ class Join:
 class GroupingSets:
     """`GROUPING SETS`, `CUBE` and `ROLLUP`: a tuple of sets of expressions."""
 
-    sets: tuple[tuple[Any, ...], ...]
+    sets: tuple[tuple[Unresolved, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +146,11 @@ class Select:
         hints: The hints after SELECT.
     """
 
-    source: Any
-    items: tuple[Any, ...]
-    where: Any = None
-    group_by: tuple[Any, ...] | None = None
-    having: Any = None
+    source: Query | None
+    items: tuple[Unresolved, ...]
+    where: Unresolved | None = None
+    group_by: tuple[Unresolved | GroupingSets, ...] | None = None
+    having: Unresolved | None = None
     distinct: bool = False
     windows: tuple[tuple[str, WindowSpec], ...] = ()
     unnamed: str = "EXPR$"
@@ -159,10 +166,10 @@ class FlatAggregate:
         properties: Properties of the window, each with an alias, which are the last columns.
     """
 
-    source: Any
-    group_by: tuple[Any, ...]
-    call: Any
-    properties: tuple[Any, ...]
+    source: Query
+    group_by: tuple[Unresolved, ...]
+    call: Unresolved
+    properties: tuple[Alias, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +178,15 @@ class SetOperation:
 
     kind: str
     all: bool
-    left: Any
-    right: Any
+    left: Query
+    right: Query
 
 
 @dataclass(frozen=True, slots=True)
 class OrderBy:
     """The rows of a query in an order."""
 
-    query: Any
+    query: Query
     orderings: tuple[Ordering, ...]
 
 
@@ -187,7 +194,7 @@ class OrderBy:
 class Limit:
     """`OFFSET offset ROWS FETCH NEXT fetch ROWS ONLY`; None: all."""
 
-    query: Any
+    query: Query
     offset: int = 0
     fetch: int | None = None
 
@@ -196,8 +203,8 @@ class Limit:
 class With:
     """Common table expressions in the order of their definition: name, column names, query."""
 
-    tables: tuple[tuple[str, tuple[str, ...], Any], ...]
-    query: Any
+    tables: tuple[tuple[str, tuple[str, ...], Query], ...]
+    query: Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +220,32 @@ class MatchRecognize:
         subsets: Name and variables.
     """
 
-    query: Any
-    partition_by: tuple[Any, ...]
+    query: Query
+    partition_by: tuple[Unresolved, ...]
     order_by: tuple[Ordering, ...]
-    measures: tuple[Any, ...]
-    pattern: Any
-    define: tuple[tuple[str, Any], ...]
+    measures: tuple[Alias, ...]
+    pattern: Pattern
+    define: tuple[tuple[str, Unresolved], ...]
     after: tuple[str, ...] = ("PAST LAST ROW",)
     all_rows: bool = False
-    within: Any = None
+    within: Unresolved | None = None
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+Query = (
+    TableRef
+    | Resolved
+    | ValuesQuery
+    | Named
+    | TableFunctionCall
+    | WindowTable
+    | Join
+    | Select
+    | FlatAggregate
+    | SetOperation
+    | OrderBy
+    | Limit
+    | With
+    | MatchRecognize
+)
+"""A query, or an item of FROM: one of those defined above."""

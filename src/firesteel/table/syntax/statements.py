@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.table.syntax.unresolved import Position
+from firesteel.columns.column_types import DataType
+from firesteel.table.syntax import queries
+from firesteel.table.syntax.unresolved import Position, Unresolved
 
 Path = tuple[str, ...]
 Options = tuple[tuple[str, str], ...]
@@ -26,13 +28,19 @@ class ColumnDefinition:
     """
 
     name: str
-    type: Any = None
-    expression: Any = None
+    type: DataType | None = None
+    expression: Unresolved | None = None
     text: str = ""
     is_metadata: bool = False
     metadata_key: str | None = None
     is_virtual: bool = False
     comment: str | None = None
+
+    @property
+    def declared_type(self) -> DataType:
+        """The type of a column that is not computed."""
+        assert self.type is not None
+        return self.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,7 @@ class WatermarkDefinition:
     """`WATERMARK FOR column AS expression`; the column may be a path into a row."""
 
     column: str
-    expression: Any
+    expression: Unresolved
     text: str
 
 
@@ -78,7 +86,7 @@ class CreateTable:
     if_not_exists: bool = False
     or_replace: bool = False
     like: LikeClause | None = None
-    query: Any = None
+    query: queries.Query | None = None
     query_text: str = ""
     column_names: tuple[str, ...] = ()
 
@@ -89,7 +97,7 @@ class CreateView:
 
     path: Path
     columns: tuple[str, ...]
-    query: Any
+    query: queries.Query
     text: str
     comment: str | None = None
     is_temporary: bool = False
@@ -170,7 +178,7 @@ class Call:
     """CALL of a procedure, with unresolved arguments."""
 
     path: Path
-    arguments: tuple[Any, ...] = ()
+    arguments: tuple[Unresolved, ...] = ()
     position: Position | None = None
 
 
@@ -266,7 +274,7 @@ class Show:
     pattern: str | None = None
     negated: bool = False
     ignore_case: bool = False
-    partition: Options = ()
+    partition: tuple[tuple[str, Unresolved], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +299,7 @@ class StopJob:
 class Explain:
     """EXPLAIN of a statement; `details` such as CHANGELOG_MODE, ESTIMATED_COST, JSON_EXECUTION_PLAN."""
 
-    statement: Any
+    statement: Statement
     details: tuple[str, ...] = ()
 
 
@@ -317,7 +325,7 @@ class SetOption:
 class Query:
     """A SELECT, VALUES or WITH statement."""
 
-    query: Any
+    query: queries.Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,9 +339,9 @@ class Insert:
     """
 
     path: Path
-    query: Any
+    query: queries.Query
     columns: tuple[str, ...] = ()
-    partition: tuple[tuple[str, Any], ...] = ()
+    partition: tuple[tuple[str, Unresolved], ...] = ()
     overwrite: bool = False
     options: tuple[tuple[str, str], ...] = ()
 
@@ -350,7 +358,7 @@ class Delete:
     """DELETE FROM t WHERE ...."""
 
     path: Path
-    where: Any
+    where: Unresolved | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,5 +366,41 @@ class AnalyzeTable:
     """ANALYZE TABLE."""
 
     path: Path
-    partition: tuple[tuple[str, Any], ...] = ()
+    partition: tuple[tuple[str, Unresolved], ...] = ()
     columns: tuple[str, ...] | None = None
+
+
+Statement = (
+    CreateTable
+    | CreateView
+    | CreateCatalog
+    | CreateDatabase
+    | CreateFunction
+    | CreateModel
+    | AlterModel
+    | DropModel
+    | Call
+    | AlterFunction
+    | Drop
+    | AlterTable
+    | AlterView
+    | AlterDatabase
+    | AlterCatalog
+    | Use
+    | Show
+    | Describe
+    | StopJob
+    | Explain
+    | LoadModule
+    | SetOption
+    | Query
+    | Insert
+    | StatementSetBlock
+    | Delete
+    | AnalyzeTable
+)
+"""A statement: one of those defined above."""
+
+AlterItem = tuple[ColumnDefinition | WatermarkDefinition | tuple[str, tuple[str, ...]], str | tuple[str, str] | None]
+AlterItems = tuple[AlterItem, ...]
+"""What ADD and MODIFY name; see `AlterTable`."""

@@ -7,7 +7,13 @@ and Calcite's `SqlNode`s).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+from firesteel.columns.column_types import DataType
+from firesteel.columns.rex import Rex, UserFunction
+
+if TYPE_CHECKING:
+    from firesteel.table.syntax.queries import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +36,14 @@ class Ref:
 class Lit:
     """A constant; `type` is a logical type, or None if it follows from the value."""
 
-    value: Any
-    type: Any = None
+    value: object
+    type: DataType | None = None
+
+
+def constant(expression: Unresolved) -> object:
+    """Return the value of a constant."""
+    assert isinstance(expression, Lit)
+    return expression.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +60,11 @@ class Apply:
             methods of expressions always mean the built-in function.
     """
 
-    function: Any
-    operands: tuple[Any, ...]
+    function: str | UserFunction
+    operands: tuple[Unresolved, ...]
     distinct: bool = False
-    condition: Any = None
-    order_by: tuple[Any, ...] = ()
+    condition: Unresolved | None = None
+    order_by: tuple[Ordering, ...] = ()
     position: Position | None = None
     named: bool = False
 
@@ -61,14 +73,20 @@ class Apply:
 class TypeName:
     """A type as an operand."""
 
-    type: Any
+    type: DataType
+
+
+def named_type(expression: Unresolved) -> DataType:
+    """Return the type that an operand is."""
+    assert isinstance(expression, TypeName)
+    return expression.type
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
     """`expression AS name`; a table function's result has several names."""
 
-    expression: Any
+    expression: Unresolved
     names: tuple[str, ...]
 
 
@@ -83,7 +101,7 @@ class Star:
 class Ordering:
     """One item of ORDER BY. As in Flink, nulls are the smallest values: first if ascending, last if descending."""
 
-    expression: Any
+    expression: Unresolved
     descending: bool = False
     nulls_first: bool | None = None
 
@@ -98,11 +116,11 @@ class WindowSpec:
         name: The name of the window that this one refers to.
     """
 
-    partition_by: tuple[Any, ...] = ()
+    partition_by: tuple[Unresolved, ...] = ()
     order_by: tuple[Ordering, ...] = ()
     frame: str | None = None
-    preceding: Any = None
-    following: Any = None
+    preceding: Bound | None = None
+    following: Bound | None = None
     name: str | None = None
 
 
@@ -115,7 +133,7 @@ class OverCall:
     """`call OVER window`; `window` is a `WindowSpec` or the alias of one (Table API)."""
 
     call: Apply
-    window: Any
+    window: WindowSpec | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,5 +141,12 @@ class Subquery:
     """A query within an expression: SCALAR, EXISTS or IN (`operand` is then the value to find)."""
 
     kind: str
-    query: Any
-    operand: Any = None
+    query: Query
+    operand: Unresolved | None = None
+
+
+Unresolved = Ref | Lit | Apply | TypeName | Alias | Star | Ordering | OverCall | Subquery | Rex
+"""An expression: one of those defined above, or one that is resolved already."""
+
+Bound = tuple[str, Unresolved | int | str]
+"""A bound of a window frame: PRECEDING, FOLLOWING or CURRENT, and by how much."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from firesteel.columns import column_types as t
@@ -37,7 +37,7 @@ def value_reader(kind: t.DataType, schema: object) -> Convert:
     if kind.is_nullable:
         return read if read is same else lambda value: None if value is None else read(value)
 
-    def present(value: object) -> Any:
+    def present(value: object) -> object:
         if value is None:
             raise ValueError("found null in a column that is NOT NULL")
         return read(value)
@@ -116,7 +116,10 @@ def _reader(kind: t.DataType, schema: Any) -> Convert:
     return _READERS.get(type(kind), same)
 
 
-def expect(value: object, wanted: type, name: str) -> Any:
+T = TypeVar("T")
+
+
+def expect(value: object, wanted: type[T], name: str) -> T:
     """Return a value of the wanted type.
 
     Raises:
@@ -154,7 +157,7 @@ def _timestamp_reader(kind: t.TimestampType | t.LocalZonedTimestampType) -> Conv
 def _date(value: object) -> datetime.date:
     if isinstance(value, int):
         return datetime.date.fromordinal(value + t.DateType.EPOCH_ORDINAL)
-    return expect(value, datetime.date, "a date")  # type: ignore[no-any-return]
+    return expect(value, datetime.date, "a date")
 
 
 def _time(value: object) -> datetime.time:

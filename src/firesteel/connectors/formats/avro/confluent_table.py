@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.table_errors import ValidationException
@@ -88,7 +87,7 @@ class AvroConfluentMessages(AvroFormat):
         except Exception as error:
             raise problem("serialize row", error) from error
 
-    def _record(self, message: bytes) -> Any:
+    def _record(self, message: bytes) -> object:
         schema_id, body = split_message(message)
         return fastavro().schemaless_reader(io.BytesIO(body), self._registry.schema(schema_id).parsed, None)
 

@@ -71,7 +71,7 @@ def _schema(kind: t.DataType, name: str, timestamps: Timestamps) -> Any:
     return ["null", schema] if kind.is_nullable and schema != "null" else schema
 
 
-def _not_null(kind: t.DataType, name: str, timestamps: Timestamps) -> Any:
+def _not_null(kind: t.DataType, name: str, timestamps: Timestamps) -> object:
     if type(kind) in _PLAIN:
         return _PLAIN[type(kind)]
     if isinstance(kind, t.RowType):
@@ -132,7 +132,9 @@ def is_millis(kind: t.TimestampType | t.LocalZonedTimestampType) -> bool:
     return kind.precision <= _MILLISECONDS
 
 
-def _check_precision(kind: Any, name: str, most: int, hint: str = "") -> None:
+def _check_precision(
+    kind: t.LocalZonedTimestampType | t.TimeType | t.TimestampType, name: str, most: int, hint: str = ""
+) -> None:
     if kind.precision > most:
         raise ValidationException(
             f"Avro does not support {name} type with precision: {kind.precision}, it only supports precision less than "
@@ -152,7 +154,7 @@ def without_null(schema: Any) -> Any:
     return without_null(schema["type"]) if is_wrapped else schema
 
 
-def shape(schema: Any) -> Any:
+def shape(schema: Any) -> object:
     """Return what a schema says of values, without names of types, documentation and defaults.
 
     Schemas of the same shape describe the same columns.

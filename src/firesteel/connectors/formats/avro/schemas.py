@@ -232,7 +232,7 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         self._write = avro_writer(self.row_type)
         self._encode = fastavro().schemaless_writer
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: object) -> bytes:
         """Return the bytes of a record.
 
         Raises:

@@ -395,7 +395,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
             return CsvRowSerializationSchema(self._type_info, self._dialect)
 
 
-def _read_field(text: str, field: tuple[str, Callable[[str], Any]]) -> Any:
+def _read_field(text: str, field: tuple[str, Callable[[str], Any]]) -> object:
     name, read = field
     try:
         return read(text)

@@ -115,7 +115,7 @@ class CsvFormat(Format):
                 for convert, field, name in zip(converters, padded, self.columns.names, strict=True)
             ]
 
-    def _value(self, convert: Callable[[str], Any], field: str | None, name: str) -> Any:
+    def _value(self, convert: Callable[[str], Any], field: str | None, name: str) -> object:
         if field is None:
             return None
         try:
@@ -208,6 +208,6 @@ def _reader_of(kind: t.DataType) -> Callable[[str], Any]:
     return read
 
 
-def _one(column: Any) -> pa.Array:
+def _one(column: pa.ChunkedArray) -> pa.Array:
     array = column.combine_chunks()
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from firesteel.common.compiled_source import run_source
+from firesteel.common.compiled_source import function_of
 from firesteel.common.typeinfo import BasicTypeInfo, ElementTypeInfo, MapTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row, RowKind
 from firesteel.common.values.coercion import fits
@@ -102,5 +102,4 @@ def rows(parsed):
         append(row)
     return result
 """
-    run_source(source, scope, __file__)
-    return scope["rows"]  # type: ignore[no-any-return]
+    return function_of(source, scope, __file__, "rows")

@@ -48,7 +48,7 @@ def json_reader(kind: t.DataType, is_iso: bool, ignores: bool, fails_on_missing:
 
     convert = _converter(kind, child, is_iso, fails_on_missing)
 
-    def nullable(value: Any) -> Any:
+    def nullable(value: object) -> Any:
         if value is None:
             return None
         try:

@@ -99,7 +99,7 @@ class DebeziumJsonFormat(Format):
         ]
 
 
-def _present(row: object, field: str, operation: str) -> Any:
+def _present(row: object, field: str, operation: str) -> object:
     if row is None:
         raise ValueError(
             f'The "{field}" field of a message with op "{operation}" is null; if you are using Debezium Postgres '

@@ -69,7 +69,7 @@ def _named_type(name: object, node: dict[str, Any], root: object, where: str) ->
     return _SIMPLE[name]()
 
 
-def _row(properties: dict[str, Any], root: Any, where: str) -> TypeInformation[Any]:
+def _row(properties: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
     types = [_type_of(node, root, f"{where}/properties/{name}") for name, node in properties.items()]
     return RowTypeInfo(types, list(properties)) if types else Types.ROW([])
 
@@ -87,7 +87,7 @@ def _text(node: dict[str, Any]) -> TypeInformation[Any]:
     return _TEXT_FORMATS.get(node.get("format", ""), Types.STRING)()
 
 
-def _referred(reference: str, root: object, where: str) -> Any:
+def _referred(reference: str, root: object, where: str) -> object:
     """Return the part of the schema that a reference such as `#/definitions/address` points to."""
     node = root
     for step in reference.removeprefix("#").strip("/").split("/"):

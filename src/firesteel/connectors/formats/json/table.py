@@ -243,6 +243,6 @@ def has_form(texts: pa.Array, form: str, pattern: str) -> bool:
     return bool((digits <= 9).all() and (found[:, ~is_digit] == expected[~is_digit]).all())
 
 
-def _one(column: Any) -> pa.Array:
+def _one(column: pa.ChunkedArray) -> pa.Array:
     array = column.combine_chunks()
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

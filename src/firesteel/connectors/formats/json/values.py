@@ -89,7 +89,7 @@ def _whole(basic_type: BasicType) -> Reader:
     return read
 
 
-def _floating(value: object) -> Any:
+def _floating(value: object) -> object:
     return float(value) if isinstance(value, (str, int, Decimal)) else value
 
 
@@ -100,13 +100,13 @@ def _decimal(value: object) -> Any:
         raise ValueError(f"{value!r} is not a number") from None
 
 
-def _boolean(value: object) -> Any:
+def _boolean(value: object) -> object:
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return value
 
 
-def _instant(value: Any) -> Any:
+def _instant(value: str) -> object:
     moment = datetime.datetime.fromisoformat(value)
     if moment.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone")
@@ -119,7 +119,7 @@ def _time(value: Any) -> datetime.time:
     return parsed.replace(tzinfo=None)
 
 
-def _timestamp(value: Any) -> datetime.datetime:
+def _timestamp(value: str) -> datetime.datetime:
     parsed = datetime.datetime.fromisoformat(value)
     _check_utc(value, parsed.utcoffset())
     return parsed.replace(tzinfo=None)
@@ -143,10 +143,10 @@ _SCALARS: dict[BasicType, Reader] = {
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-def _row(type_info: Any) -> Reader:
+def _row(type_info: RowTypeInfo) -> Reader:
     fields = list(zip(type_info.get_field_names(), map(json_reader, type_info.get_field_types()), strict=True))
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         if isinstance(value, list) and len(value) == len(fields):
             value = dict(zip(type_info.get_field_names(), value, strict=True))
         if not isinstance(value, dict):
@@ -188,7 +188,7 @@ _READERS: tuple[tuple[type, Callable[[Any], Reader]], ...] = (
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> Any:
+def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> object:
     """Return a value in the form that the JSON writer accepts; without a type, convert it by its Python type.
 
     Example:

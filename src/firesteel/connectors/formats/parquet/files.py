@@ -136,7 +136,7 @@ def _columns_of(found: list[str], parquet_format: ParquetColumnarRowInputFormat)
     return [columns.get(fold(name)) for name in parquet_format.row_type.get_field_names()]
 
 
-def _timestamp(value: object, parquet_format: ParquetColumnarRowInputFormat) -> Any:
+def _timestamp(value: object, parquet_format: ParquetColumnarRowInputFormat) -> object:
     """Return a timestamp with time zone as local time in UTC or in the system's time zone."""
     if not isinstance(value, datetime.datetime) or value.tzinfo is None:
         return value

@@ -49,7 +49,7 @@ class ParquetFormat(Format):
             for batch in batches:
                 writer.write_batch(pa.RecordBatch.from_arrays(list(batch.columns), schema=schema))
 
-    def _batch(self, batch: Any) -> ColumnBatch:
+    def _batch(self, batch: pa.RecordBatch) -> ColumnBatch:
         there = set(batch.schema.names)
         arrays = []
         for name, kind in zip(self.columns.names, self.columns.types, strict=True):

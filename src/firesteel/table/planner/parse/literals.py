@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any
 
 from firesteel.columns.column_types import DateType, DayTimeIntervalType, TimestampType, TimeType, YearMonthIntervalType
 from firesteel.common.table_errors import SqlParserError
@@ -89,7 +88,7 @@ def _unit(reader: TokenReader) -> str:
     return word
 
 
-def _interval(text: str, unit: str, last: str) -> Any:
+def _interval(text: str, unit: str, last: str) -> int | None:
     sign = -1 if text.startswith("-") else 1
     text = text.lstrip("+-")
     if unit in _MONTHS:
@@ -109,12 +108,12 @@ def _interval(text: str, unit: str, last: str) -> Any:
     return sign * sum(round(float(part) * _MILLISECONDS[field]) for part, field in zip(parts, fields, strict=True))
 
 
-def _resolution(unit: str, last: str) -> Any:
+def _resolution(unit: str, last: str) -> DayTimeIntervalType.DayTimeResolution:
     first = "DAY" if unit == "WEEK" else unit
     name = first if unit == last else f"{first}_TO_{last}"
     return DayTimeIntervalType.DayTimeResolution[name]
 
 
-def _month_resolution(unit: str, last: str) -> Any:
+def _month_resolution(unit: str, last: str) -> int:
     name = "YEAR" if unit == last == "YEAR" else "MONTH" if unit == last else "YEAR_TO_MONTH"
-    return getattr(YearMonthIntervalType.YearMonthResolution, name)
+    return int(getattr(YearMonthIntervalType.YearMonthResolution, name))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.parse.parse_queries import QueryParser
 from firesteel.table.syntax import statements as s
 
@@ -31,7 +30,7 @@ class AlterParser(QueryParser):
             )
         is_key = self.accept("PRIMARY", "KEY")
         if is_key:
-            self.expect("NOT", "ENFORCED")
+            self._not_enforced()
         return s.ColumnDefinition(name, kind, comment=self._column_comment()), is_key
 
     def _column_comment(self) -> str | None:
@@ -51,10 +50,18 @@ class AlterParser(QueryParser):
         name = self.name() if self.accept("CONSTRAINT") else None
         self.expect("PRIMARY", "KEY")
         columns = self.names()
-        self.expect("NOT", "ENFORCED")
+        self._not_enforced()
         return name, columns
 
-    def alter(self) -> Any:
+    def _not_enforced(self) -> None:
+        if not self.accept("NOT", "ENFORCED"):
+            raise ValidationException(
+                "Flink doesn't support ENFORCED mode for PRIMARY KEY constraint. ENFORCED/NOT ENFORCED controls if the "
+                "constraint checks are performed on the incoming/outgoing data. Flink does not own the data therefore "
+                "the only supported mode is the NOT ENFORCED mode"
+            )
+
+    def alter(self) -> s.Statement:
         """Take an ALTER statement."""
         self.expect("ALTER")
         kind = self.accept_any("TABLE", "VIEW", "DATABASE", "CATALOG")
@@ -117,7 +124,7 @@ class AlterParser(QueryParser):
         action, value = self._table_action()
         return s.AlterTable(path, action, value, exists)
 
-    def _table_action(self) -> tuple[str, Any]:
+    def _table_action(self) -> tuple[str, object]:
         if self.accept("RENAME", "TO"):
             return "RENAME", self.path()
         if self.accept("RENAME"):
@@ -139,7 +146,7 @@ class AlterParser(QueryParser):
             return "DROP PARTITION", self._partition()
         return "DROP", self._dropped()
 
-    def _partition(self) -> dict[str, Any]:
+    def _partition(self) -> dict[str, object]:
         ignore = self.accept("IF", "NOT", "EXISTS") or self.accept("IF", "EXISTS")
         self.expect("PARTITION")
         values = {}
@@ -152,7 +159,7 @@ class AlterParser(QueryParser):
         options = self.options() if self.accept("WITH") else ()
         return {"values": values, "options": options, "ignore": ignore}
 
-    def _alter_item(self) -> tuple[Any, Any]:
+    def _alter_item(self) -> s.AlterItem:
         if self.at("WATERMARK", "FOR"):
             return self.watermark(), None
         if self.at_any("PRIMARY", "CONSTRAINT"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import ClassVar
 
 from firesteel.table.planner.parse.token_reader import TokenReader
-from firesteel.table.syntax.unresolved import Apply, Lit, Subquery, TypeName
+from firesteel.table.syntax.queries import Query
+from firesteel.table.syntax.unresolved import Apply, Lit, Position, Subquery, TypeName, Unresolved
 
 JSON_OPTION = "JSON OPTION"
 """The pseudo function that represents a clause of a JSON function: its operands are name and values."""
@@ -15,18 +16,18 @@ JSON_OPTION = "JSON OPTION"
 class SpecialCalls(TokenReader):
     """A parser of calls with special syntax."""
 
-    expression: Callable[[], Any]
-    sum: Callable[[], Any]
-    query: Callable[[], Any]
-    behind_call: Callable[[Apply], Any]
+    expression: Callable[[], Unresolved]
+    sum: Callable[[], Unresolved]
+    query: Callable[[], Query]
+    behind_call: Callable[[Apply], Unresolved]
 
-    def special_call(self, word: str) -> Any:
+    def special_call(self, word: str) -> Unresolved | None:
         """Take the call that begins with this word; None: it has no syntax of its own."""
         if word == "CASE":
             return self._case()
         if word == "EXISTS":
             return self._exists()
-        parse = _SPECIAL.get(word)
+        parse = self._special.get(word)
         follower = self.ahead().text
         if parse is None or follower != ("[" if word in ("ARRAY", "MAP") else "("):
             return self._nested_array(word, follower)
@@ -35,7 +36,7 @@ class SpecialCalls(TokenReader):
         self.next()
         return parse(self, word, position)
 
-    def _nested_array(self, word: str, follower: str) -> Any:
+    def _nested_array(self, word: str, follower: str) -> Unresolved | None:
         """`ARRAY(...)` and `MAP(...)` take a query."""
         if word not in ("ARRAY", "MAP") or follower != "(":
             return None
@@ -45,11 +46,11 @@ class SpecialCalls(TokenReader):
         self.expect(")")
         return Subquery(word, query)
 
-    def _case(self) -> Any:
+    def _case(self) -> Unresolved:
         position = self.position()
         self.expect("CASE")
         subject = None if self.at("WHEN") else self.expression()
-        operands: list[Any] = []
+        operands: list[Unresolved] = []
         while self.accept("WHEN"):
             conditions = self.comma_list(self.expression) if subject is not None else (self.expression(),)
             if subject is not None:
@@ -63,35 +64,35 @@ class SpecialCalls(TokenReader):
         self.expect("END")
         return Apply("CASE", tuple(operands), position=position)
 
-    def _exists(self) -> Any:
+    def _exists(self) -> Unresolved:
         self.expect("EXISTS", "(")
         query = self.query()
         self.expect(")")
         return Subquery("EXISTS", query)
 
-    def _cast(self, word: str, position: Any) -> Any:
+    def _cast(self, word: str, position: Position) -> Unresolved:
         value = self.expression()
         self.expect("AS")
         target = TypeName(self.type())
         self.expect(")")
         return Apply(word, (value, target), position=position)
 
-    def _extract(self, word: str, position: Any) -> Any:
+    def _extract(self, word: str, position: Position) -> Unresolved:
         unit = self.next().text.upper()
         self.expect("FROM")
         value = self.expression()
         self.expect(")")
         return Apply("EXTRACT", (Lit(unit), value), position=position)
 
-    def _floor(self, word: str, position: Any) -> Any:
+    def _floor(self, word: str, position: Position) -> Unresolved:
         value = self.expression()
         operands = (value, Lit(self.next().text.upper())) if self.accept("TO") else (value,)
         self.expect(")")
         return Apply("CEIL" if word == "CEILING" else word, operands, position=position)
 
-    def _trim(self, word: str, position: Any) -> Any:
+    def _trim(self, word: str, position: Position) -> Unresolved:
         mode = self.accept_any("BOTH", "LEADING", "TRAILING")
-        characters: Any = Lit(" ")
+        characters: Unresolved = Lit(" ")
         if not self.at("FROM"):
             characters = self.expression()
             if mode is None and not self.at("FROM"):
@@ -102,14 +103,14 @@ class SpecialCalls(TokenReader):
         self.expect(")")
         return Apply("TRIM", (Lit(mode or "BOTH"), characters, value), position=position)
 
-    def _substring(self, word: str, position: Any) -> Any:
+    def _substring(self, word: str, position: Position) -> Unresolved:
         operands = [self.expression()]
         while self.accept(",") or self.accept("FROM") or self.accept("FOR"):
             operands.append(self.expression())
         self.expect(")")
         return Apply(word, tuple(operands), position=position)
 
-    def _position(self, word: str, position: Any) -> Any:
+    def _position(self, word: str, position: Position) -> Unresolved:
         needle = self.sum()
         self.expect("IN")
         operands = [needle, self.sum()]
@@ -118,36 +119,36 @@ class SpecialCalls(TokenReader):
         self.expect(")")
         return Apply("POSITION", tuple(operands), position=position)
 
-    def _overlay(self, word: str, position: Any) -> Any:
+    def _overlay(self, word: str, position: Position) -> Unresolved:
         operands = [self.expression()]
         while self.accept(",") or self.accept("PLACING") or self.accept("FROM") or self.accept("FOR"):
             operands.append(self.expression())
         self.expect(")")
         return Apply("OVERLAY", tuple(operands), position=position)
 
-    def _unit_first(self, word: str, position: Any) -> Any:
+    def _unit_first(self, word: str, position: Position) -> Unresolved:
         unit = self.next().text.upper()
         self.expect(",")
         rest = self.comma_list(self.expression)
         self.expect(")")
         return Apply(word, (Lit(unit.removeprefix("SQL_TSI_")), *rest), position=position)
 
-    def _array(self, word: str, position: Any) -> Any:
+    def _array(self, word: str, position: Position) -> Unresolved:
         operands = () if self.at("]") else self.comma_list(self.expression)
         self.expect("]")
         return Apply(word, operands, position=position)
 
-    def _row(self, word: str, position: Any) -> Any:
+    def _row(self, word: str, position: Position) -> Unresolved:
         operands = () if self.at(")") else self.comma_list(self.expression)
         self.expect(")")
         return Apply("ROW", operands, position=position)
 
-    def _grouping(self, word: str, position: Any) -> Any:
+    def _grouping(self, word: str, position: Position) -> Unresolved:
         operands = self.comma_list(self.expression)
         self.expect(")")
         return Apply(word, operands, position=position)
 
-    def _json(self, word: str, position: Any) -> Any:
+    def _json(self, word: str, position: Position) -> Unresolved:
         """JSON_VALUE, JSON_QUERY and JSON_EXISTS: input, path, then the clauses as options."""
         operands = list(self.comma_list(self.expression))
         while not self.at(")"):
@@ -177,25 +178,25 @@ class SpecialCalls(TokenReader):
             self.fail("EMPTY", "ERROR")
         return Apply(JSON_OPTION, (Lit(event), Lit(behaviour), *(() if default is None else (default,))))
 
-    def _json_object(self, word: str, position: object) -> Any:
+    def _json_object(self, word: str, position: Position) -> Unresolved:
         """Parse JSON_OBJECT and JSON_OBJECTAGG: alternating keys and values, then the NULL clause."""
-        operands: list[Any] = []
+        operands: list[Unresolved] = []
         while not self.at(")") and not self._at_on_null():
             operands += self._json_pair()
             if not self.accept(","):
                 break
         return self._json_end(word, operands, "NULL", position)
 
-    def _json_pair(self) -> list[Any]:
+    def _json_pair(self) -> list[Unresolved]:
         self.accept("KEY")
         key = self.sum()
         if not (self.accept("VALUE") or self.accept(":")):
             self.expect(",")
         return [key, self.expression()]
 
-    def _json_array(self, word: str, position: object) -> Any:
+    def _json_array(self, word: str, position: Position) -> Unresolved:
         """Parse JSON_ARRAY and JSON_ARRAYAGG: values, then the NULL clause."""
-        operands: list[Any] = []
+        operands: list[Unresolved] = []
         if not self.at(")") and not self._at_on_null():
             operands = list(self.comma_list(self.expression))
         return self._json_end(word, operands, "ABSENT", position)
@@ -203,7 +204,7 @@ class SpecialCalls(TokenReader):
     def _at_on_null(self) -> bool:
         return self.at("NULL", "ON", "NULL") or self.at("ABSENT", "ON", "NULL")
 
-    def _json_end(self, word: str, operands: list[Any], default: str, position: Any) -> Any:
+    def _json_end(self, word: str, operands: list[Unresolved], default: str, position: Position) -> Unresolved:
         on_null = default
         if self._at_on_null():
             on_null = self.next().upper
@@ -213,29 +214,28 @@ class SpecialCalls(TokenReader):
             Apply(word, (*operands, Apply(JSON_OPTION, (Lit("ON NULL"), Lit(on_null)))), position=position)
         )
 
-
-_SPECIAL: dict[str, Callable[[SpecialCalls, str, Any], Any]] = {
-    "CAST": SpecialCalls._cast,
-    "TRY_CAST": SpecialCalls._cast,
-    "EXTRACT": SpecialCalls._extract,
-    "FLOOR": SpecialCalls._floor,
-    "CEIL": SpecialCalls._floor,
-    "CEILING": SpecialCalls._floor,
-    "TRIM": SpecialCalls._trim,
-    "SUBSTRING": SpecialCalls._substring,
-    "POSITION": SpecialCalls._position,
-    "OVERLAY": SpecialCalls._overlay,
-    "TIMESTAMPADD": SpecialCalls._unit_first,
-    "TIMESTAMPDIFF": SpecialCalls._unit_first,
-    "ARRAY": SpecialCalls._array,
-    "MAP": SpecialCalls._array,
-    "ROW": SpecialCalls._row,
-    "GROUPING": SpecialCalls._grouping,
-    "JSON_VALUE": SpecialCalls._json,
-    "JSON_QUERY": SpecialCalls._json,
-    "JSON_EXISTS": SpecialCalls._json,
-    "JSON_OBJECT": SpecialCalls._json_object,
-    "JSON_OBJECTAGG": SpecialCalls._json_object,
-    "JSON_ARRAY": SpecialCalls._json_array,
-    "JSON_ARRAYAGG": SpecialCalls._json_array,
-}
+    _special: ClassVar[dict[str, Callable[[SpecialCalls, str, Position], Unresolved]]] = {
+        "CAST": _cast,
+        "TRY_CAST": _cast,
+        "EXTRACT": _extract,
+        "FLOOR": _floor,
+        "CEIL": _floor,
+        "CEILING": _floor,
+        "TRIM": _trim,
+        "SUBSTRING": _substring,
+        "POSITION": _position,
+        "OVERLAY": _overlay,
+        "TIMESTAMPADD": _unit_first,
+        "TIMESTAMPDIFF": _unit_first,
+        "ARRAY": _array,
+        "MAP": _array,
+        "ROW": _row,
+        "GROUPING": _grouping,
+        "JSON_VALUE": _json,
+        "JSON_QUERY": _json,
+        "JSON_EXISTS": _json,
+        "JSON_OBJECT": _json_object,
+        "JSON_OBJECTAGG": _json_object,
+        "JSON_ARRAY": _json_array,
+        "JSON_ARRAYAGG": _json_array,
+    }

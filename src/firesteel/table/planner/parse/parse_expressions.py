@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from firesteel.columns.column_types import DecimalType
 from firesteel.table.planner.parse.literals import interval_literal, time_literal
 from firesteel.table.planner.parse.parse_calls import SpecialCalls
+from firesteel.table.syntax.queries import Query
 from firesteel.table.syntax.unresolved import (
     CURRENT,
     UNBOUNDED,
     Apply,
+    Bound,
     Lit,
     Ordering,
     OverCall,
+    Position,
     Ref,
     Star,
     Subquery,
+    Unresolved,
     WindowSpec,
 )
 
@@ -33,13 +36,13 @@ _TYPED_LITERALS = frozenset({"DATE", "TIME", "TIMESTAMP"})
 class ExpressionParser(SpecialCalls):
     """A parser of expressions."""
 
-    query: Callable[[], Any]
+    query: Callable[[], Query]
 
-    def expression(self) -> Any:
+    def expression(self) -> Unresolved:
         """Take an expression."""
         return self._or()
 
-    def _or(self) -> Any:
+    def _or(self) -> Unresolved:
         left = self._and()
         while self.at("OR"):
             position = self.position()
@@ -47,7 +50,7 @@ class ExpressionParser(SpecialCalls):
             left = Apply("OR", (left, self._and()), position=position)
         return left
 
-    def _and(self) -> Any:
+    def _and(self) -> Unresolved:
         left = self._not()
         while self.at("AND"):
             position = self.position()
@@ -55,14 +58,14 @@ class ExpressionParser(SpecialCalls):
             left = Apply("AND", (left, self._not()), position=position)
         return left
 
-    def _not(self) -> Any:
+    def _not(self) -> Unresolved:
         if self.at("NOT"):
             position = self.position()
             self.next()
             return Apply("NOT", (self._not(),), position=position)
         return self._predicate()
 
-    def _predicate(self) -> Any:
+    def _predicate(self) -> Unresolved:
         left = self.sum()
         while True:
             begin, position = self.index, self.position()
@@ -73,7 +76,7 @@ class ExpressionParser(SpecialCalls):
                 return left
             left = Apply("NOT", (found,), position=position) if negated else found
 
-    def _rest_of_predicate(self, left: Any, negated: bool, position: Any) -> Any:
+    def _rest_of_predicate(self, left: Unresolved, negated: bool, position: Position) -> Unresolved | None:
         for operator in () if negated else _COMPARISONS:
             if self.accept(operator):
                 quantified = self._quantified(left, operator, position)
@@ -94,7 +97,7 @@ class ExpressionParser(SpecialCalls):
             return Apply("OVERLAPS", tuple(periods), position=position)
         return None
 
-    def _quantified(self, left: Any, operator: str, position: Any) -> Any:
+    def _quantified(self, left: Unresolved, operator: str, position: Position) -> Unresolved | None:
         """`= ANY (query)` is IN, `<> ALL (query)` is NOT IN."""
         word = self.accept_any("ANY", "SOME", "ALL")
         if word is None:
@@ -108,7 +111,7 @@ class ExpressionParser(SpecialCalls):
             return Apply("NOT", (Subquery("IN", query, left),), position=position)
         return Subquery(f"{operator} {'ALL' if word == 'ALL' else 'ANY'}", query, left)
 
-    def _in(self, left: Any, position: Any) -> Any:
+    def _in(self, left: Unresolved, position: Position) -> Unresolved:
         self.expect("(")
         if self.at_query():
             query = self.query()
@@ -118,20 +121,20 @@ class ExpressionParser(SpecialCalls):
         self.expect(")")
         return Apply("IN", (left, *items), position=position)
 
-    def _between(self, left: Any, position: Any) -> Any:
+    def _between(self, left: Unresolved, position: Position) -> Unresolved:
         symmetric = bool(self.accept("SYMMETRIC")) or (self.accept("ASYMMETRIC") and False)
         low = self.sum()
         self.expect("AND")
         name = "BETWEEN SYMMETRIC" if symmetric else "BETWEEN"
         return Apply(name, (left, low, self.sum()), position=position)
 
-    def _like(self, name: str, left: Any, position: Any) -> Any:
+    def _like(self, name: str, left: Unresolved, position: Position) -> Unresolved:
         operands = [left, self.sum()]
         if self.accept("ESCAPE"):
             operands.append(self.sum())
         return Apply(name, tuple(operands), position=position)
 
-    def _is(self, left: Any, position: Any) -> Any:
+    def _is(self, left: Unresolved, position: Position) -> Unresolved:
         prefix = "IS NOT " if self.accept("NOT") else "IS "
         if self.accept("DISTINCT", "FROM"):
             return Apply(f"{prefix}DISTINCT FROM", (left, self.sum()), position=position)
@@ -143,7 +146,7 @@ class ExpressionParser(SpecialCalls):
             self.fail("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT", "JSON")
         return Apply(f"{prefix}{'NULL' if word == 'UNKNOWN' else word}", (left,), position=position)
 
-    def sum(self) -> Any:
+    def sum(self) -> Unresolved:
         """Take a sum, product or anything that binds closer."""
         left = self._product()
         while self.at_any("+", "-", "||"):
@@ -151,14 +154,14 @@ class ExpressionParser(SpecialCalls):
             left = Apply(self.next().text, (left, self._product()), position=position)
         return left
 
-    def _product(self) -> Any:
+    def _product(self) -> Unresolved:
         left = self._unary()
         while self.at_any("*", "/", "%"):
             position = self.position()
             left = Apply(self.next().text, (left, self._unary()), position=position)
         return left
 
-    def _unary(self) -> Any:
+    def _unary(self) -> Unresolved:
         position = self.position()
         if self.accept("-"):
             if self.token.kind == "number":
@@ -168,7 +171,7 @@ class ExpressionParser(SpecialCalls):
             return self._unary()
         return self._postfix(self._primary())
 
-    def _postfix(self, left: object) -> Any:
+    def _postfix(self, left: Unresolved) -> Unresolved:
         while True:
             position = self.position()
             if self.accept("["):
@@ -180,7 +183,7 @@ class ExpressionParser(SpecialCalls):
             else:
                 return left
 
-    def number(self) -> Any:
+    def number(self) -> int | float | Decimal:
         """Take a number: int, Decimal where it has a point, float where it has an exponent."""
         text = self.next().text
         if "e" in text.lower():
@@ -196,7 +199,7 @@ class ExpressionParser(SpecialCalls):
         whole, _, fraction = text.partition(".")
         return Lit(value, DecimalType(len(whole) + len(fraction), len(fraction), False))
 
-    def _primary(self) -> Any:
+    def _primary(self) -> Unresolved:
         token = self.token
         if token.kind == "number":
             return self._number_literal(1)
@@ -215,7 +218,7 @@ class ExpressionParser(SpecialCalls):
             return self._reference_or_call()
         self.fail("<IDENTIFIER>", "<LITERAL>", "(")
 
-    def _in_brackets(self) -> Any:
+    def _in_brackets(self) -> Unresolved:
         position = self.position()
         self.expect("(")
         if self.at_query():
@@ -231,13 +234,11 @@ class ExpressionParser(SpecialCalls):
         offset = 0
         while self.ahead(offset).text == "(":
             offset += 1
-        return self.ahead(offset).upper in ("SELECT", "WITH", "VALUES") and (
-            self.ahead(offset).upper != "VALUES" or self.ahead(offset + 1).text == "("
-        )
+        return self.ahead(offset).upper in ("SELECT", "WITH", "VALUES")
 
-    def _word(self) -> Any:
+    def _word(self) -> Unresolved:
         word, follower = self.token.upper, self.ahead()
-        constants: dict[str, Any] = {"TRUE": True, "FALSE": False, "NULL": None, "UNKNOWN": None}
+        constants: dict[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None, "UNKNOWN": None}
         if word in constants and follower.text not in ("(", "."):
             self.next()
             return Lit(constants[word])
@@ -253,7 +254,7 @@ class ExpressionParser(SpecialCalls):
         special = self.special_call(word)
         return special if special is not None else self._reference_or_call()
 
-    def _reference_or_call(self) -> Any:
+    def _reference_or_call(self) -> Unresolved:
         position = self.position()
         if not self.is_name() and self.ahead().text != "(":
             self.fail("<IDENTIFIER>", "<LITERAL>")
@@ -267,10 +268,10 @@ class ExpressionParser(SpecialCalls):
             return self._call(".".join(parts), position)
         return Ref(tuple(parts), position)
 
-    def _call(self, name: str, position: Any) -> Any:
+    def _call(self, name: str, position: Position) -> Unresolved:
         self.expect("(")
         distinct = bool(self.accept("DISTINCT")) or (self.accept("ALL") and False)
-        operands: tuple[Any, ...] = ()
+        operands: tuple[Unresolved, ...] = ()
         order_by: tuple[Ordering, ...] = ()
         if self.accept("*"):
             operands = (Star(),)
@@ -281,7 +282,7 @@ class ExpressionParser(SpecialCalls):
         self.expect(")")
         return self.behind_call(Apply(name, operands, bool(distinct), None, order_by, position, True))
 
-    def argument(self) -> Any:
+    def argument(self) -> Unresolved:
         """Take an argument: an expression, a query, or `name => expression` as an `Apply` of `=>`."""
         if self.token.kind in ("word", "quoted") and self.ahead().text == "=>":
             name = self.next().text
@@ -289,14 +290,14 @@ class ExpressionParser(SpecialCalls):
             return Apply("=>", (Lit(name), self.argument()))
         if self.at("TABLE") and self.ahead().kind in ("word", "quoted", "operator"):
             self.next()
-            return Apply("TABLE", (self.table_argument(),))
+            return Apply("TABLE", (Subquery("TABLE", self.table_argument()),))
         if self.accept("DESCRIPTOR"):
             return Apply("DESCRIPTOR", tuple(Lit(name) for name in self.names()))
         return self.expression()
 
-    table_argument: Callable[[], Any]
+    table_argument: Callable[[], Query]
 
-    def behind_call(self, call: Apply) -> Any:
+    def behind_call(self, call: Apply) -> Unresolved:
         """Parse the clauses after a call: IGNORE NULLS, WITHIN GROUP, FILTER and OVER."""
         if self.accept("IGNORE", "NULLS"):
             call = replace(call, function=f"{call.function} IGNORE NULLS", order_by=())
@@ -343,7 +344,7 @@ class ExpressionParser(SpecialCalls):
         self.expect(")")
         return WindowSpec(partition_by, order_by, frame, preceding, following, name)
 
-    def _bound(self) -> tuple[str, Any]:
+    def _bound(self) -> Bound:
         """Take a bound: PRECEDING, FOLLOWING or CURRENT, and by how much."""
         if self.accept("CURRENT", "ROW"):
             return "CURRENT", CURRENT
@@ -354,7 +355,6 @@ class ExpressionParser(SpecialCalls):
         return word, amount
 
 
-def _period(operand: Any) -> tuple[Any, ...]:
+def _period(operand: Unresolved) -> tuple[Unresolved, ...]:
     """Return the two ends of a period, `(start, end)` or `(start, length)`."""
-    is_pair = isinstance(operand, Apply) and operand.function == "ROW"
-    return operand.operands if is_pair else (operand,)
+    return operand.operands if isinstance(operand, Apply) and operand.function == "ROW" else (operand,)

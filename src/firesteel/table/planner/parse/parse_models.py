@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from firesteel.common.table_errors import SqlParserError, ValidationException
 from firesteel.table.planner.parse.parse_alter import AlterParser
 from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.unresolved import Unresolved
 
 
 class ModelParser(AlterParser):
     """A parser of CREATE, ALTER and DROP MODEL, and of CALL."""
 
-    def alter(self) -> Any:
+    def alter(self) -> s.Statement:
         """Take an ALTER statement."""
         if self.at("ALTER", "MODEL"):
             self.expect("ALTER", "MODEL")
@@ -89,7 +90,7 @@ class ModelParser(AlterParser):
         arguments = () if self.accept("(", ")") else self.in_parentheses(self._call_argument)
         return s.Call(path, arguments, position)
 
-    def _call_argument(self) -> Any:
+    def _call_argument(self) -> Unresolved:
         if self.ahead().text == "=>":
             self.name()
             self.expect("=>")
@@ -101,14 +102,21 @@ class ModelParser(AlterParser):
         Raises:
             SqlParserError: always.
         """
+        self.refuse("Materialized tables are not supported", "Create a table and write it with INSERT INTO")
+
+    def refuse(self, what: str, instead: str) -> NoReturn:
+        """Raise the error for a statement that Flink has.
+
+        Raises:
+            SqlParserError: always.
+        """
         at = self.position()
-        raise SqlParserError(
-            f"SQL parse failed. Materialized tables are not supported, at line {at.line}, column {at.column}. Create a "
-            "table and write it with INSERT INTO."
-        )
+        raise SqlParserError(f"SQL parse failed. {what}, at line {at.line}, column {at.column}. {instead}.")
 
 
-def _problem_of(inputs: tuple[Any, ...], outputs: tuple[Any, ...], options: tuple[Any, ...]) -> str:
+def _problem_of(
+    inputs: tuple[s.ColumnDefinition, ...], outputs: tuple[s.ColumnDefinition, ...], options: s.Options
+) -> str:
     """Return what is wrong with the parts of CREATE MODEL, empty if nothing is."""
     if inputs and not outputs:
         return "Output column list can not be empty with non-empty input column list."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
+from firesteel.columns.kernels.match_pattern import Pattern
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.parse.parse_hints import HintParser
 from firesteel.table.planner.resolve.scope import where
@@ -15,6 +15,7 @@ from firesteel.table.syntax.queries import (
     MatchRecognize,
     Named,
     OrderBy,
+    Query,
     Select,
     SetOperation,
     TableFunctionCall,
@@ -23,7 +24,7 @@ from firesteel.table.syntax.queries import (
     WindowTable,
     With,
 )
-from firesteel.table.syntax.unresolved import Alias, Apply, Star
+from firesteel.table.syntax.unresolved import Alias, Apply, Star, Unresolved, WindowSpec
 
 _WINDOW_FUNCTIONS = {
     "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
@@ -35,10 +36,14 @@ _WINDOW_FUNCTIONS = {
 _MODEL_FUNCTIONS = ("ML_PREDICT", "ML_EVALUATE")
 
 
+_WindowArgument = tuple[Query, tuple[str, ...]] | str | Unresolved
+"""An argument of TUMBLE(...): a table with its PARTITION BY, the column in DESCRIPTOR(...), or an expression."""
+
+
 class QueryParser(HintParser):
     """A parser of queries."""
 
-    def query(self) -> Any:
+    def query(self) -> Query:
         """Take a query with its WITH, ORDER BY and LIMIT."""
         tables = []
         if self.accept("WITH"):
@@ -49,7 +54,7 @@ class QueryParser(HintParser):
         body = self._limit(body)
         return With(tuple(tables), body) if tables else body
 
-    def _common_table(self) -> tuple[str, tuple[str, ...], Any]:
+    def _common_table(self) -> tuple[str, tuple[str, ...], Query]:
         name = self.name()
         columns = self.names() if self.at("(") else ()
         self.expect("AS", "(")
@@ -57,7 +62,7 @@ class QueryParser(HintParser):
         self.expect(")")
         return name, columns, query
 
-    def _limit(self, body: object) -> Any:
+    def _limit(self, body: Query) -> Query:
         offset, fetch, found = 0, None, False
         while True:
             if self.accept("LIMIT"):
@@ -78,7 +83,7 @@ class QueryParser(HintParser):
             else:
                 return Limit(body, offset, fetch) if found else body
 
-    def _union(self) -> Any:
+    def _union(self) -> Query:
         left = self._intersect()
         while word := self.accept_any("UNION", "EXCEPT", "MINUS"):
             all_rows = bool(self.accept("ALL")) or bool(self.accept("DISTINCT") and False)
@@ -86,14 +91,14 @@ class QueryParser(HintParser):
             left = SetOperation(kind, all_rows, left, self._intersect())
         return left
 
-    def _intersect(self) -> Any:
+    def _intersect(self) -> Query:
         left = self._query_term()
         while self.accept("INTERSECT"):
             all_rows = bool(self.accept("ALL")) or bool(self.accept("DISTINCT") and False)
             left = SetOperation("INTERSECT", all_rows, left, self._query_term())
         return left
 
-    def _query_term(self) -> Any:
+    def _query_term(self) -> Query:
         if self.accept("("):
             query = self.query()
             self.expect(")")
@@ -111,7 +116,7 @@ class QueryParser(HintParser):
         self.expect("VALUES")
         return ValuesQuery(self.comma_list(self._values_row), position=position)
 
-    def _values_row(self) -> tuple[Any, ...]:
+    def _values_row(self) -> tuple[Unresolved, ...]:
         value = self.expression()
         if isinstance(value, Apply) and value.function == "ROW":
             return value.operands
@@ -134,7 +139,7 @@ class QueryParser(HintParser):
         windows = self.comma_list(self._named_window) if self.accept("WINDOW") else ()
         return Select(source, items, where, group_by, having, distinct, windows, hints=hints)
 
-    def _item(self) -> Any:
+    def _item(self) -> Unresolved:
         if self.accept("*"):
             return Star()
         expression = self.expression()
@@ -144,17 +149,17 @@ class QueryParser(HintParser):
             return Alias(expression, (self.next().text,))
         return expression
 
-    def _named_window(self) -> tuple[str, Any]:
+    def _named_window(self) -> tuple[str, WindowSpec]:
         name = self.name()
         self.expect("AS")
         return name, self.window_spec()
 
-    def _group_by(self) -> tuple[Any, ...]:
+    def _group_by(self) -> tuple[Unresolved | GroupingSets, ...]:
         self.accept_any("ALL", "DISTINCT")
         items = self.comma_list(self._group_item)
         return tuple(item for item in items if item is not None)
 
-    def _group_item(self) -> Any:
+    def _group_item(self) -> Unresolved | GroupingSets | None:
         if self.at("(", ")"):
             self.expect("(", ")")
             return None
@@ -172,28 +177,29 @@ class QueryParser(HintParser):
             return GroupingSets(tuple(sum(parts[:end], ()) for end in range(len(parts), -1, -1)))
         return self.expression()
 
-    def _grouping_set(self) -> Any:
+    def _grouping_set(self) -> tuple[Unresolved, ...] | GroupingSets:
         if self.at("(", ")"):
             self.expect("(", ")")
             return ()
         item = self._group_item()
         if isinstance(item, GroupingSets):
             return item
+        assert item is not None
         return item.operands if isinstance(item, Apply) and item.function == "ROW" else (item,)
 
-    def _grouping_part(self) -> tuple[Any, ...]:
+    def _grouping_part(self) -> tuple[Unresolved, ...]:
         item = self.expression()
         return item.operands if isinstance(item, Apply) and item.function == "ROW" else (item,)
 
     # --- FROM ----------------------------------------------------------------------------------------------------
 
-    def _from(self) -> Any:
+    def _from(self) -> Query:
         left = self._joined()
         while self.accept(","):
             left = Join(left, self._joined(), "CROSS")
         return left
 
-    def _joined(self) -> Any:
+    def _joined(self) -> Query:
         left = self._table()
         while (found := self._join_kind()) is not None:
             natural, kind = found
@@ -220,13 +226,13 @@ class QueryParser(HintParser):
         self.index = begin
         return None
 
-    def _table(self) -> Any:
+    def _table(self) -> Query:
         query = self._table_primary()
         if self.accept("MATCH_RECOGNIZE"):
             query = self._match(query)
         return self._named(query)
 
-    def _named(self, query: object) -> Any:
+    def _named(self, query: Query) -> Query:
         if not (self.accept("AS") or self.is_name()):
             return query
         name = self.name()
@@ -242,7 +248,7 @@ class QueryParser(HintParser):
                 f"SQL validation failed. {place}{self.token.upper} is not supported: models can't be executed"
             )
 
-    def _table_primary(self) -> Any:
+    def _table_primary(self) -> Query:
         if self.accept("LATERAL"):
             if self.accept("TABLE", "("):
                 self._refuse_model_function()
@@ -272,7 +278,7 @@ class QueryParser(HintParser):
             return self._table_function()
         return self._table_name()
 
-    def _table_name(self) -> Any:
+    def _table_name(self) -> Query:
         self._refuse_model_function()
         position = self.position()
         path = self.path()
@@ -297,32 +303,37 @@ class QueryParser(HintParser):
         self.expect("=")
         return key, self.string()
 
-    def _table_function(self) -> Any:
+    def _table_function(self) -> Query:
         """Take TUMBLE(...) and the like, or a call of a table function."""
         self._refuse_model_function()
         word, position = self.token.upper, self.position()
         if word not in _WINDOW_FUNCTIONS or self.ahead().text != "(":
             return TableFunctionCall(self.expression())
         self.next()
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, Unresolved] = {}
+        query: Query | None = None
+        time_column: str | None = None
         partition: tuple[str, ...] = ()
         self.expect("(")
         for index, (name, value) in enumerate(self.comma_list(self._window_argument)):
-            if isinstance(value, tuple):
-                value, partition = value
-            arguments[(name or _WINDOW_FUNCTIONS[word][index]).upper()] = value
+            key = (name or _WINDOW_FUNCTIONS[word][index]).upper()
+            if key == "DATA" and isinstance(value, tuple):
+                query, partition = value
+            elif key == "TIMECOL" and isinstance(value, str):
+                time_column = value
+            elif not isinstance(value, tuple | str):
+                arguments[key] = value
         self.expect(")")
         lengths = tuple(arguments[key] for key in _WINDOW_FUNCTIONS[word][2:] if key in arguments and key != "OFFSET")
-        missing = [key for key in _WINDOW_FUNCTIONS[word] if key not in arguments and key != "OFFSET"]
-        if missing:
+        given = {*arguments, *["DATA"] * (query is not None), *["TIMECOL"] * (time_column is not None)}
+        missing = [key for key in _WINDOW_FUNCTIONS[word] if key not in given and key != "OFFSET"]
+        if query is None or time_column is None or missing:
             self.fail(*missing)
-        return WindowTable(
-            word, arguments["DATA"], arguments["TIMECOL"], lengths, arguments.get("OFFSET"), partition, position
-        )
+        return WindowTable(word, query, time_column, lengths, arguments.get("OFFSET"), partition, position)
 
-    def _window_argument(self) -> tuple[str | None, Any]:
+    def _window_argument(self) -> tuple[str | None, _WindowArgument]:
         name = None
-        if self.token.kind == "word" and self.ahead().text == "=>":
+        if self.token.kind in ("word", "quoted") and self.ahead().text == "=>":
             name = self.next().text
             self.next()
         if self.at("TABLE"):
@@ -331,17 +342,22 @@ class QueryParser(HintParser):
             partition: tuple[str, ...] = ()
             if self.accept("PARTITION", "BY"):
                 partition = self.names() if self.at("(") else (self.name(),)
-                while self.at(",") and self.is_name(self.ahead()) and self.ahead().upper != "DESCRIPTOR":
+                while self.at(",") and self._is_column(1):
                     self.next()
                     partition = (*partition, self.name())
             return name, (table, partition)
         if self.accept("DESCRIPTOR"):
             return name, self.names()[0]
         if self.at("("):
-            return name, self.table_argument()
+            return name, (self.table_argument(), ())
         return name, self.expression()
 
-    def table_argument(self) -> Any:
+    def _is_column(self, offset: int) -> bool:
+        """Return whether a token names a column of PARTITION BY, and does not begin the next argument."""
+        token = self.ahead(offset)
+        return self.is_name(token) and token.upper != "DESCRIPTOR" and self.ahead(offset + 1).text != "=>"
+
+    def table_argument(self) -> Query:
         """Parse the argument after TABLE: a name or a query in parentheses."""
         if self.accept("("):
             query = self.query()
@@ -352,7 +368,7 @@ class QueryParser(HintParser):
 
     # --- MATCH_RECOGNIZE -----------------------------------------------------------------------------------------
 
-    def _match(self, query: object) -> MatchRecognize:
+    def _match(self, query: Query) -> MatchRecognize:
         self.expect("(")
         partition = self.comma_list(self.expression) if self.accept("PARTITION", "BY") else ()
         order = self.comma_list(self.ordering) if self.accept("ORDER", "BY") else ()
@@ -390,7 +406,7 @@ class QueryParser(HintParser):
         word = self.accept_any("FIRST", "LAST") or "LAST"
         return (word, self.name())
 
-    def _definition(self) -> tuple[str, Any]:
+    def _definition(self) -> tuple[str, Unresolved]:
         name = self.name()
         self.expect("AS")
         return name, self.expression()
@@ -400,19 +416,19 @@ class QueryParser(HintParser):
         self.expect("=")
         return name, self.names()
 
-    def _pattern(self) -> Any:
+    def _pattern(self) -> Pattern:
         parts = [self._pattern_sequence()]
         while self.accept("|"):
             parts.append(self._pattern_sequence())
         return parts[0] if len(parts) == 1 else ("or", tuple(parts))
 
-    def _pattern_sequence(self) -> Any:
+    def _pattern_sequence(self) -> Pattern:
         parts = []
         while not self.at_any(")", "|", "-", "}"):
             parts.append(self._pattern_factor())
         return parts[0] if len(parts) == 1 else ("concat", tuple(parts))
 
-    def _pattern_factor(self) -> Any:
+    def _pattern_factor(self) -> Pattern:
         if self.accept("("):
             part = self._pattern()
             self.expect(")")
@@ -447,8 +463,8 @@ class QueryParser(HintParser):
         return 1, 1
 
 
-def _flattened(sets: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = []
+def _flattened(sets: tuple[tuple[Unresolved, ...] | GroupingSets, ...]) -> list[tuple[Unresolved, ...]]:
+    found: list[tuple[Unresolved, ...]] = []
     for item in sets:
         found.extend(item.sets if isinstance(item, GroupingSets) else [item])
     return found

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import ClassVar, TypedDict
 
 from firesteel.table.planner.parse.parse_models import ModelParser
 from firesteel.table.planner.resolve.select_hints import table_options
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.unresolved import Unresolved
+
+
+class _TableElements(TypedDict, total=False):
+    """What the parentheses of CREATE TABLE hold: fields of `CreateTable`."""
+
+    columns: tuple[s.ColumnDefinition, ...]
+    watermarks: tuple[s.WatermarkDefinition, ...]
+    primary_key: tuple[str, ...]
+    constraint_name: str | None
+    column_names: tuple[str, ...]
 
 
 class StatementParser(ModelParser):
     """A parser of statements."""
 
-    def statement(self) -> Any:
+    def statement(self) -> s.Statement:
         """Take a statement."""
         if self.at_query() or self.at("TABLE"):
             return s.Query(self.query())
-        parse = _STATEMENTS.get(self.token.upper)
+        for words, refusal in _REFUSED.items():
+            if self.at(*words.split()):
+                self.refuse(*refusal)
+        parse = self.statements.get(self.token.upper)
         if parse is None:
-            self.fail(*sorted((*_STATEMENTS, "SELECT", "VALUES", "WITH")))
+            self.fail(*sorted((*self.statements, "SELECT", "VALUES", "WITH")))
         return parse(self)
 
     # --- CREATE and DROP -----------------------------------------------------------------------------------------
 
-    def _create(self) -> Any:
+    def _create(self) -> s.Statement:
         self.expect("CREATE")
         or_replace = self.accept("OR", "REPLACE")
         is_temporary = self.accept("TEMPORARY")
@@ -69,7 +83,7 @@ class StatementParser(ModelParser):
 
     def _create_table(self, is_temporary: bool, or_replace: bool) -> s.CreateTable:
         exists, path = self._if_not_exists(), self.path()
-        elements = self._table_elements() if self.at("(") else {}
+        elements: _TableElements = self._table_elements() if self.at("(") else {}
         comment = self._comment()
         distribution = self._distribution()
         partitioned_by = self.names() if self.accept("PARTITIONED", "BY") else ()
@@ -108,28 +122,36 @@ class StatementParser(ModelParser):
             self.expect("BUCKETS")
         return s.Distribution(kind, columns, buckets)
 
-    def _table_elements(self) -> dict[str, Any]:
+    def _table_elements(self) -> _TableElements:
         """Parse the elements in the parentheses of CREATE TABLE."""
-        found: dict[str, Any] = {"columns": [], "watermarks": [], "primary_key": (), "constraint_name": None}
+        columns: list[s.ColumnDefinition] = []
+        watermarks: list[s.WatermarkDefinition] = []
+        primary_key: tuple[str, ...] = ()
+        constraint_name = None
         names: list[str] = []
         self.expect("(")
         while not self.at(")"):
             if self.at("WATERMARK", "FOR"):
-                found["watermarks"].append(self.watermark())
+                watermarks.append(self.watermark())
             elif self.at_any("PRIMARY", "CONSTRAINT"):
-                found["constraint_name"], found["primary_key"] = self.primary_key()
+                constraint_name, primary_key = self.primary_key()
             elif self.is_name() and self.ahead().text in (",", ")"):
                 names.append(self.name())
             else:
                 column, is_key = self.column()
-                found["columns"].append(column)
+                columns.append(column)
                 if is_key:
-                    found["primary_key"] = (column.name,)
+                    primary_key = (column.name,)
             if not self.accept(","):
                 break
         self.expect(")")
-        columns, watermarks = tuple(found.pop("columns")), tuple(found.pop("watermarks"))
-        return {**found, "columns": columns, "watermarks": watermarks, "column_names": tuple(names)}
+        return {
+            "columns": tuple(columns),
+            "watermarks": tuple(watermarks),
+            "primary_key": primary_key,
+            "constraint_name": constraint_name,
+            "column_names": tuple(names),
+        }
 
     def _like_clause(self) -> s.LikeClause:
         source = self.path()
@@ -157,7 +179,7 @@ class StatementParser(ModelParser):
         class_name, language = self.function_body()
         return s.CreateFunction(path, class_name, language, is_temporary, is_system, exists)
 
-    def _drop(self) -> Any:
+    def _drop(self) -> s.Statement:
         self.expect("DROP")
         is_temporary = self.accept("TEMPORARY")
         is_system = self.accept("SYSTEM")
@@ -198,7 +220,7 @@ class StatementParser(ModelParser):
         pattern = self.string() if word else None
         return s.Show(words, path, pattern, negated, word == "ILIKE", partition)
 
-    def _assignment(self) -> tuple[str, Any]:
+    def _assignment(self) -> tuple[str, Unresolved]:
         name = self.name()
         self.expect("=")
         return name, self.expression()
@@ -223,6 +245,8 @@ class StatementParser(ModelParser):
         self.expect("EXPLAIN")
         if self.accept("PLAN", "FOR"):
             return s.Explain(self.statement())
+        if self.accept("STATEMENT", "SET"):
+            return s.Explain(self._statement_set())
         details: tuple[str, ...] = ()
         if self.token.upper in ("ESTIMATED_COST", "CHANGELOG_MODE", "JSON_EXECUTION_PLAN", "PLAN_ADVICE"):
             details = self.comma_list(lambda: self.next().upper)
@@ -273,7 +297,7 @@ class StatementParser(ModelParser):
         columns = self.names() if self.at("(") and not self.at_query() else ()
         return s.Insert(path, self.query(), columns, partition, overwrite, options)
 
-    def _execute(self) -> Any:
+    def _execute(self) -> s.Statement:
         self.expect("EXECUTE")
         if self.accept("STATEMENT", "SET"):
             return self._statement_set()
@@ -313,6 +337,28 @@ class StatementParser(ModelParser):
                 columns = self.comma_list(self.name)
         return s.AnalyzeTable(path, partition, columns)
 
+    statements: ClassVar[dict[str, Callable[[StatementParser], s.Statement]]] = {
+        "CREATE": _create,
+        "DROP": _drop,
+        "ALTER": ModelParser.alter,
+        "USE": _use,
+        "SHOW": _show,
+        "DESCRIBE": _describe,
+        "DESC": _describe,
+        "EXPLAIN": _explain,
+        "LOAD": _load,
+        "UNLOAD": _load,
+        "SET": _set,
+        "RESET": _reset,
+        "INSERT": _insert,
+        "EXECUTE": _execute,
+        "BEGIN": _begin,
+        "DELETE": _delete,
+        "ANALYZE": _analyze,
+        "STOP": _stop,
+        "CALL": ModelParser.call,
+    }
+
 
 _SHOWN = (
     "CATALOGS",
@@ -337,24 +383,19 @@ _SHOWN = (
     "CREATE CATALOG",
     "CREATE MODEL",
 )
-_STATEMENTS: dict[str, Callable[[StatementParser], Any]] = {
-    "CREATE": StatementParser._create,
-    "DROP": StatementParser._drop,
-    "ALTER": StatementParser.alter,
-    "USE": StatementParser._use,
-    "SHOW": StatementParser._show,
-    "DESCRIBE": StatementParser._describe,
-    "DESC": StatementParser._describe,
-    "EXPLAIN": StatementParser._explain,
-    "LOAD": StatementParser._load,
-    "UNLOAD": StatementParser._load,
-    "SET": StatementParser._set,
-    "RESET": StatementParser._reset,
-    "INSERT": StatementParser._insert,
-    "EXECUTE": StatementParser._execute,
-    "BEGIN": StatementParser._begin,
-    "DELETE": StatementParser._delete,
-    "ANALYZE": StatementParser._analyze,
-    "STOP": StatementParser._stop,
-    "CALL": StatementParser.call,
+_NO_PLANS = "Compiled plans are not supported", "Store the statement; it is planned where it runs"
+_NO_JARS = "Jars are not supported", "There is no Java code in jobs; connectors and functions are Python packages"
+_BY_KEY = "INSERT INTO a table with a primary key replaces the rows of its keys"
+_REFUSED = {
+    "COMPILE PLAN": _NO_PLANS,
+    "COMPILE AND EXECUTE PLAN": _NO_PLANS,
+    "EXECUTE PLAN": _NO_PLANS,
+    "ADD JAR": _NO_JARS,
+    "REMOVE JAR": _NO_JARS,
+    "TRUNCATE TABLE": ("TRUNCATE TABLE is not supported", "INSERT OVERWRITE replaces the rows of a file table"),
+    "UPDATE": ("UPDATE is not supported", _BY_KEY),
+    "MERGE INTO": ("MERGE INTO is not supported", _BY_KEY),
+    "REPLACE TABLE": ("REPLACE TABLE is not supported", "Use CREATE OR REPLACE TABLE"),
+    "CREATE CONNECTION": ("Connections are not supported", "Give the options to each table"),
 }
+"""Statements that Flink has: what is not supported, and what to do instead."""

@@ -5,12 +5,12 @@ It is written by hand, as most of the grammar is Flink's own; see `docs/decision
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.table.planner.parse.parse_statements import StatementParser
+from firesteel.table.syntax.statements import Statement
+from firesteel.table.syntax.unresolved import Unresolved
 
 
-def parse(sql: str) -> Any:
+def parse(sql: str) -> Statement:
     """Return the statement that a text is (a class of `firesteel.table.syntax.statements`).
 
     Raises:
@@ -23,14 +23,14 @@ def parse(sql: str) -> Any:
     return found[0]
 
 
-def parse_all(sql: str) -> list[Any]:
+def parse_all(sql: str) -> list[Statement]:
     """Return the statements of a text, which semicolons separate.
 
     Raises:
         SqlParserError: one of them is none.
     """
     parser = StatementParser(sql)
-    found: list[Any] = []
+    found: list[Statement] = []
     while True:
         while parser.accept(";"):
             pass
@@ -43,7 +43,7 @@ def parse_all(sql: str) -> list[Any]:
             parser.fail("<EOF>", ";")
 
 
-def parse_expression(text: str) -> Any:
+def parse_expression(text: str) -> Unresolved:
     """Return the unresolved expression that a text is.
 
     Raises:

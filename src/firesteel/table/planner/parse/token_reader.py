@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
+from firesteel.columns.column_types import DataType
 from firesteel.columns.type_text import parse_type
 from firesteel.common.table_errors import SqlParserError
 from firesteel.table.planner.parse.lexer import Token, position_of, tokenize
@@ -267,7 +268,7 @@ class TokenReader:
         """Take identifiers in parentheses."""
         return self.in_parentheses(self.name)
 
-    def type(self) -> Any:
+    def type(self) -> DataType:
         """Take a data type."""
         begin, depth = self.token, 0
         while self.token.kind != "end":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
+from firesteel.columns.column_types import LocalZonedTimestampType, TimestampType
 from firesteel.table.planner.rel import rel
 
 
@@ -10,17 +13,17 @@ def sorts_all(node: rel.Sort) -> bool:
     return node.fetch is not None or node.offset > 0
 
 
-def is_time(kind: object) -> bool:
+def is_time(kind: object) -> TypeGuard[TimestampType | LocalZonedTimestampType]:
     """Return whether a type is that of a time attribute."""
     return getattr(getattr(kind, "kind", None), "name", "") in ("ROWTIME", "PROCTIME")
 
 
-def is_rowtime(kind: object) -> bool:
+def is_rowtime(kind: object) -> TypeGuard[TimestampType | LocalZonedTimestampType]:
     """Return whether a type is that of an event-time attribute."""
     return getattr(getattr(kind, "kind", None), "name", "") == "ROWTIME"
 
 
-def is_proctime(kind: object) -> bool:
+def is_proctime(kind: object) -> TypeGuard[TimestampType | LocalZonedTimestampType]:
     """Return whether a type is that of a processing-time attribute."""
     return getattr(getattr(kind, "kind", None), "name", "") == "PROCTIME"
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
 
 from firesteel.columns.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from firesteel.columns.rex import Call, InputRef, Literal, UserCall
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
 from firesteel.columns.type_text import type_text
+from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates
+from firesteel.table.planner.rel.rel import Rel
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "||"})
 
@@ -51,7 +52,7 @@ def describe(node: object) -> str:
     return rule(node) if rule is not None else type(node).__name__
 
 
-def _names(node: Any) -> str:
+def _names(node: Rel) -> str:
     return ", ".join(node.row_type.names)
 
 
@@ -67,7 +68,7 @@ def _stream_scan(node: rel.StreamScan) -> str:
     return f"DataStreamScan(table=[[{node.name}]], fields=[{_names(node)}])"
 
 
-def _select(expressions: Any, names: list[str], source: list[str]) -> str:
+def _select(expressions: Iterable[Rex], names: list[str], source: list[str]) -> str:
     found = []
     for rex, name in zip(expressions, names, strict=True):
         text = rex_text(rex, source)
@@ -86,7 +87,7 @@ def _filter(node: rel.Filter) -> str:
     return f"Calc(select=[{_names(node)}], where=[{rex_text(node.condition, node.row_type.names)}])"
 
 
-def _calls(node: Any) -> str:
+def _calls(node: rel.Grouped) -> str:
     source, names = node.input.row_type.names, node.row_type.names
     found = [source[key] for key in node.keys]
     for call, name in zip(node.calls, names[len(node.keys) :], strict=False):
@@ -98,7 +99,7 @@ def _calls(node: Any) -> str:
     return ", ".join(found)
 
 
-def _grouped(node: Any, name: str, window: str = "") -> str:
+def _grouped(node: rel.Grouped, name: str, window: str = "") -> str:
     source = node.input.row_type.names
     by = f"groupBy=[{', '.join(source[key] for key in node.keys)}], " if node.keys else ""
     return f"{name}({by}{window}select=[{_calls(node)}])"
@@ -204,27 +205,32 @@ def _values(node: rel.Values) -> str:
     return f"Values(tuples=[{len(node.rows)} rows], fields=[{_names(node)}])"
 
 
-_RULES: dict[type, Callable[[Any], str]] = {
-    rel.TableScan: _scan,
-    rel.StreamScan: _stream_scan,
-    rel.Values: _values,
-    rel.AssignWatermark: _watermark,
-    rel.Project: _project,
-    rel.Filter: _filter,
-    rel.Aggregate: _aggregate,
-    rel.WindowAggregate: _window_aggregate,
-    rel.WindowTableFunction: _window_table,
-    rel.Join: _regular_join,
-    rel.IntervalJoin: lambda node: _join_text(node.join, "IntervalJoin"),
-    rel.TemporalJoin: lambda node: _join_text(node.join, "TemporalJoin"),
-    rel.WindowJoin: lambda node: _join_text(node.join, "WindowJoin"),
-    rel.LookupJoin: lambda node: f"LookupJoin(table=[{'.'.join(node.table.path)}], select=[{_names(node)}])",
-    rel.Rank: _rank,
-    rel.Sort: _sort,
-    rel.Over: _over,
-    rel.Correlate: _correlate,
-    rel.Union: lambda node: f"Union(all=[true], union=[{_names(node)}])",
-    rel.SetOperation: lambda node: f"{node.kind.title()}(all=[{str(node.all).lower()}], select=[{_names(node)}])",
-    rel.Expand: lambda node: f"Expand(projects=[{len(node.sets)} sets], fields=[{_names(node)}])",
-    rel.Match: lambda node: f"Match(select=[{_names(node)}])",
-}
+_RULES = dict(
+    [
+        case(rel.TableScan, _scan),
+        case(rel.StreamScan, _stream_scan),
+        case(rel.Values, _values),
+        case(rel.AssignWatermark, _watermark),
+        case(rel.Project, _project),
+        case(rel.Filter, _filter),
+        case(rel.Aggregate, _aggregate),
+        case(rel.WindowAggregate, _window_aggregate),
+        case(rel.WindowTableFunction, _window_table),
+        case(rel.Join, _regular_join),
+        case(rel.IntervalJoin, lambda node: _join_text(node.join, "IntervalJoin")),
+        case(rel.TemporalJoin, lambda node: _join_text(node.join, "TemporalJoin")),
+        case(rel.WindowJoin, lambda node: _join_text(node.join, "WindowJoin")),
+        case(rel.LookupJoin, lambda node: f"LookupJoin(table=[{'.'.join(node.table.path)}], select=[{_names(node)}])"),
+        case(rel.Rank, _rank),
+        case(rel.Sort, _sort),
+        case(rel.Over, _over),
+        case(rel.Correlate, _correlate),
+        case(rel.Union, lambda node: f"Union(all=[true], union=[{_names(node)}])"),
+        case(
+            rel.SetOperation,
+            lambda node: f"{node.kind.title()}(all=[{str(node.all).lower()}], select=[{_names(node)}])",
+        ),
+        case(rel.Expand, lambda node: f"Expand(projects=[{len(node.sets)} sets], fields=[{_names(node)}])"),
+        case(rel.Match, lambda node: f"Match(select=[{_names(node)}])"),
+    ]
+)

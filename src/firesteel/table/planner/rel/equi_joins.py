@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from firesteel.columns.column_types import BooleanType, RowType
 from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
@@ -25,8 +25,8 @@ from firesteel.table.planner.rel.rex_tools import (
 class Sides:
     """A join being made: both inputs, with columns added for keys that are expressions, and their times to live."""
 
-    left: Any
-    right: Any
+    left: Rel
+    right: Rel
     left_keys: list[int]
     right_keys: list[int]
     rest: list[Rex]
@@ -42,14 +42,14 @@ def joined_type(left: RowType, right: RowType, kind: str) -> RowType:
     return row_type(unique_names([*left.names, *right.names]), [*left_types, *right_types])
 
 
-def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
+def split_keys(left: Rel, right: Rel, parts: list[Rex]) -> Sides:
     """Return both inputs with columns for the equality keys, and the remaining condition over the new columns."""
     width = len(left.row_type)
     left_more: list[Rex] = []
     right_more: list[Rex] = []
     left_keys: list[int] = []
     right_keys: list[int] = []
-    rest: list[Any] = []
+    rest: list[Rex] = []
     for part in parts:
         pair = _equal_sides(part, width)
         if pair is None:
@@ -63,7 +63,7 @@ def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
     return Sides(new_left, new_right, left_keys, right_keys, moved)
 
 
-def _column(rex: Any, width: int, more: list[Rex]) -> int:
+def _column(rex: Rex, width: int, more: list[Rex]) -> int:
     if isinstance(rex, InputRef):
         return rex.index
     if rex not in more:
@@ -71,7 +71,7 @@ def _column(rex: Any, width: int, more: list[Rex]) -> int:
     return width + more.index(rex)
 
 
-def _equal_sides(part: object, width: int) -> tuple[Any, Any] | None:
+def _equal_sides(part: object, width: int) -> tuple[Rex, Rex] | None:
     """Return both sides of an equality of the two inputs, each over its own columns."""
     if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2 and is_deterministic(part)):
         return None
@@ -82,7 +82,7 @@ def _equal_sides(part: object, width: int) -> tuple[Any, Any] | None:
     return None
 
 
-def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Any]) -> rel.Join:
+def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Rex]) -> rel.Join:
     """Return the plain join of both sides."""
     types = joined_type(sides.left.row_type, sides.right.row_type, kind)
     return rel.Join(
@@ -103,7 +103,11 @@ def key_equations(join: rel.Join) -> list[Rex]:
     width, types = len(join.left.row_type), [*join.left.row_type.field_types(), *join.right.row_type.field_types()]
     pairs = [(left, width + right) for left, right in zip(join.left_keys, join.right_keys, strict=True)]
     equations: list[Rex] = [
-        Call("=", (InputRef(a, types[a]), InputRef(b, types[b])), BooleanType(types[a]._nullable or types[b]._nullable))
+        Call(
+            "=",
+            (InputRef(a, types[a]), InputRef(b, types[b])),
+            BooleanType(types[a].is_nullable or types[b].is_nullable),
+        )
         for a, b in pairs
     ]
     return equations + ([] if join.condition is None else conjuncts(join.condition))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.description import describe
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.traits.row_kinds import kinds_of
 
 _SHORT = {0: "I", 1: "UB", 2: "UA", 3: "D"}
 
 
-def explain_text(pairs: Sequence[tuple[Any, Any]], sinks: Sequence[Any], is_streaming: bool, details: list[str]) -> str:
+def explain_text(pairs: Sequence[tuple[Rel, Rel]], sinks: Sequence[str], is_streaming: bool, details: list[str]) -> str:
     """Return the text of EXPLAIN.
 
     Args:
@@ -49,7 +49,7 @@ class _Reused:
         roots: The plans of one job.
     """
 
-    def __init__(self, roots: Sequence[Any]) -> None:
+    def __init__(self, roots: Sequence[Rel]) -> None:
         self._ids: dict[int, int] = {}
         self._times: dict[int, int] = {}
         waiting = list(roots)
@@ -59,7 +59,7 @@ class _Reused:
             if self._times[id(node)] == 1:
                 waiting += _inputs(node)
 
-    def mark(self, node: Any) -> tuple[str, bool]:
+    def mark(self, node: Rel) -> tuple[str, bool]:
         """Return what to add to the text of a node, and whether the node was shown before."""
         if self._times[id(node)] == 1:
             return "", False
@@ -68,15 +68,15 @@ class _Reused:
         return (f"Reused(reference_id=[{number}])" if shown else f"(reuse_id=[{number}])"), shown
 
 
-def _inputs(node: Any) -> tuple[Any, ...]:
+def _inputs(node: Rel) -> tuple[Rel, ...]:
     """Return the inputs of the operator that a node becomes."""
     if isinstance(node, rel.Project) and isinstance(node.input, rel.Filter):  # one operator does both
         return node.input.inputs
-    return node.inputs  # type: ignore[no-any-return]
+    return node.inputs
 
 
 def _tree(
-    node: Any, depth: int, lines: list[str], with_kinds: bool, is_streaming: bool, reused: _Reused | None
+    node: Rel, depth: int, lines: list[str], with_kinds: bool, is_streaming: bool, reused: _Reused | None
 ) -> None:
     indent = "" if depth == 0 else "   " * (depth - 1) + "+- "
     mark, was_shown = ("", False) if reused is None else reused.mark(node)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import RowType
-from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel.rex_tools import children
 
-Fields = Any
+Fields = dict[str, "Fields"] | None
 """The used fields of a row by name, each with its own used fields; None if the value is used as a whole."""
 
 Uses = dict[int, Fields]
@@ -40,7 +38,7 @@ def path_of(rex: object) -> tuple[int, tuple[str, ...]] | None:
     return None if inner is None else (inner[0], (*inner[1], field.value))
 
 
-def uses_of(rex: object, found: Uses, fields: Fields = None) -> Uses:
+def uses_of(rex: Rex, found: Uses, fields: Fields = None) -> Uses:
     """Add the uses of an expression to those found and return these.
 
     Args:

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
-from firesteel.columns.rex import Call, InputRef, Literal, UserCall
+from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex, UserCall
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.rex_tools import OuterRef, transform
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import transform
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _REX = (InputRef, Literal, Call, UserCall, OuterRef)
 
 
-def outer_values(node: Any, level: int) -> list[Any]:
+def outer_values(node: Rel | Rex, level: int) -> list[Rex]:
     """Return the values of the query at a level that a plan refers to, each once, in the order of their first use."""
-    found: dict[Any, None] = {}
+    found: dict[Rex, None] = {}
     for value in _outer_refs(node, set()):
         if value.level == level:
             found[value.rex] = None
     return list(found)
 
 
-def is_correlated(value: Any, level: int) -> bool:
+def is_correlated(value: object, level: int) -> bool:
     """Return whether a plan, or an expression, refers to the query at a level."""
     return any(ref.level == level for ref in _outer_refs(value, set()))
 
 
-def has_outer_values(node: Any) -> bool:
+def has_outer_values(node: object) -> bool:
     """Return whether a plan refers to any query around it."""
     return next(_outer_refs(node, set()), None) is not None
 
 
-def with_outer_values(node: Any, change: Callable[[OuterRef], Any]) -> Any:
+def with_outer_values(node: Rel, change: Callable[[OuterRef], Rex | None]) -> Rel:
     """Return a plan with other expressions in place of the values of queries around; None keeps a value."""
-    return _changed(node, lambda part: change(part) if isinstance(part, OuterRef) else None, {})
+    changed = _changed(node, lambda part: change(part) if isinstance(part, OuterRef) else None, {})
+    assert isinstance(changed, Rel)
+    return changed
 
 
-def _outer_refs(value: Any, known: set[int]) -> Iterator[OuterRef]:
+def _outer_refs(value: object, known: set[int]) -> Iterator[OuterRef]:
     if isinstance(value, OuterRef):
         yield value
     elif isinstance(value, Call | UserCall):
@@ -52,7 +58,7 @@ def _outer_refs(value: Any, known: set[int]) -> Iterator[OuterRef]:
             yield from _outer_refs(getattr(value, field.name), known)
 
 
-def _changed(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
+def _changed(value: object, change: Callable[[Rex], Rex | None], memo: dict[int, object]) -> object:
     if isinstance(value, _REX):
         return transform(value, change)
     if isinstance(value, tuple):
@@ -68,6 +74,6 @@ def _changed(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> 
     return memo[id(value)]
 
 
-def _is_part_of_plan(value: Any) -> bool:
+def _is_part_of_plan(value: object) -> TypeGuard[DataclassInstance]:
     """Return whether a value is a node, or a part of one such as a window or an aggregate call."""
     return type(value).__module__ == rel.__name__ and dataclasses.is_dataclass(value)

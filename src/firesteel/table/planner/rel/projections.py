@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from firesteel.columns.column_types import RowType
+from firesteel.columns.rex import Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import conjunction, refs, row_type, unique_names
 
 
-def extended(node: Any, extra: list[Any], prefix: str) -> Any:
+def extended(node: Rel, extra: list[Rex], prefix: str) -> Rel:
     """Return a node with additional columns after its own, named by a prefix and a number."""
     if not extra:
         return node
@@ -21,35 +22,43 @@ def extended(node: Any, extra: list[Any], prefix: str) -> Any:
     return rel.Project(node, (*refs(node.row_type), *extra), row_type(names, types))
 
 
-def first_columns(node: Any, kind: RowType) -> Any:
+def first_columns(node: Rel, kind: RowType) -> Rel:
     """Return the first columns of a node, as many as a row type has, under its names and types."""
     return rel.Project(node, refs(node.row_type)[: len(kind)], kind)
 
 
-def distinct(node: Any, state_ttl: str | None = None) -> Any:
+def filtered(node: Rel, conditions: list[Rex]) -> Rel:
+    """Return the rows of a node for which all conditions are true."""
+    condition = conjunction(conditions)
+    return node if condition is None else rel.Filter(node, condition)
+
+
+def distinct(node: Rel, state_ttl: str | None = None) -> Rel:
     """Return the node without repetitions."""
     return rel.Aggregate(node, tuple(range(len(node.row_type))), (), node.row_type, state_ttl=state_ttl)
 
 
-def one_row() -> Any:
+def one_row() -> Rel:
     """Return a node of one row without columns, the input of SELECT without FROM."""
     return rel.Values(((),), row_type([], []))
 
 
-def with_inputs(node: Any, inputs: Sequence[Any]) -> Any:
+def with_inputs(node: Rel, inputs: Sequence[Rel]) -> Rel:
     """Return a copy of a node with other inputs."""
     if isinstance(node, rel.IntervalJoin | rel.TemporalJoin | rel.WindowJoin):
-        return replace(node, join=with_inputs(node.join, inputs))
+        return replace(node, join=replace(node.join, left=inputs[0], right=inputs[1]))
     if isinstance(node, rel.Join | rel.SetOperation):
         return replace(node, left=inputs[0], right=inputs[1])
     if isinstance(node, rel.LookupJoin):
         return replace(node, left=inputs[0])
     if isinstance(node, rel.Union):
         return replace(node, inputs=tuple(inputs))
-    return replace(node, input=inputs[0]) if inputs else node
+    if isinstance(node, rel.TableScan | rel.StreamScan | rel.Values):
+        return node
+    return replace(node, input=inputs[0])
 
 
-def renamed(node: Any, columns: tuple[str, ...], name: str) -> Any:
+def renamed(node: Rel, columns: tuple[str, ...], name: str) -> Rel:
     """Return a node under other column names, none: those that it has.
 
     Raises:

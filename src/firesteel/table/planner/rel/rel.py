@@ -7,12 +7,19 @@ Each node has `row_type` (a `RowType`: names and types of its columns) and `inpu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import DataType, RowType
-from firesteel.columns.rex import Rex
+from firesteel.columns.kernels.match_pattern import Pattern
+from firesteel.columns.rex import Rex, UserFunction
+from firesteel.connectors.table_connector import Lookup, ResolvedTable, ScanSource
+
+if TYPE_CHECKING:
+    from firesteel.columns.batch import ColumnBatch
+    from firesteel.datastream.data_stream import DataStream
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
 class OneInput:
@@ -36,12 +43,12 @@ class TableScan:
         watermark: The watermark of a row, from which each split of the source generates watermarks; None for none.
     """
 
-    table: Any
-    source: Any
+    table: ResolvedTable
+    source: ScanSource
     row_type: RowType
     columns: tuple[int, ...]
-    metadata: tuple[tuple[str, Any], ...] = ()
-    partitions: Any = None
+    metadata: tuple[tuple[str, DataType], ...] = ()
+    partitions: Rex | None = None
     watermark: Rex | None = None
     inputs: tuple[Rel, ...] = ()
 
@@ -55,7 +62,7 @@ class StreamScan:
         kinds: The kinds of rows that it emits.
     """
 
-    make: Callable[[Any], Any]
+    make: Callable[[StreamExecutionEnvironment], DataStream[ColumnBatch]]
     row_type: RowType
     kinds: frozenset[Kind]
     is_bounded: bool
@@ -68,7 +75,7 @@ class StreamScan:
 class Values:
     """Constant rows of Python values."""
 
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
     row_type: RowType
     inputs: tuple[Rel, ...] = ()
 
@@ -116,7 +123,7 @@ class AggregateCall:
         order_by: `(index, descending, nulls_first)` of the call's own ORDER BY.
     """
 
-    function: Any
+    function: str | UserFunction
     arguments: tuple[int, ...]
     type: DataType
     distinct: bool = False
@@ -274,8 +281,8 @@ class LookupJoin:
     """A join of each left row with the rows that a connector finds for its keys."""
 
     left: Rel
-    table: Any
-    lookup: Any
+    table: ResolvedTable
+    lookup: Lookup
     kind: str
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
@@ -316,7 +323,7 @@ class Correlate(OneInput):
     """
 
     input: Rel
-    function: Any
+    function: str | UserFunction
     operands: tuple[Rex, ...]
     outer: bool
     row_type: RowType
@@ -377,8 +384,8 @@ class Frame:
     """The frame of an OVER aggregate. Bounds are in rows or ms, negative before the current row; None is unbounded."""
 
     is_rows: bool
-    low: int | None
-    high: int | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +451,7 @@ class Measure:
     """A column of MATCH_RECOGNIZE: an expression over pattern variables; see `firesteel.columns.match`."""
 
     name: str
-    expression: Any
+    expression: Rex
     type: DataType
 
 
@@ -464,7 +471,7 @@ class Match(OneInput):
     input: Rel
     partition: tuple[int, ...]
     order: tuple[Collation, ...]
-    pattern: Any
+    pattern: Pattern
     define: tuple[tuple[str, Rex], ...]
     measures: tuple[Measure, ...]
     after: tuple[str, ...]
@@ -472,8 +479,10 @@ class Match(OneInput):
     row_type: RowType
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     all_rows: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
 
+
+Grouped = Aggregate | WindowAggregate
+"""The nodes of GROUP BY."""
 
 Rel = (
     TableScan

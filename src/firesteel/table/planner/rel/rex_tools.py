@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from firesteel.columns.column_types import BooleanType, DataType, RowField, RowType
 from firesteel.columns.functions.registry import find_function
-from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
-
-
-@dataclass(frozen=True, slots=True)
-class OuterRef:
-    """A value of a query around a subquery; gone when the subquery has become a join.
-
-    Attributes:
-        rex: The value, over the columns of that query's source.
-        level: How many queries are around that query.
-    """
-
-    rex: Rex
-    type: Any
-    level: int
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred:
-    """The result of an aggregate, OVER call or subquery, whose column is not known yet."""
-
-    number: Any
-    type: Any
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall, UserFunction
 
 
 def row_type(names: list[str], types: list[DataType]) -> RowType:
@@ -52,19 +29,19 @@ def unique_names(names: list[str]) -> list[str]:
     return found
 
 
-def children(rex: object) -> tuple[Any, ...]:
+def children(rex: Rex) -> tuple[Rex, ...]:
     """Return the operands of an expression."""
     return rex.operands if isinstance(rex, Call | UserCall) else ()
 
 
-def walk(rex: object) -> Iterator[Any]:
+def walk(rex: Rex) -> Iterator[Rex]:
     """Yield an expression and all within it."""
     yield rex
     for child in children(rex):
         yield from walk(child)
 
 
-def transform(rex: object, change: Callable[[Any], Any]) -> Any:
+def transform(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
     """Return an expression with each part replaced by the result of `change`; None keeps the part."""
     changed = change(rex)
     if changed is not None:
@@ -75,12 +52,12 @@ def transform(rex: object, change: Callable[[Any], Any]) -> Any:
     return rex
 
 
-def input_refs(rex: object) -> set[int]:
+def input_refs(rex: Rex) -> set[int]:
     """Return the indexes of the columns that an expression reads."""
     return {part.index for part in walk(rex) if isinstance(part, InputRef)}
 
 
-def is_deterministic(rex: object) -> bool:
+def is_deterministic(rex: Rex) -> bool:
     """Return whether an expression may move past joins and filters: how often it is computed changes no result."""
 
     def holds(part: object) -> bool:
@@ -92,28 +69,28 @@ def is_deterministic(rex: object) -> bool:
     return all(map(holds, walk(rex)))
 
 
-def is_repeatable(rex: object) -> bool:
+def is_repeatable(rex: Rex) -> bool:
     """Return whether an expression may be computed at two places, which then have the same value of a row."""
     calls = (find_function(part.function) for part in walk(rex) if isinstance(part, Call))
     return is_deterministic(rex) and not any(function is not None and function.momentary for function in calls)
 
 
-def shift(rex: object, by: int) -> Any:
+def shift(rex: Rex, by: int) -> Rex:
     """Return an expression for columns shifted to the right by `by`."""
     return remap(rex, lambda index: index + by)
 
 
-def remap(rex: object, index_of: Callable[[int], int]) -> Any:
+def remap(rex: Rex, index_of: Callable[[int], int]) -> Rex:
     """Return an expression for columns at other positions."""
     return transform(rex, lambda r: InputRef(index_of(r.index), r.type) if isinstance(r, InputRef) else None)
 
 
-def inline(rex: object, expressions: tuple[Any, ...]) -> Any:
+def inline(rex: Rex, expressions: tuple[Rex, ...]) -> Rex:
     """Return an expression over a projection as one over the projection's input."""
     return transform(rex, lambda r: expressions[r.index] if isinstance(r, InputRef) else None)
 
 
-def conjuncts(rex: object) -> list[Any]:
+def conjuncts(rex: Rex) -> list[Rex]:
     """Return the parts of an AND."""
     if isinstance(rex, Call) and rex.function == "AND":
         return [part for operand in rex.operands for part in conjuncts(operand)]
@@ -122,13 +99,13 @@ def conjuncts(rex: object) -> list[Any]:
     return [rex]
 
 
-def conjunction(parts: list[Any]) -> Any:
+def conjunction(parts: Sequence[Rex]) -> Rex | None:
     """Return the AND of conditions, None where there are none."""
     if not parts:
         return None
     result = parts[0]
     for part in parts[1:]:
-        nullable = result.type._nullable or part.type._nullable
+        nullable = result.type.is_nullable or part.type.is_nullable
         result = Call("AND", (result, part), BooleanType(nullable))
     return result
 
@@ -138,12 +115,12 @@ def refs(row: RowType) -> tuple[InputRef, ...]:
     return tuple(InputRef(index, field.data_type) for index, field in enumerate(row.fields))
 
 
-def fits(rex: Any, columns: int) -> bool:
+def fits(rex: Rex, columns: int) -> bool:
     """Return whether an expression reads only the first columns."""
     return all(index < columns for index in input_refs(rex))
 
 
-def result_row_type(function: Any) -> RowType:
+def result_row_type(function: UserFunction) -> RowType:
     """Return the columns of a user's table function."""
     kind = function.result_type
     if isinstance(kind, RowType):

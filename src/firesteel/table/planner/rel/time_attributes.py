@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
-from firesteel.columns.column_types import DataType, RowType, TimestampKind
+from firesteel.columns.column_types import DataType, LocalZonedTimestampType, RowType, TimestampKind, TimestampType
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel.changelog import is_time
 from firesteel.table.planner.rel.rex_tools import row_type
 from firesteel.table.syntax.unresolved import Apply, Lit
 
 
-def with_kind(kind: Any, attribute: TimestampKind) -> DataType:
+def with_kind(kind: DataType, attribute: TimestampKind) -> DataType:
     """Return a timestamp type as a time attribute of this kind, or as a plain timestamp."""
-    return type(kind)(kind.precision, kind._nullable, kind=attribute)  # type: ignore[no-any-return]
+    assert isinstance(kind, TimestampType | LocalZonedTimestampType)
+    return type(kind)(kind.precision, kind.is_nullable, kind=attribute)
 
 
-def without_time_attribute(kind: Any) -> DataType:
+def without_time_attribute(kind: DataType) -> DataType:
     """Return the type of a column whose values are no longer a time attribute."""
-    return kind.materialized() if is_time(kind) else kind  # type: ignore[no-any-return]
+    return kind.materialized() if is_time(kind) else kind
 
 
 def materialized(kind: RowType) -> RowType:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import (
     BigIntType,
@@ -17,18 +18,12 @@ from firesteel.columns.column_types import (
 )
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.rex import InputRef, Literal, Rex
+from firesteel.columns.rex import Deferred, InputRef, Literal, OuterRef, Rex, UserFunction
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
-from firesteel.table.planner.rel.rex_tools import (
-    Deferred,
-    OuterRef,
-    result_row_type,
-    row_type,
-    transform,
-    unique_names,
-)
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, transform, unique_names
 from firesteel.table.planner.rel.time_attributes import interval_millis, with_kind, without_time_attribute
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.resolve.over_calls import OverCalls
@@ -43,14 +38,17 @@ from firesteel.table.planner.resolve.unresolved_tools import (
     user_function,
 )
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Unresolved, constant
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import QueryResolver
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
     """An aggregate call with its arguments over the source."""
 
-    function: Any
+    function: str | UserFunction
     arguments: tuple[Rex, ...]
     type: DataType
     distinct: bool
@@ -66,20 +64,17 @@ class GroupedResolver(ExpressionResolver):
         super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
         self._layer = layer
 
-    def resolve(self, expression: Any) -> Rex:
+    def resolve(self, expression: Unresolved) -> Rex:
         """Return the expression over the groups; keys and calls are `Deferred`."""
         layer = self._layer
         if is_aggregate(expression, self.catalogs):
             return layer.call(expression)
-        name = (
-            expression.function.upper()
-            if isinstance(expression, Apply) and isinstance(expression.function, str)
-            else ""
-        )
-        if name in WINDOW_STARTS and layer.window is not None:
-            return layer.property(WINDOW_STARTS[name], name.startswith("WINDOW_"))
-        if name in ("GROUPING", "GROUPING_ID", "GROUP_ID"):
-            return layer.grouping(expression)
+        if isinstance(expression, Apply) and isinstance(expression.function, str):
+            name = expression.function.upper()
+            if name in WINDOW_STARTS and layer.window is not None:
+                return layer.property(WINDOW_STARTS[name], name.startswith("WINDOW_"))
+            if name in ("GROUPING", "GROUPING_ID", "GROUP_ID"):
+                return layer.grouping(expression)
         if not isinstance(expression, Lit | OverCall) and not has_aggregate(expression, self.catalogs):
             key = layer.key_of(expression)
             if key is not None:
@@ -87,7 +82,7 @@ class GroupedResolver(ExpressionResolver):
         if isinstance(expression, Ref):
             value = self.scope.find(expression)
             if isinstance(value, OuterRef):
-                return value  # type: ignore[return-value]
+                return value
             raise ValidationException(
                 f"SQL validation failed. {where(expression.position)}Expression '{'.'.join(expression.path)}' is not "
                 "being grouped"
@@ -104,7 +99,9 @@ class GroupedResolver(ExpressionResolver):
 class GroupedSelect:
     """The groups of a SELECT and the expressions over them."""
 
-    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select, state_ttl: str | None = None) -> None:
+    def __init__(
+        self, queries: QueryResolver, node: Rel, scope: Scope, query: q.Select, state_ttl: str | None = None
+    ) -> None:
         self._state_ttl = state_ttl
         self.queries = queries
         self.context = queries.context
@@ -122,7 +119,7 @@ class GroupedSelect:
         self._take_keys(query.group_by or ())
         self.resolver = GroupedResolver(self)
 
-    def _take_keys(self, items: tuple[Any, ...]) -> None:
+    def _take_keys(self, items: tuple[Unresolved | q.GroupingSets, ...]) -> None:
         sets: list[list[frozenset[int]]] = []
         for item in items:
             window = group_window(item)
@@ -135,7 +132,7 @@ class GroupedSelect:
         if any(isinstance(item, q.GroupingSets) for item in items):
             self._sets = [frozenset().union(*parts) for parts in product(*sets)]
 
-    def _key(self, item: Any) -> int:
+    def _key(self, item: Unresolved) -> int:
         rex = self._plain.resolve(item)
         if rex not in self._keys:
             self._keys.append(rex)
@@ -153,7 +150,7 @@ class GroupedSelect:
         event_time = not is_proctime(time.type)
         lengths = call.operands[1:]
         if isinstance(lengths[0], Apply) and lengths[0].function == "ROWS":
-            sizes = [int(length.operands[0].value) for length in lengths]
+            sizes = [_rows(length) for length in lengths]
             return rel.Window(kind, time.index, max(sizes), min(sizes) if len(sizes) > 1 else 0, 0, event_time, True)
         if kind != "HOP":
             sizes = [interval_millis(length, kind) for length in lengths]
@@ -163,7 +160,7 @@ class GroupedSelect:
 
     # --- references of items ---------------------------------------------------------------------------------------
 
-    def key_of(self, expression: Any) -> Rex | None:
+    def key_of(self, expression: Unresolved) -> Rex | None:
         """Return the reference to the key that equals an expression, or None."""
         try:
             rex = self._plain.resolve(expression)
@@ -173,7 +170,7 @@ class GroupedSelect:
             return None
         if rex in self._keys:
             index = self._keys.index(rex)
-            return Deferred(("key", index), self._key_type(index))  # type: ignore[return-value]
+            return Deferred(("key", index), self._key_type(index))
         return None
 
     def _key_type(self, index: int) -> DataType:
@@ -201,15 +198,16 @@ class GroupedSelect:
             self._properties.append(name)
         kind = self._property_type(name)
         kind = kind.nullable() if nullable else kind
-        return Deferred(("property", name), kind)  # type: ignore[return-value]
+        return Deferred(("property", name), kind)
 
     def _property_type(self, name: str) -> DataType:
         if name in ("start", "end"):
             return TimestampType(3, False)
         assert self.window is not None
-        kind: Any = self.node.row_type.fields[self.window.time].data_type
+        kind = self.node.row_type.fields[self.window.time].data_type
         if name == "rowtime":
-            return type(kind)(3, kind.is_nullable, kind=kind.kind)  # type: ignore[no-any-return]
+            assert isinstance(kind, TimestampType | LocalZonedTimestampType)
+            return type(kind)(3, kind.is_nullable, kind=kind.kind)
         return with_kind(LocalZonedTimestampType(3, False), TimestampKind.PROCTIME)
 
     def grouping(self, call: Apply) -> Rex:
@@ -219,28 +217,29 @@ class GroupedSelect:
         """
         if self._sets is None:
             return Literal(0, BigIntType(False))
-        id_ref: Any = Deferred("grouping id", BigIntType(False))
+        id_ref = Deferred(("grouping id",), BigIntType(False))
         if str(call.function).upper() == "GROUP_ID":
             return self._plain.call("/", (id_ref, Literal(2 ** len(self._keys), BigIntType(False))))
         operands = call.operands or tuple(self._keys)
-        result: Any = None
+        result: Rex | None = None
         for operand in operands:
             index = self._keys.index(self._plain.resolve(operand))
             weight = Literal(2 ** (len(self._keys) - 1 - index), BigIntType(False))
             two = Literal(2, BigIntType(False))
             bit = self._plain.call("MOD", (self._plain.call("/", (id_ref, weight)), two))
             result = bit if result is None else self._plain.call("+", (self._plain.call("*", (result, two)), bit))
-        return result  # type: ignore[no-any-return]
+        assert result is not None
+        return result
 
     def call(self, call: Apply) -> Rex:
         """Add an aggregate call and return the reference to its result."""
         made = self._made(call)
         if made not in self._calls:
             self._calls.append(made)
-        return Deferred(("call", self._calls.index(made)), made.type)  # type: ignore[return-value]
+        return Deferred(("call", self._calls.index(made)), made.type)
 
     def _made(self, call: Apply) -> _Call:
-        function: Any = call.function
+        function: str | UserFunction = call.function
         if isinstance(function, str):
             function = user_function(call, self.context.catalogs) or function.upper()
         stars = any(isinstance(operand, Star) for operand in call.operands)
@@ -262,14 +261,16 @@ class GroupedSelect:
             )
             for o in call.order_by
         )
-        options = [o.operands[1].value for o in call.operands if _is_option(o)]
+        options = [constant(o.operands[1]) for o in call.operands if isinstance(o, Apply) and _is_option(o)]
         if options and isinstance(function, str):
             function = f"{function} {options[0]} ON NULL"
         return _Call(function, arguments, kind, call.distinct, condition, order_by, str(call.function))
 
-    def _call_type(self, function: Any, arguments: tuple[Rex, ...], condition: Rex | None, call: Apply) -> DataType:
+    def _call_type(
+        self, function: str | UserFunction, arguments: tuple[Rex, ...], condition: Rex | None, call: Apply
+    ) -> DataType:
         if not isinstance(function, str):
-            return function.result_type  # type: ignore[no-any-return]
+            return function.result_type
         aggregate = find_aggregate(function)
         assert aggregate is not None
         try:
@@ -280,12 +281,12 @@ class GroupedSelect:
 
     # --- nodes -----------------------------------------------------------------------------------------------------
 
-    def finish(self, names: list[str], rexes: list[Any], having: Any) -> Any:
+    def finish(self, names: list[str], rexes: list[Rex], having: Rex | None) -> Rel:
         """Return the node that computes the columns."""
         node, place = self._aggregate()
         self.overs.replace(place)
         rexes = [transform(rex, place) for rex in rexes]
-        conditions: list[Any] = []
+        conditions: list[Rex] = []
         if having is not None:
             if not isinstance(having.type, BooleanType):
                 raise ValidationException("SQL validation failed. HAVING clause must be a condition")
@@ -297,10 +298,10 @@ class GroupedSelect:
         names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
         return rel.Project(node, tuple(rexes), row_type(names, [rex.type for rex in rexes]))
 
-    def _in_group(self, place: Any) -> Any:
+    def _in_group(self, place: Callable[[Rex], Rex | None]) -> Callable[[Rex], Rex | None]:
         """Return how a subquery refers to the groups: by keys and calls."""
 
-        def change(rex: Any) -> Any:
+        def change(rex: Rex) -> Rex | None:
             if isinstance(rex, Deferred):
                 return place(rex)
             if rex in self._keys:
@@ -312,15 +313,18 @@ class GroupedSelect:
 
         return change
 
-    def flat(self, query: q.FlatAggregate) -> Any:
+    def flat(self, query: q.FlatAggregate) -> Rel:
         """Return the node of a table aggregate function: keys, the function's columns, and properties of the window."""
         alias = query.call if isinstance(query.call, Alias) else None
-        call: Any = alias.expression if alias is not None else query.call
+        call = alias.expression if alias is not None else query.call
+        assert isinstance(call, Apply)
         made = self._made(call)
         self._calls = [made]
         for item in query.properties:
             self.resolver.resolve(item)
         node, _ = self._aggregate()
+        assert isinstance(node, rel.Aggregate | rel.WindowAggregate)
+        assert not isinstance(made.function, str)
         result = result_row_type(made.function)
         names = list(alias.names) if alias is not None else result.names
         if len(names) != len(result):
@@ -335,7 +339,7 @@ class GroupedSelect:
         )
         return replace(node, row_type=kind, flat=True)
 
-    def _aggregate(self) -> tuple[Any, Any]:
+    def _aggregate(self) -> tuple[Rel, Callable[[Rex], Rex | None]]:
         source = _Projection(self.node)
         keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
         if self._sets is not None:
@@ -343,7 +347,7 @@ class GroupedSelect:
         calls = tuple(self._rel_call(call, source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
         columns = self._window_columns() if window is None else None
-        kept: Any = None if columns is None else tuple(None if c is None else source.kept(c) for c in columns)
+        kept = None if columns is None else _kept(source, *columns)
         node = source.node()
         count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
         if self._sets is not None:
@@ -352,26 +356,26 @@ class GroupedSelect:
         names = [*self._names, *["$e"] * len(id_types), *(f"EXPR${len(keys) + i}" for i in range(len(calls)))]
         types = [*types, *id_types, *(call.type for call in calls), *(self._property_type(p) for p in self._properties)]
         kind = row_type(unique_names([*names, *(f"w${p}" for p in self._properties)]), types)
-        grouped: Any
+        grouped: rel.Grouped
         if window is not None or kept is not None:
             grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind, kept)
         else:
             grouped = rel.Aggregate(node, keys, calls, kind, state_ttl=self._state_ttl)
         return grouped, self._placer(len(keys), count, len(calls))
 
-    def _placer(self, width: int, keys: int, calls: int) -> Any:
-        def place(rex: Any) -> Any:
+    def _placer(self, width: int, keys: int, calls: int) -> Callable[[Rex], Rex | None]:
+        def place(rex: Rex) -> Rex | None:
             if not isinstance(rex, Deferred):
                 return None
-            number: Any = rex.number
-            if number == "grouping id":
-                return InputRef(keys, rex.type)
-            if number[0] == "key":
-                return InputRef(number[1], rex.type)
-            if number[0] == "call":
-                return InputRef(width + number[1], rex.type)
-            if number[0] == "property":
-                return InputRef(width + calls + self._properties.index(number[1]), rex.type)
+            match rex.number:
+                case ("grouping id",):
+                    return InputRef(keys, rex.type)
+                case ("key", int(index)):
+                    return InputRef(index, rex.type)
+                case ("call", int(index)):
+                    return InputRef(width + index, rex.type)
+                case ("property", str(name)):
+                    return InputRef(width + calls + self._properties.index(name), rex.type)
             return None
 
         return place
@@ -390,7 +394,7 @@ class GroupedSelect:
             call.name,
         )
 
-    def _expanded(self, node: Any, keys: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    def _expanded(self, node: Rel, keys: tuple[int, ...]) -> tuple[Rel, tuple[int, ...]]:
         assert self._sets is not None
         sets = tuple(frozenset(keys[i] for i in one) for one in self._sets)
         bits = [sum(2 ** (len(keys) - 1 - i) for i in range(len(keys)) if i not in one) for one in self._sets]
@@ -405,7 +409,7 @@ class GroupedSelect:
 class _Projection:
     """The columns that an aggregate reads: keys and arguments, without duplicates."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Rel) -> None:
         self._node = node
         self._expressions: list[Rex] = []
         self._names: list[str] = []
@@ -428,11 +432,24 @@ class _Projection:
         rex = InputRef(index, self._node.row_type.fields[index].data_type)
         return self._expressions.index(rex) if rex in self._expressions else None
 
-    def node(self) -> Any:
+    def node(self) -> Rel:
         """Return the node with these columns."""
         kind: RowType = row_type(unique_names(self._names), [rex.type for rex in self._expressions])
         return rel.Project(self._node, tuple(self._expressions), kind)
 
 
-def _is_option(operand: Any) -> bool:
+def _rows(length: Unresolved) -> int:
+    """Return the number of rows that the length of a window is."""
+    assert isinstance(length, Apply)
+    number = constant(length.operands[0])
+    assert isinstance(number, int)
+    return number
+
+
+def _kept(source: _Projection, start: int, end: int, time: int | None) -> tuple[int | None, int | None, int | None]:
+    """Return the columns of a window in a projection."""
+    return source.kept(start), source.kept(end), None if time is None else source.kept(time)
+
+
+def _is_option(operand: object) -> bool:
     return isinstance(operand, Apply) and operand.function == "JSON OPTION"

@@ -5,19 +5,24 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BigIntType, DataType, DoubleType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.rex import InputRef, Literal, Rex
+from firesteel.columns.rex import Deferred, InputRef, Literal, Rex, UserFunction
 from firesteel.columns.type_rules import common_type
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
-from firesteel.table.planner.rel.rex_tools import Deferred, refs, row_type, transform, unique_names
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import refs, row_type, transform, unique_names
 from firesteel.table.planner.resolve.unresolved_tools import user_function
-from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Lit, OverCall, Star, WindowSpec
+from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Bound, Lit, OverCall, Star, WindowSpec
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
 
 RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
 NAVIGATION = frozenset({"LAG", "LEAD"})
@@ -27,7 +32,7 @@ NAVIGATION = frozenset({"LAG", "LEAD"})
 class _Over:
     """One OVER call, its expressions over the source."""
 
-    function: Any
+    function: str | UserFunction
     arguments: tuple[Rex, ...]
     type: DataType
     distinct: bool
@@ -38,6 +43,10 @@ class _Over:
     name: str
 
 
+_Groups = dict[tuple[tuple[int, ...], tuple[rel.Collation, ...], rel.Frame], list[tuple[int, rel.AggregateCall]]]
+"""The calls, with their numbers, by partition, order and frame."""
+
+
 class OverCalls:
     """A collector of OVER calls, which are computed by one node.
 
@@ -46,18 +55,18 @@ class OverCalls:
         context: Finds the user's functions.
     """
 
-    def __init__(self, windows: tuple[tuple[str, WindowSpec], ...], context: object) -> None:
+    def __init__(self, windows: tuple[tuple[str, WindowSpec], ...], context: ResolveContext) -> None:
         self._windows = dict(windows)
         self._context = context
         self._calls: list[_Over] = []
 
-    def add(self, call: OverCall, resolver: Any) -> Rex:
+    def add(self, call: OverCall, resolver: ExpressionResolver) -> Rex:
         """Add a call and return the reference to its result."""
         spec = self._spec(call.window)
         inner: Apply = call.call
-        function: Any = inner.function
+        function: str | UserFunction = inner.function
         if isinstance(function, str):
-            function = user_function(inner, resolver.catalogs) or function.upper()
+            function = user_function(inner, self._context.catalogs) or function.upper()
         operands = [o for o in inner.operands if not isinstance(o, Star)]
         arguments = tuple(resolver.resolve(operand) for operand in operands)
         condition = None if inner.condition is None else resolver.resolve(inner.condition)
@@ -81,12 +90,13 @@ class OverCalls:
         )
         if made not in self._calls:
             self._calls.append(made)
-        return Deferred(("over", self._calls.index(made)), made.type)  # type: ignore[return-value]
+        return Deferred(("over", self._calls.index(made)), made.type)
 
-    def _spec(self, window: Any) -> WindowSpec:
-        name = window.name if isinstance(window, WindowSpec) else getattr(window, "path", (window,))[-1]
+    def _spec(self, window: WindowSpec | str) -> WindowSpec:
+        name = window.name if isinstance(window, WindowSpec) else window
         if name is None:
-            return window  # type: ignore[no-any-return]
+            assert isinstance(window, WindowSpec)
+            return window
         if name not in self._windows:
             raise ValidationException(f"SQL validation failed. Window '{name}' not found")
         base = self._spec(self._windows[name])
@@ -94,7 +104,7 @@ class OverCalls:
             return base
         return replace(window, name=None, partition_by=base.partition_by, order_by=window.order_by or base.order_by)
 
-    def replace(self, place: Callable[[Any], Any]) -> None:
+    def replace(self, place: Callable[[Rex], Rex | None]) -> None:
         """Replace parts of all expressions."""
         self._calls = [
             replace(
@@ -107,7 +117,7 @@ class OverCalls:
             for call in self._calls
         ]
 
-    def attach(self, node: Any, rexes: list[Any]) -> tuple[Any, list[Any]]:
+    def attach(self, node: Rel, rexes: list[Rex]) -> tuple[Rel, list[Rex]]:
         """Return the node with the calls' columns, and the expressions that refer to them."""
         if not self._calls:
             return node, rexes
@@ -121,7 +131,7 @@ class OverCalls:
             extra.append(rex)
             return len(known)
 
-        groups: dict[tuple[Any, ...], list[tuple[int, rel.AggregateCall]]] = {}
+        groups: _Groups = {}
         for number, call in enumerate(self._calls):
             order = tuple(rel.Collation(column(r), d, n) for r, d, n in call.order)
             key = (tuple(column(p) for p in call.partition), order, call.frame)
@@ -132,9 +142,9 @@ class OverCalls:
         node = extended(node, extra, "$o")
         return self._node(node, groups, rexes)
 
-    def _node(self, node: Any, groups: dict[tuple[Any, ...], Any], rexes: list[Any]) -> tuple[Any, list[Any]]:
+    def _node(self, node: Rel, groups: _Groups, rexes: list[Rex]) -> tuple[Rel, list[Rex]]:
         width = len(node.row_type)
-        places: dict[Any, int] = {}
+        places: dict[tuple[str | int, ...], int] = {}
         types: list[DataType] = []
         for calls in groups.values():
             for number, call in calls:
@@ -144,16 +154,17 @@ class OverCalls:
         kind = row_type(names, [*node.row_type.field_types(), *types])
         made = tuple(rel.OverGroup(key[0], key[1], key[2], tuple(c for _, c in calls)) for key, calls in groups.items())
 
-        def place(rex: Any) -> Any:
-            found = isinstance(rex, Deferred) and rex.number in places
-            return InputRef(places[rex.number], rex.type) if found else None
+        def place(rex: Rex) -> Rex | None:
+            if isinstance(rex, Deferred) and rex.number in places:
+                return InputRef(places[rex.number], rex.type)
+            return None
 
         return rel.Over(node, made, kind), [transform(rex, place) for rex in rexes]
 
 
-def _type_of(function: Any, arguments: tuple[Rex, ...], spec: WindowSpec, filtered: bool) -> DataType:
+def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: WindowSpec, filtered: bool) -> DataType:
     if not isinstance(function, str):
-        return function.result_type  # type: ignore[no-any-return]
+        return function.result_type
     if function in RANKINGS:
         return DoubleType(False) if function in ("PERCENT_RANK", "CUME_DIST") else BigIntType(False)
     if function in NAVIGATION:
@@ -173,7 +184,7 @@ def _type_of(function: Any, arguments: tuple[Rex, ...], spec: WindowSpec, filter
         raise ValidationException(f"SQL validation failed. {error}") from error
 
 
-def _is_bounded(bound: Any) -> bool:
+def _is_bounded(bound: Bound | None) -> bool:
     """Return whether a bound is a number or an interval; Calcite takes such a frame for one that may be empty."""
     return bound is not None and bound[0] != "CURRENT" and bound[1] != UNBOUNDED
 
@@ -186,8 +197,9 @@ def _frame(spec: WindowSpec, function: object) -> rel.Frame:
     return rel.Frame(is_rows, _bound(spec.preceding, is_rows), _bound(spec.following, is_rows))
 
 
-def _bound(bound: tuple[str, Any], is_rows: bool) -> Any:
+def _bound(bound: Bound | None, is_rows: bool) -> float | None:
     """Return an offset in rows or milliseconds, before the current row negative; None: unbounded."""
+    assert bound is not None
     word, amount = bound
     if word == "CURRENT":
         return 0

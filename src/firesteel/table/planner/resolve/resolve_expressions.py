@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar
 
 from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.column_types import (
@@ -34,15 +34,29 @@ from firesteel.columns.functions.definition_names import sql_name
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.functions.table_api_types import table_api_type
-from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
+from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, UserCall, UserFunction
 from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.rel.rex_tools import Deferred
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.unresolved_tools import user_function
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Subquery, TypeName
+from firesteel.table.syntax.unresolved import (
+    Alias,
+    Apply,
+    Lit,
+    OverCall,
+    Ref,
+    Star,
+    Subquery,
+    TypeName,
+    Unresolved,
+    constant,
+    named_type,
+)
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
 
 WINDOW_STARTS = {
     "TUMBLE_START": "start",
@@ -73,35 +87,51 @@ class ExpressionResolver:
         subquery: Converts a subquery to a column; None if subqueries are not allowed here.
     """
 
-    def __init__(self, scope: Scope, catalogs: Any, subquery: Callable[[Subquery, Any], Rex] | None = None) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        catalogs: CatalogManager | None,
+        subquery: Callable[[Subquery, Rex | None], Rex] | None = None,
+    ) -> None:
         self.scope = scope
         self.catalogs = catalogs
         self._subquery = subquery
 
-    def resolve(self, expression: Any) -> Rex:
+    def resolve(self, expression: Unresolved) -> Rex:
         """Return the typed expression.
 
         Raises:
             ValidationException: a name is unknown, or types do not fit.
         """
-        rule = _RULES.get(type(expression))
-        if rule is None:
-            raise ValidationException(
-                f"SQL validation failed. {expression!r} is not an expression that is allowed here"
-            )
-        return rule(self, expression)
+        match expression:
+            case InputRef() | Deferred() | Literal() | Call() | UserCall():
+                return expression
+            case Ref():
+                return self._ref(expression)
+            case Lit():
+                return self._literal(expression)
+            case Alias():
+                return self._alias(expression)
+            case Apply():
+                return self._apply(expression)
+            case OverCall():
+                return self._over(expression)
+            case Subquery():
+                return self._sub(expression)
+            case TypeName():
+                return Literal(expression.type, NullType())
+        raise ValidationException(f"SQL validation failed. {expression!r} is not an expression that is allowed here")
 
     def _ref(self, ref: Ref) -> Rex:
-        found: Rex = self.scope.find(ref)
-        return found
+        return self.scope.find(ref)
 
     def _literal(self, literal: Lit) -> Rex:
         kind = literal.type if literal.type is not None else type_of_literal(literal.value)
         # The unit of an interval is only its notation.
         if isinstance(kind, DayTimeIntervalType):
-            kind = DAY_TIME.with_nullable(kind._nullable)
+            kind = DAY_TIME.with_nullable(kind.is_nullable)
         elif isinstance(kind, YearMonthIntervalType):
-            kind = YEAR_MONTH.with_nullable(kind._nullable)
+            kind = YEAR_MONTH.with_nullable(kind.is_nullable)
         return Literal(literal.value, kind)
 
     def _alias(self, alias: Alias) -> Rex:
@@ -124,8 +154,8 @@ class ExpressionResolver:
             return self._user_call(function, call)
         if call.named and call.position is None:
             call = replace(call, function=sql_name(call.function) or call.function)
-        name = call.function.upper()
-        special = _SPECIAL.get(name)
+        name = str(call.function).upper()
+        special = self._special.get(name)
         if special is not None:
             return special(self, call)
         if name in WINDOW_STARTS:
@@ -157,7 +187,7 @@ class ExpressionResolver:
             shown = name if call is None else call.function
             families = ", ".join(f"<{_family(o.type)}>" for o in operands)
             raise ValidationException(
-                f"SQL validation failed. {where(position, shown)}No match found for function signature "
+                f"SQL validation failed. {where(position, str(shown))}No match found for function signature "
                 f"{shown}({families})"
             )
         try:
@@ -167,7 +197,7 @@ class ExpressionResolver:
         cast_operands = tuple(cast(o, t) for o, t in zip(operands, types, strict=True))
         return Call(function.name, cast_operands, result)
 
-    def _user_call(self, function: Any, call: Apply) -> Rex:
+    def _user_call(self, function: UserFunction, call: Apply) -> Rex:
         operands: list[Rex] = []
         for operand in call.operands:
             if isinstance(operand, Star):
@@ -177,21 +207,21 @@ class ExpressionResolver:
         return UserCall(function, tuple(operands), function.result_type)
 
     def _cast(self, call: Apply) -> Rex:
-        value, target = self.resolve(call.operands[0]), call.operands[1].type
+        value, target = self.resolve(call.operands[0]), named_type(call.operands[1])
         is_try = call.function == "TRY_CAST"
         if not can_cast(value.type, target) and not isinstance(value.type, NullType):
             raise ValidationException(
                 f"SQL validation failed. {where(call.position)}Cast function cannot convert value of type "
                 f"{value.type!s} to type {target!s}"
             )
-        nullable = value.type._nullable or is_try
-        return Call(call.function, (value,), target.nullable() if nullable else target.not_null())
+        nullable = value.type.is_nullable or is_try
+        return Call(str(call.function), (value,), target.nullable() if nullable else target.not_null())
 
     def _between(self, call: Apply) -> Rex:
         value, low, high = call.operands
         position = call.position
 
-        def range_of(low: Any, high: Any) -> Apply:
+        def range_of(low: Unresolved, high: Unresolved) -> Apply:
             bounds = (Apply(">=", (value, low), position=position), Apply("<=", (value, high), position=position))
             return Apply("AND", bounds, position=position)
 
@@ -207,7 +237,7 @@ class ExpressionResolver:
             kind = common_type(types) or comparable_types("IN", types)[0]
         except FunctionError as error:
             raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
-        nullable = any(operand.type._nullable for operand in operands)
+        nullable = any(operand.type.is_nullable for operand in operands)
         return Call("IN", tuple(cast(o, kind.nullable()) for o in operands), BooleanType(nullable))
 
     def _negate(self, call: Apply) -> Rex:
@@ -215,33 +245,26 @@ class ExpressionResolver:
         return self.call("NEGATE", (operand,), call)
 
     def _array_element(self, call: Apply) -> Rex:
-        return self.call(call.function, tuple(self.resolve(o) for o in call.operands), call)
+        return self.call(str(call.function), tuple(self.resolve(o) for o in call.operands), call)
 
     def _dot(self, call: Apply) -> Rex:
         """Return a field of a row, by name or (Table API: `get(0)`) by index; `flatten` is the planner's."""
-        row, field = self.resolve(call.operands[0]), call.operands[1].value
+        row, field = self.resolve(call.operands[0]), constant(call.operands[1])
         names = getattr(row.type, "names", None)
         if names is None or (isinstance(field, str) and field not in names):
             raise ValidationException(f"SQL validation failed. {where(call.position)}Unknown field '{field}'")
         from firesteel.table.planner.resolve.scope import field_access
 
-        return field_access(row, names[field] if isinstance(field, int) else field)
+        return field_access(row, names[field] if isinstance(field, int) else str(field))
 
-
-_RULES: dict[type, Callable[[ExpressionResolver, Any], Rex]] = {
-    Ref: lambda r, e: r._ref(e),
-    Lit: lambda r, e: r._literal(e),
-    Alias: lambda r, e: r._alias(e),
-    Apply: lambda r, e: r._apply(e),
-    OverCall: lambda r, e: r._over(e),
-    Subquery: lambda r, e: r._sub(e),
-    InputRef: lambda r, e: e,
-    Deferred: lambda r, e: e,
-    Literal: lambda r, e: e,
-    Call: lambda r, e: e,
-    UserCall: lambda r, e: e,
-    TypeName: lambda r, e: Literal(e.type, NullType()),
-}
+    _special: ClassVar[dict[str, Callable[[ExpressionResolver, Apply], Rex]]] = {
+        "CAST": _cast,
+        "TRY_CAST": _cast,
+        "BETWEEN": _between,
+        "BETWEEN SYMMETRIC": _between,
+        "IN": _in,
+        "DOT": _dot,
+    }
 
 
 def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[Rex, ...]]:
@@ -267,19 +290,9 @@ def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[R
     return name, operands
 
 
-_SPECIAL: dict[str, Callable[[ExpressionResolver, Apply], Rex]] = {
-    "CAST": ExpressionResolver._cast,
-    "TRY_CAST": ExpressionResolver._cast,
-    "BETWEEN": ExpressionResolver._between,
-    "BETWEEN SYMMETRIC": ExpressionResolver._between,
-    "IN": ExpressionResolver._in,
-    "DOT": ExpressionResolver._dot,
-}
-
-
 def cast(rex: Rex, kind: DataType) -> Rex:
     """Return an expression in another type; the nullability stays that of the expression."""
-    wanted = kind.nullable() if rex.type._nullable else kind.not_null()
+    wanted = kind.nullable() if rex.type.is_nullable else kind.not_null()
     if rex.type.nullable() == kind.nullable() or isinstance(kind, NullType):
         return rex
     if isinstance(rex, Literal) and rex.value is None:
@@ -287,7 +300,7 @@ def cast(rex: Rex, kind: DataType) -> Rex:
     return Call("CAST", (rex,), wanted)
 
 
-def type_of_literal(value: Any) -> DataType:
+def type_of_literal(value: object) -> DataType:
     """Return Flink's type of a literal.
 
     Raises:

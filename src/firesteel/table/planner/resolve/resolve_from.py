@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import (
     ArrayType,
     BooleanType,
+    DataType,
     IntType,
     MapType,
     MultisetType,
     RowType,
     TimestampKind,
 )
-from firesteel.columns.rex import InputRef, Literal, Rex
+from firesteel.columns.rex import InputRef, Literal, Rex, UserCall, UserFunction
 from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import ResolvedTable, Watermark
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import one_row, renamed
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import is_deterministic, result_row_type, row_type, shift, unique_names
 from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
@@ -30,7 +32,11 @@ from firesteel.table.planner.resolve.subqueries import conjuncts_of, filter_by, 
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Apply, Ref
+from firesteel.table.syntax.queries import Query
+from firesteel.table.syntax.unresolved import Apply, Ref, Unresolved
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
 
 
 class FromResolver:
@@ -46,9 +52,9 @@ class FromResolver:
 
     def __init__(
         self,
-        queries: Any,
+        queries: QueryResolver,
         outer: Scope | None,
-        conditions: list[Any] | None = None,
+        conditions: list[Unresolved] | None = None,
         hints: SelectHints | None = None,
     ) -> None:
         self.queries = queries
@@ -57,25 +63,35 @@ class FromResolver:
         self._conditions = conditions if conditions is not None else []
         self._hints = hints or SelectHints((), self.context.hint_names, self.context.is_streaming)
 
-    def resolve(self, item: Any) -> tuple[Any, Scope]:
+    def resolve(self, item: Query) -> tuple[Rel, Scope]:
         """Return node and scope of an item.
 
         Raises:
             ValidationException: a name is unknown, or a condition does not fit.
         """
-        rule = _RULES.get(type(item))
-        if rule is not None:
-            return rule(self, item)
+        match item:
+            case q.TableRef():
+                return self._table(item)
+            case q.Named():
+                return self._named(item)
+            case q.WindowTable():
+                return self._window(item)
+            case q.MatchRecognize():
+                return self._match(item)
+            case q.TableFunctionCall():
+                return self._function(item)
+            case q.Join():
+                return self._join(item)
         node = self.queries.resolve(item, self.outer)
         return node, Scope.of(node.row_type, (), self.outer)
 
-    def _table(self, item: q.TableRef) -> tuple[Any, Scope]:
+    def _table(self, item: q.TableRef) -> tuple[Rel, Scope]:
         node = self.queries.tables.get(item.path[0]) if len(item.path) == 1 else None
         if node is None:
             node = self._catalog_table(item)
         return node, Scope.of(node.row_type, item.path, self.outer)
 
-    def _catalog_table(self, item: q.TableRef) -> Any:
+    def _catalog_table(self, item: q.TableRef) -> Rel:
         found = self.context.catalogs.find_table(item.path)
         if found is None:
             name = ".".join(item.path)
@@ -84,7 +100,7 @@ class FromResolver:
             raise ValidationException(
                 f"SQL validation failed. {where(item.position, name)}Object '{name}' not found{hint}"
             )
-        if hasattr(found, "options"):
+        if isinstance(found, ResolvedTable):
             options = table_options(item.hints)
             return scan(replace(found, options={**found.options, **options}) if options else found, self.context)
         if table_options(item.hints):
@@ -100,26 +116,26 @@ class FromResolver:
     def _quoted(self, path: tuple[str, ...]) -> str:
         return ".".join(map(quoted, self.context.catalogs.qualify(path)))
 
-    def _rename(self, node: Any, columns: tuple[str, ...], name: str) -> Any:
+    def _rename(self, node: Rel, columns: tuple[str, ...], name: str) -> Rel:
         return node if tuple(node.row_type.names) == columns else renamed(node, columns, name)
 
-    def _named(self, item: q.Named) -> tuple[Any, Scope]:
+    def _named(self, item: q.Named) -> tuple[Rel, Scope]:
         node, _ = self.resolve(item.query)
         node = self._rename(node, item.columns, item.name)
         return node, Scope.of(node.row_type, (item.name,), self.outer)
 
-    def _window(self, item: q.WindowTable) -> tuple[Any, Scope]:
+    def _window(self, item: q.WindowTable) -> tuple[Rel, Scope]:
         node = self.queries.window_table(item, self.outer)
         return node, Scope.of(node.row_type, (), self.outer)
 
-    def _match(self, item: q.MatchRecognize) -> tuple[Any, Scope]:
+    def _match(self, item: q.MatchRecognize) -> tuple[Rel, Scope]:
         node = self.queries.match(item, self.outer)
         return node, Scope.of(node.row_type, (), self.outer)
 
-    def _function(self, item: q.TableFunctionCall) -> tuple[Any, Scope]:
+    def _function(self, item: q.TableFunctionCall) -> tuple[Rel, Scope]:
         return self._correlate(one_row(), Scope((), self.outer), item, False, None)
 
-    def _join(self, item: q.Join) -> tuple[Any, Scope]:
+    def _join(self, item: q.Join) -> tuple[Rel, Scope]:
         may_check = item.kind in ("CROSS", "INNER", "LEFT")
         left, left_scope = self._with_conditions(self._conditions if may_check else []).resolve(item.left)
         named = item.right if isinstance(item.right, q.Named) else None
@@ -134,7 +150,8 @@ class FromResolver:
         both = _side_by_side(left_scope, right_scope, width, self.outer)
         time = None if as_of is None else ExpressionResolver(left_scope, self.context.catalogs).resolve(as_of)
         kind = "INNER" if item.kind == "CROSS" else item.kind
-        apart = [part for part in conjuncts_of(item.condition) if kind == "INNER" and has_subquery(part)]
+        parts = conjuncts_of(item.condition) if item.condition is not None and kind == "INNER" else []
+        apart = [part for part in parts if has_subquery(part)]
         condition = self._condition(_without(item, apart), both, left_scope, right_scope, width)
         if kind == "INNER" and time is None:
             condition = self._and_where(condition, both)
@@ -164,7 +181,7 @@ class FromResolver:
             raise ValidationException("SQL validation failed. ON clause must be a condition")
         return condition
 
-    def _with_conditions(self, conditions: list[Any]) -> FromResolver:
+    def _with_conditions(self, conditions: list[Unresolved]) -> FromResolver:
         return FromResolver(self.queries, self.outer, conditions, self._hints)
 
     def _and_where(self, condition: Rex | None, both: Scope) -> Rex | None:
@@ -172,7 +189,7 @@ class FromResolver:
         resolver = ExpressionResolver(Scope(both.columns), self.context.catalogs)
         for part in list(self._conditions):
             try:
-                rex: Any = resolver.resolve(part)
+                rex: Rex = resolver.resolve(part)
             except ValidationException:
                 continue  # of tables further right, of the query around, or an error that is found later
             if isinstance(rex.type, BooleanType) and is_deterministic(rex):
@@ -186,11 +203,11 @@ class FromResolver:
         names = {name for name, _ in right.star()}
         return tuple(name for name, _ in left.star() if name in names)
 
-    def _joined_scope(self, item: q.Join, node: Any, left: Scope, right: Scope, width: int) -> Scope:
+    def _joined_scope(self, item: q.Join, node: Rel, left: Scope, right: Scope, width: int) -> Scope:
         columns = _side_by_side(left, right, width, self.outer).columns
         types = node.row_type.field_types()
 
-        def typed(rex: object) -> Any:
+        def typed(rex: Rex) -> Rex:
             return InputRef(rex.index, types[rex.index]) if isinstance(rex, InputRef) else rex
 
         columns = tuple(replace(column, rex=typed(column.rex)) for column in columns)
@@ -213,10 +230,19 @@ class FromResolver:
     # --- table functions -----------------------------------------------------------------------------------------
 
     def _correlate(
-        self, left: Any, scope: Scope, item: q.TableFunctionCall, outer: bool, named: Any, condition: Any = None
-    ) -> tuple[Any, Scope]:
+        self,
+        left: Rel,
+        scope: Scope,
+        item: q.TableFunctionCall,
+        outer: bool,
+        named: q.Named | None,
+        condition: Unresolved | None = None,
+    ) -> tuple[Rel, Scope]:
         resolver = ExpressionResolver(Scope(scope.columns, self.outer), self.context.catalogs)
-        call: Apply = item.call
+        call = item.call
+        if not isinstance(call, Apply):
+            raise ValidationException(f"SQL validation failed. {call!r} is no call of a table function")
+        function: str | UserFunction
         if call.function == "UNNEST":
             operands = tuple(resolver.resolve(operand) for operand in call.operands)
             function, kind = "UNNEST", _unnested(operands[0].type)
@@ -224,8 +250,8 @@ class FromResolver:
                 function = "UNNEST WITH ORDINALITY"
                 kind = row_type([*kind.names, "ORDINALITY"], [*kind.field_types(), IntType(False)])
         else:
-            function, operands = self._table_function(call, resolver)
-            kind = result_row_type(function)
+            user_function, operands = self._table_function(call, resolver)
+            function, kind = user_function, result_row_type(user_function)
         columns = named.columns if named is not None else ()
         if columns and len(columns) != len(kind):
             raise ValidationException(
@@ -235,7 +261,7 @@ class FromResolver:
         names = list(columns) or kind.names
         types = [t.nullable() if outer else t for t in kind.field_types()]
         joined = row_type(unique_names([*left.row_type.names, *names]), [*left.row_type.field_types(), *types])
-        node: Any = rel.Correlate(left, function, operands, outer, joined, kind)
+        made = rel.Correlate(left, function, operands, outer, joined, kind)
         width = len(left.row_type)
         qualifier = (named.name,) if named is not None else ()
         new = [
@@ -245,31 +271,34 @@ class FromResolver:
         if condition is not None:
             rex = ExpressionResolver(both, self.context.catalogs).resolve(condition)
             if not (isinstance(rex, Literal) and rex.value is True):
-                node = replace(node, condition=rex) if outer else rel.Filter(node, rex)
-        return node, both
+                return (replace(made, condition=rex) if outer else rel.Filter(made, rex)), both
+        return made, both
 
-    def _table_function(self, call: Apply, resolver: ExpressionResolver) -> tuple[Any, tuple[Rex, ...]]:
-        function: Any = call.function
+    def _table_function(self, call: Apply, resolver: ExpressionResolver) -> tuple[UserFunction, tuple[Rex, ...]]:
+        function = call.function
         if isinstance(function, str):
-            function = user_function(call, self.context.catalogs)
-            if function is None:
+            found = user_function(call, self.context.catalogs)
+            if found is None:
                 raise ValidationException(
                     f"SQL validation failed. {where(call.position, str(call.function))}No match found for function "
                     f"signature {call.function}"
                 )
-        rex: Any = resolver.resolve(replace(call, function=function))
+            function = found
+        rex = resolver.resolve(replace(call, function=function))
+        assert isinstance(rex, UserCall)
         return function, rex.operands
 
 
-def _without(item: q.Join, parts: list[Any]) -> q.Join:
+def _without(item: q.Join, parts: list[Unresolved]) -> q.Join:
     """Return a join without parts of its condition."""
     if not parts:
         return item
-    rest = [part for part in conjuncts_of(item.condition) if part not in parts]
+    assert item.condition is not None
+    rest: list[Unresolved] = [part for part in conjuncts_of(item.condition) if part not in parts]
     return replace(item, condition=reduce(lambda a, b: Apply("AND", (a, b)), rest) if rest else None)
 
 
-def _unnested(kind: Any) -> RowType:
+def _unnested(kind: DataType) -> RowType:
     """Return the columns of UNNEST: the fields of rows, key and value of maps, or the elements."""
     if isinstance(kind, MapType):
         return row_type(["f0", "f1"], [kind.key_type, kind.value_type])
@@ -278,7 +307,7 @@ def _unnested(kind: Any) -> RowType:
     element = kind.element_type
     if isinstance(element, RowType):
         types = element.field_types()
-        return row_type(element.names, [t.nullable() for t in types] if element._nullable else types)
+        return row_type(element.names, [t.nullable() for t in types] if element.is_nullable else types)
     return row_type(["f0"], [element])
 
 
@@ -287,14 +316,14 @@ def _side_by_side(left: Scope, right: Scope, width: int, outer: Scope | None) ->
     return Scope([*left.columns, *moved], outer)
 
 
-def scan(table: Any, context: Any) -> Any:
+def scan(table: ResolvedTable, context: ResolveContext) -> Rel:
     """Return the node that reads a table of a catalog, with computed columns and watermarks."""
     source = context.catalogs.create_source(table)
     stored = [c for c in table.columns if c.kind == "PHYSICAL"]
     metadata = [c for c in table.columns if c.kind == "METADATA"]
     kind = row_type([c.name for c in (*stored, *metadata)], [c.type for c in (*stored, *metadata)])
     keys = tuple((c.metadata_key or c.name, c.type) for c in metadata)
-    node: Any = rel.TableScan(table, source, kind, tuple(range(len(stored))), keys)
+    node: Rel = rel.TableScan(table, source, kind, tuple(range(len(stored))), keys)
     if [c.name for c in table.columns] != kind.names:
         node = _with_computed(node, table, context)
     if table.watermark is not None and context.is_streaming:
@@ -302,18 +331,15 @@ def scan(table: Any, context: Any) -> Any:
     return node
 
 
-def _with_computed(node: Any, table: Any, context: Any) -> Any:
+def _with_computed(node: Rel, table: ResolvedTable, context: ResolveContext) -> Rel:
     resolver = ExpressionResolver(Scope.of(node.row_type), context.catalogs)
-    expressions = [
-        resolver.resolve(c.expression) if c.kind == "COMPUTED" else resolver.resolve(Ref((c.name,)))
-        for c in table.columns
-    ]
+    expressions = [resolver.resolve(Ref((c.name,)) if c.expression is None else c.expression) for c in table.columns]
     return rel.Project(
         node, tuple(expressions), row_type([c.name for c in table.columns], [e.type for e in expressions])
     )
 
 
-def assign_watermark(node: Any, watermark: Any, context: Any) -> Any:
+def assign_watermark(node: Rel, watermark: Watermark, context: ResolveContext) -> Rel:
     """Return the node whose rowtime column has watermarks."""
     names = node.row_type.names
     if watermark.column not in names:
@@ -326,13 +352,3 @@ def assign_watermark(node: Any, watermark: Any, context: Any) -> Any:
     expression = ExpressionResolver(Scope.of(node.row_type), context.catalogs).resolve(watermark.expression)
     types[index] = with_kind(types[index], TimestampKind.ROWTIME)
     return rel.AssignWatermark(node, index, expression, row_type(names, types))
-
-
-_RULES: dict[type, Callable[[FromResolver, Any], tuple[Any, Scope]]] = {
-    q.TableRef: FromResolver._table,
-    q.Named: FromResolver._named,
-    q.WindowTable: FromResolver._window,
-    q.MatchRecognize: FromResolver._match,
-    q.TableFunctionCall: FromResolver._function,
-    q.Join: FromResolver._join,
-}

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import BooleanType, NullType, TimestampType
+from firesteel.columns.column_types import BooleanType, DataType, NullType, TimestampType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.kernels.match_pattern import steps_of
+from firesteel.columns.kernels.match_pattern import Pattern, steps_of
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import row_type
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Apply, Ref
+from firesteel.table.syntax.unresolved import Apply, Ref, Star
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
 
 _NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
 
@@ -29,7 +34,7 @@ _UNTYPED = NullType()
 class MatchResolver(ExpressionResolver):
     """A resolver of expressions over pattern variables: `A.x` is a call of MATCH_REF with the variable's name."""
 
-    def __init__(self, scope: Scope, catalogs: object, variables: set[str], time: object) -> None:
+    def __init__(self, scope: Scope, catalogs: CatalogManager, variables: set[str], time: DataType) -> None:
         super().__init__(scope, catalogs)
         self._variables = variables
         self._time = time
@@ -44,20 +49,17 @@ class MatchResolver(ExpressionResolver):
     def _apply(self, call: Apply) -> Rex:
         name = str(call.function).upper()
         if name in ("MATCH_ROWTIME", "MATCH_PROCTIME"):
-            kind: Any = self._time
-            attribute = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
+            kind = self._time
+            attribute: DataType = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
             return Call(name, (), attribute)
         if name in _NAVIGATION:
             operands = tuple(self.resolve(operand) for operand in call.operands)
             return Call(name, operands, operands[0].type.nullable())
         aggregate = find_aggregate(name)
         if aggregate is not None:
-            operands = (
-                ()
-                if not call.operands or hasattr(call.operands[0], "qualifier")
-                else tuple(self.resolve(operand) for operand in call.operands)
-            )
-            star = () if not call.operands or not hasattr(call.operands[0], "qualifier") else call.operands[0].qualifier
+            first = call.operands[0] if call.operands else None
+            operands = () if isinstance(first, Star) else tuple(self.resolve(operand) for operand in call.operands)
+            star = first.qualifier if isinstance(first, Star) else ()
             try:
                 kind = aggregate.resolve([o.type for o in operands], False)
             except FunctionError as error:
@@ -70,18 +72,23 @@ class MatchResolver(ExpressionResolver):
 _CONTAINERS = ("concat", "or", "permute")
 
 
-def variables_of(pattern: Any) -> list[str]:
+def _parts(pattern: Pattern) -> list[Pattern]:
+    inner = pattern[1]
+    parts = inner if pattern[0] in _CONTAINERS and isinstance(inner, tuple) else (inner,)
+    return [part for part in parts if isinstance(part, tuple)]
+
+
+def variables_of(pattern: Pattern) -> list[str]:
     """Return the variables of a pattern, in order."""
     if pattern[0] == "var":
-        return [pattern[1]]
-    parts = pattern[1] if pattern[0] in _CONTAINERS else (pattern[1],)
+        return [str(pattern[1])]
     found: list[str] = []
-    for part in parts:
+    for part in _parts(pattern):
         found += [name for name in variables_of(part) if name not in found]
     return found
 
 
-def resolve_match(query: q.MatchRecognize, node: Any, scope: Scope, context: Any) -> rel.Match:
+def resolve_match(query: q.MatchRecognize, node: Rel, scope: Scope, context: ResolveContext) -> rel.Match:
     """Return the node of MATCH_RECOGNIZE.
 
     Raises:
@@ -149,13 +156,10 @@ def _check(query: q.MatchRecognize) -> None:
         )
 
 
-def _has(pattern: Any, kind: str) -> bool:
+def _has(pattern: Pattern, kind: str) -> bool:
     if pattern[0] == kind:
         return True
-    if pattern[0] == "var":
-        return False
-    parts = pattern[1] if pattern[0] in _CONTAINERS else (pattern[1],)
-    return any(_has(part, kind) for part in parts)
+    return any(_has(part, kind) for part in _parts(pattern))
 
 
 def _index(rex: Rex, clause: str) -> int:

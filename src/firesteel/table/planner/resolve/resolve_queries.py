@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
-from firesteel.columns.rex import InputRef, Literal
+from firesteel.columns.column_types import (
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    RowField,
+    RowType,
+    TimestampType,
+)
+from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import common_type
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
 from firesteel.table.planner.rel.projections import distinct, extended, first_columns, one_row, renamed
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type
-from firesteel.table.planner.rel.time_attributes import interval_millis, without_time_attribute
+from firesteel.table.planner.rel.time_attributes import interval_millis, with_kind, without_time_attribute
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver, cast
 from firesteel.table.planner.resolve.resolve_from import FromResolver
 from firesteel.table.planner.resolve.resolve_match import resolve_match
@@ -24,7 +33,11 @@ from firesteel.table.planner.resolve.resolve_select import SelectResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.select_hints import HintNames, SelectHints
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Lit
+from firesteel.table.syntax.queries import Query
+from firesteel.table.syntax.unresolved import Lit, Unresolved
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +50,7 @@ class ResolveContext:
         hint_names: The names in the hints of the statement.
     """
 
-    catalogs: Any
+    catalogs: CatalogManager
     is_streaming: bool
     hint_names: HintNames = field(default_factory=HintNames)
 
@@ -50,41 +63,50 @@ class QueryResolver:
         tables: Common table expressions by name.
     """
 
-    def __init__(self, context: ResolveContext, tables: dict[str, Any] | None = None) -> None:
+    def __init__(self, context: ResolveContext, tables: dict[str, Rel] | None = None) -> None:
         self.context = context
         self.tables = tables or {}
 
-    def resolve(self, query: Any, outer: Scope | None = None) -> Any:
+    def resolve(self, query: Query, outer: Scope | None = None) -> Rel:
         """Return the relational node of a query; `outer` is the scope of the query around a subquery.
 
         Raises:
             ValidationException: a name is unknown, or types do not fit.
         """
-        rule = _RULES.get(type(query))
-        if rule is None:
-            return self.from_clause(query, outer)[0]
-        return rule(self, query, outer)
+        match query:
+            case q.Resolved():
+                return query.node
+            case q.Select():
+                return SelectResolver(self, outer).resolve(query)
+            case q.FlatAggregate():
+                return SelectResolver(self, outer).flat_aggregate(query)
+            case q.ValuesQuery():
+                return self._values(query, outer)
+            case q.SetOperation():
+                return self._set_operation(query, outer)
+            case q.OrderBy():
+                return self._sorted(query, 0, None, outer)
+            case q.Limit():
+                return self._limit(query, outer)
+            case q.With():
+                return self._with(query, outer)
+        return self.from_clause(query, outer)[0]
 
     def without_tables(self) -> QueryResolver:
         """Return a resolver of the queries of views, which do not see the common table expressions around them."""
         return QueryResolver(self.context)
 
     def from_clause(
-        self, query: Any, outer: Scope | None, conditions: list[Any] | None = None, hints: SelectHints | None = None
-    ) -> tuple[Any, Scope]:
+        self,
+        query: Query,
+        outer: Scope | None,
+        conditions: list[Unresolved] | None = None,
+        hints: SelectHints | None = None,
+    ) -> tuple[Rel, Scope]:
         """Return node and scope of the FROM clause; joins remove the `conditions` that they can check."""
         return FromResolver(self, outer, conditions, hints).resolve(query)
 
-    def _resolved(self, query: q.Resolved, outer: Scope | None) -> Any:
-        return query.node
-
-    def _select(self, query: q.Select, outer: Scope | None) -> Any:
-        return SelectResolver(self, outer).resolve(query)
-
-    def _flat_aggregate(self, query: q.FlatAggregate, outer: Scope | None) -> Any:
-        return SelectResolver(self, outer).flat_aggregate(query)
-
-    def _values(self, query: q.ValuesQuery, outer: Scope | None) -> Any:
+    def _values(self, query: q.ValuesQuery, outer: Scope | None) -> Rel:
         resolver = ExpressionResolver(Scope((), outer), self.context.catalogs)
         rows = [[resolver.resolve(value) for value in row] for row in query.rows]
         if len({len(row) for row in rows}) > 1:
@@ -97,7 +119,7 @@ class QueryResolver:
         else:
             types = [_common([row[i] for row in rows], "VALUES") for i in range(len(rows[0]))]
             kind = row_type([f"EXPR${i}" for i in range(len(types))], types)
-        literals: list[list[Any]] = [[v for v in row if isinstance(v, Literal)] for row in rows]
+        literals = [[v for v in row if isinstance(v, Literal)] for row in rows]
         if literals == rows:
             values = tuple(
                 tuple(_constant(v.value, f.data_type) for v, f in zip(row, kind.fields, strict=True))
@@ -109,7 +131,7 @@ class QueryResolver:
         parts = [rel.Project(nothing, tuple(cast(v, t) for v, t in zip(row, types, strict=True)), kind) for row in rows]
         return parts[0] if len(parts) == 1 else rel.Union(tuple(parts), kind)
 
-    def _set_operation(self, query: q.SetOperation, outer: Scope | None) -> Any:
+    def _set_operation(self, query: q.SetOperation, outer: Scope | None) -> Rel:
         left, right = self.resolve(query.left, outer), self.resolve(query.right, outer)
         name = f"{query.kind}{' ALL' if query.all else ''}"
         if len(left.row_type) != len(right.row_type):
@@ -127,22 +149,19 @@ class QueryResolver:
         union = rel.Union((left, right), kind)
         return union if query.all else distinct(union)
 
-    def _order_by(self, query: q.OrderBy, outer: Scope | None) -> Any:
-        return self._sorted(query, 0, None, outer)
-
-    def _limit(self, query: q.Limit, outer: Scope | None) -> Any:
+    def _limit(self, query: q.Limit, outer: Scope | None) -> Rel:
         if isinstance(query.query, q.OrderBy):
             return self._sorted(query.query, query.offset, query.fetch, outer)
         node = self.resolve(query.query, outer)
         sort = node.input if isinstance(node, rel.Project) else node
         if isinstance(sort, rel.Sort) and sort.fetch is None:
             limited = replace(sort, offset=sort.offset + query.offset, fetch=query.fetch)
-            return limited if sort is node else replace(node, input=limited)
+            return replace(node, input=limited) if isinstance(node, rel.Project) else limited
         return rel.Sort(node, (), query.offset, query.fetch)
 
-    def _sorted(self, query: q.OrderBy, offset: int, fetch: int | None, outer: Scope | None) -> Any:
+    def _sorted(self, query: q.OrderBy, offset: int, fetch: int | None, outer: Scope | None) -> Rel:
         inner = query.query
-        hidden: list[Any] = []
+        hidden: list[Rex] = []
         if isinstance(inner, q.Select) and not inner.distinct:
             node, places = SelectResolver(self, outer).resolve_ordered(inner, query.orderings, hidden)
         else:
@@ -163,7 +182,7 @@ class QueryResolver:
             else first_columns(sort, row_type(node.row_type.names[:width], node.row_type.field_types()[:width]))
         )
 
-    def _place(self, expression: Any, node: Any, resolver: ExpressionResolver, hidden: list[Any]) -> int:
+    def _place(self, expression: Unresolved, node: Rel, resolver: ExpressionResolver, hidden: list[Rex]) -> int:
         width = len(node.row_type)
         if isinstance(expression, Lit) and isinstance(expression.value, int):
             if not 1 <= expression.value <= width:
@@ -175,14 +194,14 @@ class QueryResolver:
         hidden.append(rex)
         return width + len(hidden) - 1
 
-    def _with(self, query: q.With, outer: Scope | None) -> Any:
+    def _with(self, query: q.With, outer: Scope | None) -> Rel:
         tables = dict(self.tables)
         for name, columns, definition in query.tables:
             node = QueryResolver(self.context, tables).resolve(definition, outer)
             tables[name] = renamed(node, columns, name)
         return QueryResolver(self.context, tables).resolve(query.query, outer)
 
-    def window_table(self, query: q.WindowTable, outer: Scope | None) -> Any:
+    def window_table(self, query: q.WindowTable, outer: Scope | None) -> Rel:
         """Return the node of a window table function."""
         source = self.resolve(query.query, outer)
         names = source.row_type.names
@@ -214,27 +233,16 @@ class QueryResolver:
         window = rel.Window(query.function, time, size, step, offset, not is_proctime(kind), partition=partition)
         return rel.WindowTableFunction(source, window, _window_row_type(source.row_type, time))
 
-    def match(self, query: q.MatchRecognize, outer: Scope | None) -> Any:
+    def match(self, query: q.MatchRecognize, outer: Scope | None) -> Rel:
         """Return the node of MATCH_RECOGNIZE."""
         node, scope = self.from_clause(query.query, outer)
         return resolve_match(query, node, scope, self.context)
 
 
-_RULES: dict[type, Callable[[QueryResolver, Any, Scope | None], Any]] = {
-    q.Resolved: QueryResolver._resolved,
-    q.Select: QueryResolver._select,
-    q.FlatAggregate: QueryResolver._flat_aggregate,
-    q.ValuesQuery: QueryResolver._values,
-    q.SetOperation: QueryResolver._set_operation,
-    q.OrderBy: QueryResolver._order_by,
-    q.Limit: QueryResolver._limit,
-    q.With: QueryResolver._with,
-}
-
-
 def _window_row_type(source: RowType, time: int) -> RowType:
-    kind: Any = source.fields[time].data_type
+    kind = source.fields[time].data_type
     plain = TimestampType(3, False)
+    assert isinstance(kind, TIMESTAMPS)
     window_time = type(kind)(3 if is_time(kind) else kind.precision, False, kind=kind.kind)
     types = source.field_types()
     types[time] = without_time_attribute(kind)
@@ -242,7 +250,7 @@ def _window_row_type(source: RowType, time: int) -> RowType:
     return row_type(names, [*types, plain, plain, window_time])
 
 
-def _constant(value: object, kind: DataType) -> Any:
+def _constant(value: object, kind: DataType) -> object:
     """Return the Python value of a literal in a column's common type."""
     if isinstance(kind, DecimalType) and isinstance(value, int | Decimal):
         return Decimal(value).quantize(Decimal(1).scaleb(-kind.scale))
@@ -251,7 +259,7 @@ def _constant(value: object, kind: DataType) -> Any:
     return value
 
 
-def _common(values: list[Any], name: str) -> DataType:
+def _common(values: Sequence[Rex], name: str) -> DataType:
     kind = common_type([value.type for value in values])
     if kind is None:
         shown = " and ".join(str(value.type) for value in values)
@@ -259,14 +267,14 @@ def _common(values: list[Any], name: str) -> DataType:
     return kind
 
 
-def _attribute_of_both(common: Any, left: Any, right: Any) -> DataType:
+def _attribute_of_both(common: DataType, left: RowField, right: RowField) -> DataType:
     """Return the type of a column of UNION ALL: a time attribute if it is one of both inputs."""
     kinds = {getattr(field.data_type, "kind", None) for field in (left, right)}
     kind = kinds.pop() if len(kinds) == 1 else None
-    return common if kind is None or not kind.is_attribute else common.with_kind(kind)  # type: ignore[no-any-return]
+    return common if kind is None or not kind.is_attribute else with_kind(common, kind)
 
 
-def cast_columns(node: Any, kind: RowType) -> Any:
+def cast_columns(node: Rel, kind: RowType) -> Rel:
     """Return a node whose columns have the types of a row type."""
     expressions = tuple(cast(r, f.data_type) for r, f in zip(refs(node.row_type), kind.fields, strict=True))
     if expressions == refs(node.row_type):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import distinct, one_row
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
 from firesteel.table.planner.resolve.grouping import GroupedSelect
 from firesteel.table.planner.resolve.over_calls import OverCalls
@@ -19,7 +20,10 @@ from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
 from firesteel.table.planner.resolve.subqueries import Subqueries, conjuncts_of, filter_by
 from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, Unresolved, constant
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import QueryResolver
 
 
 class SelectResolver:
@@ -30,13 +34,13 @@ class SelectResolver:
         outer: The scope of the enclosing query.
     """
 
-    def __init__(self, queries: Any, outer: Scope | None) -> None:
+    def __init__(self, queries: QueryResolver, outer: Scope | None) -> None:
         self.queries = queries
         self.context = queries.context
         self.outer = outer
         self._is_grouped = False
 
-    def resolve(self, query: q.Select) -> Any:
+    def resolve(self, query: q.Select) -> Rel:
         """Return the node of a SELECT.
 
         Raises:
@@ -48,20 +52,26 @@ class SelectResolver:
             node = distinct(node, None if self._is_grouped else hints.of_group(input_name(query.source)))
         return node
 
-    def resolve_ordered(self, query: q.Select, orderings: Sequence[Any], hidden: list[Any]) -> tuple[Any, list[int]]:
+    def resolve_ordered(
+        self, query: q.Select, orderings: Sequence[Ordering], hidden: list[Rex]
+    ) -> tuple[Rel, list[int]]:
         """Return the node and, for each item of ORDER BY, its column; `hidden` takes those added for it."""
         hints = SelectHints(query.hints, self.context.hint_names, self.context.is_streaming)
         return self._resolve_ordered(query, orderings, hidden, hints)
 
     def _resolve_ordered(
-        self, query: q.Select, orderings: Sequence[Any], hidden: list[Any], hints: SelectHints
-    ) -> tuple[Any, list[int]]:
+        self, query: q.Select, orderings: Sequence[Ordering], hidden: list[Rex], hints: SelectHints
+    ) -> tuple[Rel, list[int]]:
         conditions = [] if query.where is None else conjuncts_of(query.where)
         node, scope = self._source(query, conditions, hints)
         node = filter_by(node, conditions, scope, self.queries)
         items = self._expanded(query.items, scope)
-        everything = [*items, *([] if query.having is None else [query.having]), *(o.expression for o in orderings)]
-        layer: Any
+        everything: list[Unresolved] = [
+            *items,
+            *([] if query.having is None else [query.having]),
+            *(o.expression for o in orderings),
+        ]
+        layer: PlainSelect | GroupedSelect
         if query.group_by is not None or query.having is not None or self._aggregates(everything):
             self._is_grouped = True
             layer = GroupedSelect(self.queries, node, scope, query, hints.of_group(input_name(query.source)))
@@ -72,24 +82,24 @@ class SelectResolver:
         places = [self._place(o.expression, names, rexes, hidden, layer) for o in orderings]
         return layer.finish(names, [*rexes, *hidden], having), places
 
-    def flat_aggregate(self, query: q.FlatAggregate) -> Any:
+    def flat_aggregate(self, query: q.FlatAggregate) -> Rel:
         """Return the node of a table aggregate function over groups."""
         node, scope = self.queries.from_clause(query.source, self.outer)
         layer = GroupedSelect(self.queries, node, scope, q.Select(query.source, (), group_by=query.group_by))
         return layer.flat(query)
 
-    def _aggregates(self, expressions: list[Any]) -> bool:
+    def _aggregates(self, expressions: list[Unresolved]) -> bool:
         return any(has_aggregate(expression, self.context.catalogs) for expression in expressions)
 
-    def _source(self, query: q.Select, conditions: list[Any], hints: SelectHints) -> tuple[Any, Scope]:
+    def _source(self, query: q.Select, conditions: list[Unresolved], hints: SelectHints) -> tuple[Rel, Scope]:
         if query.source is None:
             return one_row(), Scope((), self.outer)
         node, scope = self.queries.from_clause(query.source, self.outer, conditions, hints)
         return node, Scope(scope.columns, self.outer)
 
-    def _expanded(self, items: tuple[Any, ...], scope: Scope) -> list[Any]:
+    def _expanded(self, items: tuple[Unresolved, ...], scope: Scope) -> list[Unresolved]:
         """Return the items with `*` and ranges expanded to columns."""
-        found: list[Any] = []
+        found: list[Unresolved] = []
         for item in items:
             if isinstance(item, Star):
                 found += [Alias(rex, (name,)) for name, rex in scope.star(item.qualifier)]
@@ -99,9 +109,11 @@ class SelectResolver:
                 found.append(item)
         return found
 
-    def _columns(self, items: list[Any], layer: Any, query: q.Select) -> tuple[list[str], list[Rex]]:
+    def _columns(
+        self, items: list[Unresolved], layer: PlainSelect | GroupedSelect, query: q.Select
+    ) -> tuple[list[str], list[Rex]]:
         names: list[str] = []
-        rexes: list[Any] = []
+        rexes: list[Rex] = []
         for item in items:
             flattened = _flattened(item, layer)
             if flattened is not None:
@@ -112,7 +124,14 @@ class SelectResolver:
             names.append(name_of(item) or f"{query.unnamed}{len(names)}")
         return unique_names(names), rexes
 
-    def _place(self, expression: Any, names: list[str], rexes: list[Any], hidden: list[Any], layer: Any) -> int:
+    def _place(
+        self,
+        expression: Unresolved,
+        names: list[str],
+        rexes: list[Rex],
+        hidden: list[Rex],
+        layer: PlainSelect | GroupedSelect,
+    ) -> int:
         if isinstance(expression, Lit) and isinstance(expression.value, int):
             if not 1 <= expression.value <= len(names):
                 raise ValidationException(f"SQL validation failed. Ordinal out of range: {expression.value}")
@@ -130,7 +149,7 @@ class SelectResolver:
 class SelectLayer:
     """The level at which the items of a SELECT are computed: over its source, or over its groups."""
 
-    def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select) -> None:
+    def __init__(self, queries: QueryResolver, node: Rel, scope: Scope, query: q.Select) -> None:
         self.queries = queries
         self.context = queries.context
         self.node = node
@@ -139,7 +158,7 @@ class SelectLayer:
         self.subqueries = Subqueries(queries, scope)
         self.overs = OverCalls(query.windows, self.context)
 
-    def project(self, node: Any, names: list[str], rexes: list[Any]) -> Any:
+    def project(self, node: Rel, names: list[str], rexes: list[Rex]) -> Rel:
         """Return the final projection, after subqueries and OVER calls."""
         node, rexes = self.subqueries.attach(node, rexes, self.overs)
         node, rexes = self.overs.attach(node, rexes)
@@ -164,16 +183,16 @@ class PlainResolver(ExpressionResolver):
 class PlainSelect(SelectLayer):
     """A SELECT without groups."""
 
-    def __init__(self, queries: object, node: object, scope: Scope, query: q.Select) -> None:
+    def __init__(self, queries: QueryResolver, node: Rel, scope: Scope, query: q.Select) -> None:
         super().__init__(queries, node, scope, query)
         self.resolver = PlainResolver(self)
 
-    def finish(self, names: list[str], rexes: list[Any], having: object) -> Any:
+    def finish(self, names: list[str], rexes: list[Rex], having: Rex | None) -> Rel:
         """Return the node that computes the columns."""
         return self.project(self.node, names, rexes)
 
 
-def column_range(item: Apply, scope: Scope) -> list[Any]:
+def column_range(item: Apply, scope: Scope) -> list[Unresolved]:
     """Return the columns selected by `with_columns(...)` or `without_columns(...)`.
 
     Raises:
@@ -182,12 +201,13 @@ def column_range(item: Apply, scope: Scope) -> list[Any]:
     columns = scope.star()
     names = [name for name, _ in columns]
 
-    def index(value: Any) -> int:
+    def index(value: Unresolved) -> int:
         if isinstance(value, Ref):
             if value.path[-1] not in names:
                 raise ValidationException(f"Column '{value.path[-1]}' not found, there are {names}")
             return names.index(value.path[-1])
-        number = int(value.value)
+        number = constant(value)
+        assert isinstance(number, int)
         if not 1 <= number <= len(names):
             raise ValidationException(f"Column {number} not found, there are {len(names)}: {names}")
         return number - 1
@@ -205,17 +225,18 @@ def column_range(item: Apply, scope: Scope) -> list[Any]:
     return [Alias(columns[i][1], (columns[i][0],)) for i in chosen]
 
 
-def _flattened(item: Any, layer: Any) -> list[tuple[str, Rex]] | None:
+def _flattened(item: Unresolved, layer: PlainSelect | GroupedSelect) -> list[tuple[str, Rex]] | None:
     """Return the fields of a row that become columns: `flatten()`, or a row function whose alias has several names."""
     names: tuple[str, ...] = ()
     call = item
     if isinstance(item, Alias):
         call, names = item.expression, item.names
-    flattens = isinstance(call, Apply) and call.function == "FLATTEN"
+    row = call.operands[0] if isinstance(call, Apply) and call.function == "FLATTEN" else None
+    flattens = row is not None
     whole = isinstance(call, Apply) and not isinstance(call.function, str) and Star() in call.operands
     if not (flattens or whole or len(names) > 1):
         return None
-    rex = layer.resolver.resolve(call.operands[0] if flattens else call)
+    rex = layer.resolver.resolve(call if row is None else row)
     if not isinstance(rex.type, RowType):
         return [(names[0] if names else "f0", rex)] if not flattens else None
     fields = rex.type.names
@@ -223,6 +244,6 @@ def _flattened(item: Any, layer: Any) -> list[tuple[str, Rex]] | None:
         if len(names) == 1:
             return [(names[0], rex)]
         raise ValidationException(f"The row has {len(fields)} fields {fields}, but {len(names)} names are given")
-    if flattens and not names and isinstance(call.operands[0], Ref):
-        names = tuple(f"{call.operands[0].path[-1]}${field}" for field in fields)
+    if not names and isinstance(row, Ref):
+        names = tuple(f"{row.path[-1]}${field}" for field in fields)
     return [(new, field_access(rex, field)) for new, field in zip(names or fields, fields, strict=True)]

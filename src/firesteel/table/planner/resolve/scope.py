@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from firesteel.columns.column_types import CharType, DataType, RowType
-from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.rel.rex_tools import OuterRef
 from firesteel.table.syntax.unresolved import Position, Ref
 
 
@@ -50,18 +48,18 @@ class Scope:
         fields = enumerate(row_type.fields)
         return Scope([ScopeColumn(f.name, qualifier, InputRef(i, f.data_type)) for i, f in fields], outer)
 
-    def find(self, ref: Ref) -> Any:
+    def find(self, ref: Ref) -> Rex:
         """Return the expression that a reference resolves to, in this query or the nearest one around that has it.
 
         Raises:
             ValidationException: there is no such column, or more than one.
         """
-        found = self._find(ref)
+        found = self.find_here(ref)
         if found is not None:
             return found
         scope = self.outer
         while scope is not None:
-            value = scope._find(ref)
+            value = scope.find_here(ref)
             if value is not None:
                 return OuterRef(value, value.type, scope.level)
             scope = scope.outer
@@ -78,7 +76,8 @@ class Scope:
         scope = f"table '{ref.path[-2]}'" if len(ref.path) > 1 else "any table"
         return f"{place}Column '{ref.path[-1]}' not found in {scope}{hint}"
 
-    def _find(self, ref: Ref) -> Rex | None:
+    def find_here(self, ref: Ref) -> Rex | None:
+        """Return the expression that a reference resolves to in this query alone, None: there is no such column."""
         for split in range(len(ref.path) - 1, -1, -1):
             qualifier, name, fields = ref.path[:split], ref.path[split], ref.path[split + 1 :]
             matches = [c for c in self.columns if c.name == name and _is_suffix(qualifier, c.qualifier)]
@@ -102,7 +101,7 @@ class Scope:
             return [(column.name, column.rex) for column in self.columns if column.in_star]
         found = [(c.name, c.rex) for c in self.columns if _is_suffix(qualifier, c.qualifier)]
         if not found:
-            field = self._find(Ref(qualifier))
+            field = self.find_here(Ref(qualifier))
             if field is not None and isinstance(field.type, RowType):
                 names = field.type.names
                 return [(name, _with_fields(field, (name,), Ref(qualifier))) for name in names]
@@ -137,8 +136,9 @@ def _with_fields(rex: Rex, fields: Sequence[str], ref: Ref) -> Rex:
 
 def field_access(rex: Rex, name: str) -> Rex:
     """Return the field of a row; of a row that may be NULL it may be, too."""
-    row: Any = rex.type
+    row = rex.type
+    assert isinstance(row, RowType)
     kind: DataType = row.fields[row.names.index(name)].data_type
-    if row._nullable:
+    if row.is_nullable:
         kind = kind.nullable()
     return Call("DOT", (rex, Literal(name, CharType(max(1, len(name)), False))), kind)

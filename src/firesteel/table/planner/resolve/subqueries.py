@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeGuard
 
 from firesteel.columns.column_types import BigIntType, BooleanType, IntType
-from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.columns.rex import Call, Deferred, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated, with_outer_values
 from firesteel.table.planner.rel.projections import extended, first_columns
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
-    Deferred,
-    OuterRef,
     conjunction,
     conjuncts,
     is_deterministic,
@@ -31,7 +30,11 @@ from firesteel.table.planner.resolve.unresolved_tools import walk as walk_unreso
 from firesteel.table.planner.rules import apply as applies
 from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.rows_of_nothing import with_rows
-from firesteel.table.syntax.unresolved import Apply, Subquery
+from firesteel.table.syntax.unresolved import Apply, Subquery, Unresolved
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.over_calls import OverCalls
+    from firesteel.table.planner.resolve.resolve_queries import QueryResolver
 
 _IN = "$IN"
 
@@ -39,14 +42,14 @@ _IN = "$IN"
 class Subqueries:
     """The subqueries in the expressions of a SELECT: joins append columns with what they need of them."""
 
-    def __init__(self, queries: Any, scope: Scope) -> None:
+    def __init__(self, queries: QueryResolver, scope: Scope) -> None:
         self._queries = queries
         self._scope = scope
         self._resolver = ExpressionResolver(scope, queries.context.catalogs)
-        self._appended: list[Any] = []
+        self._appended: list[Rel] = []
         self._members: list[_Member] = []
 
-    def add(self, subquery: Subquery, operand: Any) -> Rex:
+    def add(self, subquery: Subquery, operand: Rex | None) -> Rex:
         """Add a subquery and return its value.
 
         Raises:
@@ -63,6 +66,7 @@ class Subqueries:
         if subquery.kind == "EXISTS":
             return conditions.exists(self._resolver, self._append(conditions.counts(node))[0])
         if subquery.kind == "IN":
+            assert operand is not None
             return self._add_in(node, operand)
         if len(node.row_type) != 1:
             raise ValidationException(
@@ -71,11 +75,16 @@ class Subqueries:
             )
         if subquery.kind == "SCALAR":
             return self._append(applies.single(node))[0]
+        assert operand is not None
         return conditions.compared(self._resolver, subquery.kind, operand, self._append(conditions.bounds(node)))
 
     def attach(
-        self, node: Any, rexes: list[Any], overs: Any = None, in_group: Callable[[Any], Any] | None = None
-    ) -> tuple[Any, list[Any]]:
+        self,
+        node: Rel,
+        rexes: list[Rex],
+        overs: OverCalls | None = None,
+        in_group: Callable[[Rex], Rex | None] | None = None,
+    ) -> tuple[Rel, list[Rex]]:
         """Return the node with the subqueries' columns, and the expressions that refer to them.
 
         Args:
@@ -84,14 +93,14 @@ class Subqueries:
             overs: The OVER calls, in which subqueries may occur, too.
             in_group: Returns a part of an expression over the source as one over the groups, or None.
         """
-        places: dict[Any, Rex] = {}
+        places: dict[tuple[str | int, ...] | Rex, Rex] = {}
 
-        def place(rex: object) -> Any:
+        def place(rex: Rex) -> Rex | None:
             if isinstance(rex, Deferred):
                 return places.get(rex.number)
             return places.get(rex) if _is_member(rex) else None
 
-        def placed(rex: Any) -> Any:
+        def placed(rex: Rex) -> Rex:
             return _known(transform(rex if in_group is None else transform(rex, in_group), place))
 
         source = node
@@ -107,11 +116,11 @@ class Subqueries:
             overs.replace(place)
         return node, [transform(transform(rex, place), place) for rex in rexes] if places else rexes
 
-    def _over(self, subquery: Any, placed: Callable[[Any], Any]) -> Any:
+    def _over(self, subquery: Rel, placed: Callable[[Rex], Rex]) -> Rel:
         """Return a subquery whose references to this query are over the node that it is attached to."""
         level = self._scope.level
 
-        def change(ref: OuterRef) -> Any:
+        def change(ref: OuterRef) -> Rex | None:
             if ref.level != level:
                 return None
             value = placed(ref.rex)
@@ -119,14 +128,14 @@ class Subqueries:
 
         return with_outer_values(subquery, change)
 
-    def _append(self, node: Any) -> list[Rex]:
+    def _append(self, node: Rel) -> list[Rex]:
         """Add a subquery with at most one row, and return references to its columns."""
         self._appended.append(node)
         number = len(self._appended) - 1
         fields = node.row_type.fields
-        return [Deferred(("subquery", number, i), f.data_type.nullable()) for i, f in enumerate(fields)]  # type: ignore[misc]
+        return [Deferred(("subquery", number, i), f.data_type.nullable()) for i, f in enumerate(fields)]
 
-    def _add_in(self, node: Any, operand: Any) -> Rex:
+    def _add_in(self, node: Rel, operand: Rex) -> Rex:
         """Add the subquery of an IN that is not a whole condition of WHERE."""
         width = len(node.row_type)
         operands = operand.operands if width > 1 and isinstance(operand, Call) else (operand,)
@@ -138,19 +147,22 @@ class Subqueries:
         self._members.append(_Member(node, columns))
         return Call(_IN, (Literal(len(self._members) - 1, IntType(False)), *operands), BooleanType(bool(columns)))
 
-    def _add_compared(self, node: Any, operands: tuple[Rex, ...]) -> Rex:
+    def _add_compared(self, node: Rel, operands: tuple[Rex, ...]) -> Rex:
         """Add the numbers of rows that equal the operands, and of those that may."""
         level = self._scope.level
         values = [OuterRef(operand, operand.type, level) for operand in operands]
-        equal = [self._resolver.call("=", pair) for pair in zip(values, refs(node.row_type), strict=True)]  # type: ignore[arg-type]
-        counted = conditions.equal_rows(self._resolver, node, conjunction(equal))
+        equal = [self._resolver.call("=", pair) for pair in zip(values, refs(node.row_type), strict=True)]
+        is_equal = conjunction(equal)
+        assert is_equal is not None
+        counted = conditions.equal_rows(self._resolver, node, is_equal)
         return conditions.found(self._resolver, *self._append(counted))
 
-    def _join_member(self, node: Any, call: Call, place: Callable[[Any], Any]) -> tuple[Any, Rex]:
+    def _join_member(self, node: Rel, call: Call, place: Callable[[Rex], Rex | None]) -> tuple[Rel, Rex]:
         """Join the distinct rows of an IN's subquery; return the node and the value of IN."""
         number, *values = call.operands
         operands = tuple(_known(transform(value, place)) for value in values)
-        member = self._members[number.value]  # type: ignore[union-attr]
+        assert isinstance(number, Literal)
+        member = self._members[number.value]
         inner = with_rows(member.node) if self._queries.context.is_streaming else member.node
         width, kind = len(node.row_type), BigIntType(False)
         keys = tuple(range(len(inner.row_type)))
@@ -172,21 +184,21 @@ class _Member:
         counts: The columns of `conditions.counts`; none if nothing can be NULL.
     """
 
-    node: Any
+    node: Rel
     counts: list[Rex]
 
 
-def _known(value: Any) -> Any:
+def _known(value: Rex) -> Rex:
     if any(isinstance(part, Deferred) for part in walk(value)):
         raise ValidationException("SQL validation failed. A subquery can't refer to an OVER call around it")
     return value
 
 
-def _is_member(rex: Any) -> bool:
+def _is_member(rex: Rex) -> TypeGuard[Call]:
     return isinstance(rex, Call) and rex.function == _IN
 
 
-def filter_by(node: Any, conditions: list[Any], scope: Scope, queries: Any) -> Any:
+def filter_by(node: Rel, conditions: list[Unresolved], scope: Scope, queries: QueryResolver) -> Rel:
     """Return the rows of a node for which all conditions of WHERE are true; those without subqueries come first."""
     subqueries = Subqueries(queries, scope)
     resolver = ExpressionResolver(scope, queries.context.catalogs, subqueries.add)
@@ -196,21 +208,26 @@ def filter_by(node: Any, conditions: list[Any], scope: Scope, queries: Any) -> A
     node = _filtered(node, [_condition(resolver.resolve(part), part) for part in plain])
     source = node
     for kind, subquery in memberships:
-        node = _semi_join(applies.Apply(node, None, kind, scope.level, source), subquery, scope, queries)
+        inner = queries.resolve(subquery.query, scope)
+        compared = _compared(subquery, inner, ExpressionResolver(scope, queries.context.catalogs))
+        outer, operands = _computed_once(node, compared)
+        apply = applies.Apply(outer, inner, kind, scope.level, source, tuple(operands))
+        joined = applies.unnest(apply, queries.context)
+        node = joined if outer is node else first_columns(joined, node.row_type)
     if not others:
         return node
     kind_before = node.row_type
-    joined, rexes = subqueries.attach(node, [_condition(resolver.resolve(part), part) for part in others])
-    return first_columns(_filtered(joined, rexes), kind_before)
+    attached, rexes = subqueries.attach(node, [_condition(resolver.resolve(part), part) for part in others])
+    return first_columns(_filtered(attached, rexes), kind_before)
 
 
-def _filtered(node: Any, rexes: list[Any]) -> Any:
+def _filtered(node: Rel, rexes: list[Rex]) -> Rel:
     if not rexes:
         return node
     return rel.Filter(node, conjunction([part for rex in rexes for part in conjuncts(rex)]) or _true())
 
 
-def has_subquery(expression: Any) -> bool:
+def has_subquery(expression: Unresolved) -> bool:
     """Return whether a subquery occurs in an expression."""
     return any(isinstance(part, Subquery) for part in walk_unresolved(expression))
 
@@ -219,43 +236,45 @@ def _true() -> Literal:
     return Literal(True, BooleanType(False))
 
 
-def _condition(rex: Any, part: Any) -> Any:
+def _condition(rex: Rex, part: object) -> Rex:
     if not isinstance(rex.type, BooleanType):
         position = getattr(part, "position", None)
         raise ValidationException(f"SQL validation failed. {where(position)}WHERE clause must be a condition")
     return rex
 
 
-def conjuncts_of(condition: object) -> list[Any]:
+def conjuncts_of(condition: Unresolved) -> list[Unresolved]:
     """Return the parts of a condition that ANDs join."""
     if isinstance(condition, Apply) and condition.function == "AND":
         return [part for operand in condition.operands for part in conjuncts_of(operand)]
     return [condition]
 
 
-def _membership(part: Any) -> tuple[str, Subquery] | None:
+def _membership(part: Unresolved) -> tuple[str, Subquery] | None:
     """Return SEMI or ANTI and the subquery where a condition is [NOT] IN or [NOT] EXISTS, None: it is another one."""
     kind = "SEMI"
     while isinstance(part, Apply) and part.function == "NOT":
         kind = "ANTI" if kind == "SEMI" else "SEMI"
         part = part.operands[0]
-    if isinstance(part, Subquery) and part.kind in ("IN", "EXISTS") and not has_subquery(part.operand):
+    if (
+        isinstance(part, Subquery)
+        and part.kind in ("IN", "EXISTS")
+        and not (part.operand and has_subquery(part.operand))
+    ):
         return kind, part
     return None
 
 
-def _semi_join(apply: applies.Apply, subquery: Subquery, scope: Scope, queries: Any) -> Any:
-    inner = queries.resolve(subquery.query, scope)
-    operands: list[Any] = []
-    if subquery.kind == "IN":
-        operands = _operands(ExpressionResolver(scope, queries.context.catalogs), subquery.operand)
-        check_width(len(operands), len(inner.row_type))
-    outer, operands = _computed_once(apply.outer, operands)
-    joined = applies.unnest(replace(apply, outer=outer, inner=inner, operands=tuple(operands)), queries.context)
-    return joined if outer is apply.outer else first_columns(joined, apply.outer.row_type)
+def _compared(subquery: Subquery, inner: Rel, resolver: ExpressionResolver) -> list[Rex]:
+    """Return what IN compares with the columns of its subquery; nothing for EXISTS."""
+    if subquery.operand is None:
+        return []
+    operands = _operands(resolver, subquery.operand)
+    check_width(len(operands), len(inner.row_type))
+    return operands
 
 
-def _computed_once(node: Any, operands: list[Any]) -> tuple[Any, list[Any]]:
+def _computed_once(node: Rel, operands: list[Rex]) -> tuple[Rel, list[Rex]]:
     """Return a node with a column for each operand that is not deterministic, and the operands over it."""
     grown = extended(node, [operand for operand in operands if not is_deterministic(operand)], "$once")
     columns = iter(refs(grown.row_type)[len(node.row_type) :])
@@ -271,7 +290,7 @@ def check_width(values: int, columns: int) -> None:
         )
 
 
-def _operands(resolver: ExpressionResolver, operand: object) -> list[Any]:
+def _operands(resolver: ExpressionResolver, operand: Unresolved) -> list[Rex]:
     if isinstance(operand, Apply) and operand.function == "ROW":
         return [resolver.resolve(part) for part in operand.operands]
     return [resolver.resolve(operand)]

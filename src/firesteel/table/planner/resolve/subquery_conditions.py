@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import BigIntType, BooleanType
 from firesteel.columns.rex import Literal, Rex
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import row_type
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 
@@ -16,13 +15,13 @@ _ZERO = Literal(0, BigIntType(False))
 _COUNT = BigIntType(False)
 
 
-def counts(node: Any) -> rel.Aggregate:
+def counts(node: Rel) -> rel.Aggregate:
     """Return the number of rows of a subquery, and the number of values that are not NULL in its first column."""
     calls = (rel.AggregateCall("COUNT", (), _COUNT), rel.AggregateCall("COUNT", (0,), _COUNT))
     return rel.Aggregate(node, (), calls, row_type(["rows", "known"], [_COUNT, _COUNT]))
 
 
-def bounds(node: Any) -> rel.Aggregate:
+def bounds(node: Rel) -> rel.Aggregate:
     """Return the least and the greatest value of a subquery's column, and its counts as in `counts`."""
     kind = node.row_type.fields[0].data_type.nullable()
     calls = (rel.AggregateCall("MIN", (0,), kind), rel.AggregateCall("MAX", (0,), kind), *counts(node).calls)
@@ -76,7 +75,7 @@ def contained(resolver: ExpressionResolver, is_found: Rex, operands: tuple[Rex, 
     return resolver.call("OR", (is_found, resolver.call("AND", (exists(resolver, rows), rest))))
 
 
-def equal_rows(resolver: ExpressionResolver, node: Any, is_equal: Rex) -> rel.Aggregate:
+def equal_rows(resolver: ExpressionResolver, node: Rel, is_equal: Rex) -> rel.Aggregate:
     """Return the number of rows for which a condition is true, and of those for which it is unknown."""
     tests = (is_equal, resolver.call("IS UNKNOWN", (is_equal,)))
     tested = rel.Project(node, tests, row_type(["equal", "unknown"], [test.type for test in tests]))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
 from firesteel.columns.functions.aggregates import find_aggregate
-from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, OverCall, Ref, WindowSpec
+from firesteel.columns.rex import UserFunction
+from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, OverCall, Ref, Unresolved, WindowSpec
+
+if TYPE_CHECKING:
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
 
 GROUP_WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION"})
 
 
-def parts(expression: object) -> tuple[Any, ...]:
+def parts(expression: Unresolved) -> tuple[Unresolved, ...]:
     """Return the parts of an expression, without those of subqueries."""
     if isinstance(expression, Apply):
         condition = () if expression.condition is None else (expression.condition,)
@@ -25,25 +29,25 @@ def parts(expression: object) -> tuple[Any, ...]:
     return ()
 
 
-def walk(expression: object) -> Iterator[Any]:
+def walk(expression: Unresolved) -> Iterator[Unresolved]:
     """Yield an expression and all within it."""
     yield expression
     for part in parts(expression):
         yield from walk(part)
 
 
-def user_function(call: Apply, catalogs: Any) -> Any:
+def user_function(call: Apply, catalogs: CatalogManager | None) -> UserFunction | None:
     """Return the user's function that a call by name means, None: it means a built-in function, or none."""
-    if catalogs is None or not call.named:
+    if catalogs is None or not call.named or not isinstance(call.function, str):
         return None
     return catalogs.find_function(tuple(call.function.split(".")))
 
 
-def is_aggregate(expression: Any, catalogs: Any) -> bool:
+def is_aggregate(expression: Unresolved, catalogs: CatalogManager | None) -> TypeGuard[Apply]:
     """Return whether an expression is the call of an aggregate function."""
     if not isinstance(expression, Apply):
         return False
-    function: Any = expression.function
+    function = expression.function
     if isinstance(function, str):
         user = user_function(expression, catalogs)
         if user is None:
@@ -52,7 +56,7 @@ def is_aggregate(expression: Any, catalogs: Any) -> bool:
     return hasattr(function, "is_table_aggregate")
 
 
-def has_aggregate(expression: object, catalogs: object) -> bool:
+def has_aggregate(expression: Unresolved, catalogs: CatalogManager | None) -> bool:
     """Return whether an aggregate function is called somewhere in an expression."""
     return any(is_aggregate(part, catalogs) for part in walk(expression))
 

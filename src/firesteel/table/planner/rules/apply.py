@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
 from firesteel.columns.column_types import BooleanType
 from firesteel.columns.evaluate import CompiledRex
 from firesteel.columns.evaluation_context import EvaluationContext
-from firesteel.columns.rex import InputRef, Literal, Rex, UserCall
+from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex, UserCall
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated, outer_values
 from firesteel.table.planner.rel.projections import extended
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
-    OuterRef,
     conjunction,
     fits,
     inline,
@@ -32,6 +32,9 @@ from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
 from firesteel.table.planner.rules.rows_of_nothing import has_rows, is_total, with_rows
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
 
 _TRUE, _FALSE = Literal(True, BooleanType(False)), Literal(False, BooleanType(False))
 
@@ -52,15 +55,15 @@ class Apply:
         operands: Values over the outer rows that SEMI and ANTI compare with the subquery's columns: [NOT] IN.
     """
 
-    outer: Any
-    inner: Any
+    outer: Rel
+    inner: Rel
     kind: str
     level: int
-    source: Any
+    source: Rel
     operands: tuple[Rex, ...] = ()
 
 
-def unnest(apply: Apply, context: Any) -> Any:
+def unnest(apply: Apply, context: ResolveContext) -> Rel:
     """Return the joins that an Apply means; the outer columns come first, then those of the subquery.
 
     Raises:
@@ -79,7 +82,7 @@ def unnest(apply: Apply, context: Any) -> Any:
     return _joined(apply, pulled.node, conditions, context)
 
 
-def _beside(apply: Apply, context: Any) -> Any:
+def _beside(apply: Apply, context: ResolveContext) -> Rel:
     is_apart = not is_correlated(apply.inner, apply.level)
     if is_apart and not context.is_streaming:
         return _joined(apply, apply.inner, [], context)
@@ -90,7 +93,7 @@ def _beside(apply: Apply, context: Any) -> Any:
     return _joined(apply, apply.inner, [], context) if is_apart else _over_domain(apply, context)
 
 
-def _with_rows(apply: Apply, context: Any) -> Apply:
+def _with_rows(apply: Apply, context: ResolveContext) -> Apply:
     inner = apply.inner
     if not context.is_streaming:
         return apply
@@ -99,7 +102,7 @@ def _with_rows(apply: Apply, context: Any) -> Apply:
     return replace(apply, inner=with_rows(inner))
 
 
-def _joined(apply: Apply, inner: Any, conditions: list[Any], context: Any) -> Any:
+def _joined(apply: Apply, inner: Rel, conditions: list[Rex], context: ResolveContext) -> Rel:
     """Join the outer rows with a subquery that does not refer to them."""
     columns = refs(inner.row_type)
     width = len(apply.outer.row_type)
@@ -111,7 +114,7 @@ def _joined(apply: Apply, inner: Any, conditions: list[Any], context: Any) -> An
     return make_join(apply.outer, inner, apply.kind, parts, context, None, null_aware)
 
 
-def _over_domain(apply: Apply, context: Any) -> Any:
+def _over_domain(apply: Apply, context: ResolveContext) -> Rel:
     """Compute the subquery for all values that it reads, and join them by these values."""
     values = outer_values(apply.inner, apply.level)
     outside = len(apply.source.row_type)
@@ -129,12 +132,13 @@ def _over_domain(apply: Apply, context: Any) -> Any:
     return _joined(apply, inner, same_values(values, columns), context)
 
 
-def _of_groups(apply: Apply, context: Any) -> Any:
+def _of_groups(apply: Apply, context: ResolveContext) -> Rel | None:
     """Join an aggregate of the whole subquery grouped by the values that equations compare with the outer rows.
 
     Outer rows without a group get the values of an aggregate of no rows. None: the subquery is not of this form.
     """
-    inner, columns = apply.inner, refs(apply.inner.row_type)
+    inner: Rel = apply.inner
+    columns: tuple[Rex, ...] = refs(inner.row_type)
     while isinstance(inner, rel.Project) and all(map(is_repeatable, inner.expressions)):
         columns = tuple(inline(rex, inner.expressions) for rex in columns)
         inner = inner.input
@@ -162,7 +166,7 @@ def _of_groups(apply: Apply, context: Any) -> Any:
     joined = _joined(apply, grouped, conditions, context)
     if all(rex is None for rex in empty):
         return joined
-    every = list(refs(joined.row_type))
+    every: list[Rex] = list(refs(joined.row_type))
     has_group = call("IS TRUE", every[-1])
     for place, value in enumerate(empty, width):
         if value is not None:
@@ -170,7 +174,7 @@ def _of_groups(apply: Apply, context: Any) -> Any:
     return rel.Project(joined, tuple(every), row_type(joined.row_type.names, [rex.type for rex in every]))
 
 
-def _of_no_rows(rex: Any, aggregate: rel.Aggregate) -> Any:
+def _of_no_rows(rex: Rex, aggregate: rel.Aggregate) -> Rex | None:
     """Return an expression over an aggregate as it is for no rows, None: it is NULL."""
     values = tuple(
         Literal(
@@ -185,10 +189,10 @@ def _of_no_rows(rex: Any, aggregate: rel.Aggregate) -> Any:
     return value
 
 
-def _bound(rex: Any, width: int, level: int) -> Any:
+def _bound(rex: Rex, width: int, level: int) -> Rex:
     """Return a condition over the subquery as one over the outer columns and, after them, the subquery's."""
 
-    def bind(part: Any) -> Any:
+    def bind(part: Rex) -> Rex | None:
         if isinstance(part, OuterRef):
             return part.rex if part.level == level else None
         return shift(part, width) if isinstance(part, InputRef) else None
@@ -196,7 +200,7 @@ def _bound(rex: Any, width: int, level: int) -> Any:
     return transform(rex, bind)
 
 
-def single(node: Any) -> Any:
+def single(node: Rel) -> Rel:
     """Return the only row of a subquery with one column, guarded by SINGLE_VALUE where it may have more."""
     if _has_one_row_at_most(node):
         return node
@@ -205,11 +209,11 @@ def single(node: Any) -> Any:
     return rel.Aggregate(node, (), (value,), row_type(node.row_type.names, [kind]))
 
 
-def _is_single_value(node: Any) -> bool:
+def _is_single_value(node: Rel) -> TypeGuard[rel.Aggregate]:
     return isinstance(node, rel.Aggregate) and [c.function for c in node.calls] == ["SINGLE_VALUE"]
 
 
-def _has_one_row_at_most(node: Any) -> bool:
+def _has_one_row_at_most(node: Rel) -> bool:
     if isinstance(node, rel.Project | rel.Filter):
         return _has_one_row_at_most(node.input)
     if isinstance(node, rel.Sort):

@@ -7,18 +7,23 @@ node above is computed per value of the domain.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from firesteel.columns.rex import InputRef
+from firesteel.columns.column_types import RowType
+from firesteel.columns.rex import OuterRef, Rex
 from firesteel.common.table_errors import TableException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated
 from firesteel.table.planner.rel.projections import distinct
-from firesteel.table.planner.rel.rex_tools import OuterRef, conjunction, refs, row_type, shift, transform, unique_names
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import conjunction, refs, row_type, shift, transform, unique_names
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.planner.rules.joins import make_join
 
-Rules = Mapping[type, Callable[["Domain", Any, list[Any]], Any]]
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
+
+Rules = Mapping[type, Callable[["Domain", object, list[Rex]], Rel]]
 """(domain, node, conditions as of `Domain.joined`) -> what `Domain.joined` returns, by type of node."""
 
 
@@ -33,7 +38,7 @@ class Domain:
         rules: How nodes are computed per value.
     """
 
-    def __init__(self, outer: Any, values: Sequence[Any], level: int, context: Any, rules: Rules) -> None:
+    def __init__(self, outer: Rel, values: Sequence[Rex], level: int, context: ResolveContext, rules: Rules) -> None:
         self.values = tuple(values)
         self.level = level
         self.context = context
@@ -41,9 +46,9 @@ class Domain:
         kinds = [without_time_attribute(value.type) for value in values]
         names = [f"$cor{i}" for i in range(len(values))]
         self.node = distinct(rel.Project(outer, self.values, row_type(names, kinds)))
-        self._memo: dict[int, tuple[Any, Any]] = {}
+        self._memo: dict[int, tuple[Rel, Rel]] = {}
 
-    def joined(self, node: Any, conditions: Sequence[Any] = ()) -> Any:
+    def joined(self, node: Rel, conditions: Sequence[Rex] = ()) -> Rel:
         """Return a node for each value of the domain: its own columns, then those of the domain.
 
         Args:
@@ -64,26 +69,26 @@ class Domain:
             self._memo[id(node)] = (node, rule(self, node, []))
         return self._memo[id(node)][1]
 
-    def bound(self, rex: Any, start: int) -> Any:
+    def bound(self, rex: Rex, start: int) -> Rex:
         """Return an expression that reads the domain's columns, which begin at an index."""
 
-        def bind(part: Any) -> Any:
+        def bind(part: Rex) -> Rex | None:
             if isinstance(part, OuterRef) and part.level == self.level:
                 return self.columns(start)[self.values.index(part.rex)]
             return None
 
         return transform(rex, bind)
 
-    def columns(self, start: int) -> tuple[InputRef, ...]:
+    def columns(self, start: int) -> tuple[Rex, ...]:
         """Return the references to the domain's columns, which begin at an index."""
         return tuple(shift(ref, start) for ref in refs(self.node.row_type))
 
-    def places(self, node: Any) -> tuple[int, ...]:
+    def places(self, node: Rel) -> tuple[int, ...]:
         """Return the indexes of the domain's columns in a node that `joined` returned."""
         width = len(node.row_type)
         return tuple(range(width - len(self.values), width))
 
-    def kind(self, node: Any) -> Any:
+    def kind(self, node: Rel) -> RowType:
         """Return the columns of a node, then those of the domain."""
         row, own = self.node.row_type, node.row_type
         return row_type(unique_names([*own.names, *row.names]), [*own.field_types(), *row.field_types()])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from firesteel.columns.rex import Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated
+from firesteel.table.planner.rel.projections import filtered
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
@@ -24,7 +26,7 @@ from firesteel.table.planner.rules.null_safe import call, may_be_true, same_valu
 from firesteel.table.planner.rules.pull_filters import picked
 
 
-def join_per_value(domain: Domain, node: rel.Join, conditions: list[Any]) -> Any:
+def join_per_value(domain: Domain, node: rel.Join, conditions: list[Rex]) -> Rel:
     """Return a join per value: the domain is joined with the inputs that read it, or whose rows need no match."""
     level, kind = domain.level, node.kind
     on_left = kind in ("LEFT", "FULL", "SEMI", "ANTI") or is_correlated(node.left, level)
@@ -36,16 +38,16 @@ def join_per_value(domain: Domain, node: rel.Join, conditions: list[Any]) -> Any
         if not on_left and not on_right:
             return _in_condition(domain, node, parts, both)
     sides = _Sides(domain, node, on_left, on_right)
-    below: list[Any] = []
+    below: list[Rex] = []
     if kind == "INNER" and on_left:
         below, parts = sides.on_left_alone(parts, both)
     elif kind in ("LEFT", "SEMI", "ANTI"):
         below, conditions = sides.on_left_alone(conditions, len(node.row_type))
     result = sides.joined(below, parts)
-    return rel.Filter(result, conjunction(conditions)) if conditions else result
+    return filtered(result, conditions)
 
 
-def _in_condition(domain: Domain, node: rel.Join, parts: list[Any], both: int) -> Any:
+def _in_condition(domain: Domain, node: rel.Join, parts: list[Rex], both: int) -> Rel:
     """Join the domain with an inner join of which only conditions read it."""
     plain, rest = [p for p in parts if fits(p, both)], [p for p in parts if not fits(p, both)]
     joined = make_join(node.left, node.right, "INNER", conjunction(plain), domain.context, None)
@@ -61,7 +63,7 @@ class _Sides:
     on_left: bool
     on_right: bool
 
-    def on_left_alone(self, parts: list[Any], start: int) -> tuple[list[Any], list[Any]]:
+    def on_left_alone(self, parts: list[Rex], start: int) -> tuple[list[Rex], list[Rex]]:
         """Return the conditions that read only the left input and the domain, over these, and the other conditions.
 
         Args:
@@ -77,7 +79,7 @@ class _Sides:
         rest = [part for part, is_alone in zip(parts, alone, strict=True) if not is_alone]
         return [remap(part, lambda i: i if i < width else i - start + width) for part in below], rest
 
-    def joined(self, below: list[Any], parts: list[Any]) -> Any:
+    def joined(self, below: list[Rex], parts: list[Rex]) -> Rel:
         """Return the join, and after its columns those of the domain.
 
         Args:
@@ -107,7 +109,7 @@ class _Sides:
         own = range(len(node.row_type))
         return picked(result, [*map(move, own), *range(first, first + len(domain.values))])
 
-    def _of_either(self, joined: Any, start: int) -> Any:
+    def _of_either(self, joined: Rel, start: int) -> Rel:
         """Return the columns of a full join, and the domain's columns of the side that has them."""
         domain, node, columns = self.domain, self.node, refs(joined.row_type)
         width, shown = len(node.left.row_type), start + len(node.right.row_type)
@@ -117,7 +119,7 @@ class _Sides:
         return rel.Project(joined, every, row_type(domain.kind(node).names, [rex.type for rex in every]))
 
 
-def _conditions(node: rel.Join, level: int) -> list[Any]:
+def _conditions(node: rel.Join, level: int) -> list[Rex]:
     """Return the conditions of a join over the columns of both inputs."""
     width = len(node.left.row_type)
     left, right = refs(node.left.row_type), refs(node.right.row_type)

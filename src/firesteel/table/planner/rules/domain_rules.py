@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType
-from firesteel.columns.rex import Literal
+from firesteel.columns.rex import Literal, Rex
+from firesteel.common.cases import method_case
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.projections import filtered
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
-    conjunction,
     conjuncts,
     inline,
     is_deterministic,
@@ -24,57 +26,58 @@ from firesteel.table.planner.rules.domain_joins import join_per_value
 from firesteel.table.planner.rules.pull_filters import picked, with_keys
 from firesteel.table.planner.rules.rows_of_nothing import aggregate_with_rows
 
+if TYPE_CHECKING:
+    pass
+
 _MAX_RANK = 2**31 - 1
+_Widening = rel.WindowTableFunction | rel.Expand | rel.Over | rel.Correlate | rel.Rank
+"""Nodes that append columns to those of their input."""
 
 
-def _filtered(node: Any, conditions: list[Any]) -> Any:
-    return rel.Filter(node, conjunction(conditions)) if conditions else node
-
-
-def _filter(domain: Domain, node: rel.Filter, conditions: list[Any]) -> Any:
+def _filter(domain: Domain, node: rel.Filter, conditions: list[Rex]) -> Rel:
     own = [domain.bound(part, len(node.row_type)) for part in conjuncts(node.condition)]
     return domain.joined(node.input, [*conditions, *own])
 
 
-def _project(domain: Domain, node: rel.Project, conditions: list[Any]) -> Any:
+def _project(domain: Domain, node: rel.Project, conditions: list[Rex]) -> Rel:
     width = len(node.input.row_type)
     expressions = (*(domain.bound(rex, width) for rex in node.expressions), *domain.columns(width))
     moves = all(map(is_repeatable, expressions))
     below = [inline(part, expressions) for part in conditions] if moves else []
     project = rel.Project(domain.joined(node.input, below), expressions, domain.kind(node))
-    return project if moves else _filtered(project, conditions)
+    return project if moves else filtered(project, conditions)
 
 
-def _aggregate(domain: Domain, node: rel.Aggregate, conditions: list[Any]) -> Any:
+def _aggregate(domain: Domain, node: rel.Aggregate, conditions: list[Rex]) -> Rel:
     if node.flat:
         raise cannot_unnest(domain.level)
     source = domain.joined(node.input)
     grouped = per_value(domain, node, source) if node.keys else aggregate_with_rows(node, source, domain.node)
-    return _filtered(grouped, conditions)
+    return filtered(grouped, conditions)
 
 
-def per_value(domain: Domain, node: Any, source: Any) -> Any:
+def per_value(domain: Domain, node: rel.Grouped, source: Rel) -> Rel:
     """Return an aggregate over the joined input, per value of the domain that has rows."""
     return with_keys(node, source, domain.places(source))
 
 
-def _window_aggregate(domain: Domain, node: rel.WindowAggregate, conditions: list[Any]) -> Any:
+def _window_aggregate(domain: Domain, node: rel.WindowAggregate, conditions: list[Rex]) -> Rel:
     if domain.in_streaming():  # the time attribute is lost in the join
         raise cannot_unnest(domain.level)
-    return _filtered(per_value(domain, node, domain.joined(node.input)), conditions)
+    return filtered(per_value(domain, node, domain.joined(node.input)), conditions)
 
 
-def _window_table(domain: Domain, node: rel.WindowTableFunction, conditions: list[Any]) -> Any:
+def _window_table(domain: Domain, node: rel.WindowTableFunction, conditions: list[Rex]) -> Rel:
     if domain.in_streaming():
         raise cannot_unnest(domain.level)
     source = domain.joined(node.input)
     window = node.window
     if window.kind == "SESSION":
         window = replace(window, partition=(*window.partition, *domain.places(source)))
-    return _filtered(_between(domain, node, source, replace(node, input=source, window=window)), conditions)
+    return filtered(_between(domain, node, source, replace(node, input=source, window=window)), conditions)
 
 
-def _between(domain: Domain, node: Any, source: Any, made: Any) -> Any:
+def _between(domain: Domain, node: _Widening, source: Rel, made: _Widening) -> Rel:
     """Return a node that appends columns to those of its input, the domain's after all others.
 
     Args:
@@ -94,22 +97,22 @@ def _between(domain: Domain, node: Any, source: Any, made: Any) -> Any:
     return picked(replace(made, row_type=new), order)
 
 
-def _expand(domain: Domain, node: rel.Expand, conditions: list[Any]) -> Any:
+def _expand(domain: Domain, node: rel.Expand, conditions: list[Rex]) -> Rel:
     source = domain.joined(node.input)
     width = len(node.input.row_type)
     nullable = node.row_type.field_types()[:width]
     made = _between(domain, node, source, replace(node, input=source))
     kinds = [*nullable, *made.row_type.field_types()[width:]]
-    return _filtered(rel.Project(made, refs(made.row_type), row_type(made.row_type.names, kinds)), conditions)
+    return filtered(rel.Project(made, refs(made.row_type), row_type(made.row_type.names, kinds)), conditions)
 
 
-def _over(domain: Domain, node: rel.Over, conditions: list[Any]) -> Any:
+def _over(domain: Domain, node: rel.Over, conditions: list[Rex]) -> Rel:
     source = domain.joined(node.input)
     groups = tuple(replace(g, partition=(*g.partition, *domain.places(source))) for g in node.groups)
-    return _filtered(_between(domain, node, source, replace(node, input=source, groups=groups)), conditions)
+    return filtered(_between(domain, node, source, replace(node, input=source, groups=groups)), conditions)
 
 
-def _correlate(domain: Domain, node: rel.Correlate, conditions: list[Any]) -> Any:
+def _correlate(domain: Domain, node: rel.Correlate, conditions: list[Rex]) -> Rel:
     """Call a table function, or UNNEST, with values of the domain."""
     width, count = len(node.input.row_type), len(domain.values)
     source = domain.joined(node.input)
@@ -119,10 +122,10 @@ def _correlate(domain: Domain, node: rel.Correlate, conditions: list[Any]) -> An
         condition = domain.bound(condition, width)
     operands = tuple(domain.bound(rex, width) for rex in node.operands)
     made = replace(node, input=source, operands=operands, condition=condition)
-    return _filtered(_between(domain, node, source, made), conditions)
+    return filtered(_between(domain, node, source, made), conditions)
 
 
-def _sort(domain: Domain, node: rel.Sort, conditions: list[Any]) -> Any:
+def _sort(domain: Domain, node: rel.Sort, conditions: list[Rex]) -> Rel:
     """Without a limit the order has no meaning; a limit is a Top-N per value."""
     if node.fetch is None and not node.offset:
         return domain.joined(node.input, conditions)
@@ -132,39 +135,41 @@ def _sort(domain: Domain, node: rel.Sort, conditions: list[Any]) -> Any:
     end = _MAX_RANK if node.fetch is None else node.offset + node.fetch
     places = domain.places(source)
     rank = rel.Rank(source, "ROW_NUMBER", places, node.collations, node.offset + 1, end, False, source.row_type)
-    return _filtered(rank, conditions)
+    return filtered(rank, conditions)
 
 
-def _rank(domain: Domain, node: rel.Rank, conditions: list[Any]) -> Any:
+def _rank(domain: Domain, node: rel.Rank, conditions: list[Rex]) -> Rel:
     source = domain.joined(node.input)
     rank = replace(node, input=source, partition=(*node.partition, *domain.places(source)))
-    return _filtered(_between(domain, node, source, rank), conditions)
+    return filtered(_between(domain, node, source, rank), conditions)
 
 
-def _union(domain: Domain, node: rel.Union, conditions: list[Any]) -> Any:
+def _union(domain: Domain, node: rel.Union, conditions: list[Rex]) -> Rel:
     return rel.Union(tuple(domain.joined(child, conditions) for child in node.inputs), domain.kind(node))
 
 
-def _set_operation(domain: Domain, node: rel.SetOperation, conditions: list[Any]) -> Any:
+def _set_operation(domain: Domain, node: rel.SetOperation, conditions: list[Rex]) -> Rel:
     below = [part for part in conditions if is_deterministic(part)]
     left, right = domain.joined(node.left, below), domain.joined(node.right, below)
     result = replace(node, left=left, right=right, row_type=domain.kind(node))
-    return _filtered(result, [part for part in conditions if not is_deterministic(part)])
+    return filtered(result, [part for part in conditions if not is_deterministic(part)])
 
 
-UNNESTED: Rules = {
-    rel.Filter: _filter,
-    rel.Project: _project,
-    rel.Aggregate: _aggregate,
-    rel.WindowAggregate: _window_aggregate,
-    rel.WindowTableFunction: _window_table,
-    rel.Expand: _expand,
-    rel.Over: _over,
-    rel.Correlate: _correlate,
-    rel.Sort: _sort,
-    rel.Rank: _rank,
-    rel.Union: _union,
-    rel.SetOperation: _set_operation,
-    rel.Join: join_per_value,
-}
+UNNESTED: Rules = dict(
+    [
+        method_case(rel.Filter, _filter),
+        method_case(rel.Project, _project),
+        method_case(rel.Aggregate, _aggregate),
+        method_case(rel.WindowAggregate, _window_aggregate),
+        method_case(rel.WindowTableFunction, _window_table),
+        method_case(rel.Expand, _expand),
+        method_case(rel.Over, _over),
+        method_case(rel.Correlate, _correlate),
+        method_case(rel.Sort, _sort),
+        method_case(rel.Rank, _rank),
+        method_case(rel.Union, _union),
+        method_case(rel.SetOperation, _set_operation),
+        method_case(rel.Join, join_per_value),
+    ]
+)
 """The nodes that can be computed per value of the domain; below others, references to outer rows are refused."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluate import CompiledRex
 from firesteel.columns.evaluation_context import EvaluationContext
-from firesteel.columns.rex import Call, Literal
+from firesteel.columns.rex import Call, Literal, Rex
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, walk
 
 _TESTS = {f"IS {negation}{value}" for negation in ("", "NOT ") for value in ("NULL", "TRUE", "FALSE", "UNKNOWN")}
@@ -20,7 +19,7 @@ _ROW_BY_ROW = (rel.Project, rel.Filter, rel.Sort, rel.Over, rel.Rank, rel.Expand
 """Nodes that have no rows if their input has none."""
 
 
-def prune_empty(node: object, is_streaming: bool) -> Any:
+def prune_empty(node: Rel, is_streaming: bool) -> Rel:
     """Return the rows of a node whose conditions or inputs leave none."""
     if isinstance(node, rel.Filter):
         return _filter(node)
@@ -35,7 +34,7 @@ def prune_empty(node: object, is_streaming: bool) -> Any:
     return node
 
 
-def _nothing(node: Any) -> rel.Values:
+def _nothing(node: Rel) -> rel.Values:
     return rel.Values((), node.row_type)
 
 
@@ -43,7 +42,7 @@ def _is_empty(node: object) -> bool:
     return isinstance(node, rel.Values) and not node.rows
 
 
-def _filter(node: rel.Filter) -> Any:
+def _filter(node: rel.Filter) -> Rel:
     if _is_empty(node.input):
         return node.input
     parts = conjuncts(node.condition)
@@ -56,19 +55,19 @@ def _filter(node: rel.Filter) -> Any:
     return node.input if condition is None else rel.Filter(node.input, condition)
 
 
-def _is_never_true(parts: list[Any]) -> bool:
+def _is_never_true(parts: list[Rex]) -> bool:
     """Return whether a condition, which is all of its parts, has a constant part that is FALSE or NULL."""
     return not all(CompiledRex(part, EvaluationContext())(ONE_ROW)[0].as_py() for part in parts if _is_constant(part))
 
 
-def _is_constant(rex: object) -> bool:
+def _is_constant(rex: Rex) -> bool:
     """Return whether an expression consists of operators and literals alone."""
     return all(
         isinstance(part, Literal) or (isinstance(part, Call) and part.function in _OPERATORS) for part in walk(rex)
     )
 
 
-def _join(node: rel.Join) -> Any:
+def _join(node: rel.Join) -> Rel:
     left, right = map(_is_empty, node.inputs)
     if (left and node.kind in ("INNER", "LEFT", "SEMI", "ANTI")) or (right and node.kind in ("INNER", "RIGHT", "SEMI")):
         return _nothing(node)
@@ -77,7 +76,7 @@ def _join(node: rel.Join) -> Any:
     return node.left if right and node.kind == "ANTI" else node
 
 
-def _aggregate(node: rel.Aggregate) -> Any:
+def _aggregate(node: rel.Aggregate) -> Rel:
     """Without keys there is one row, whose values are known for the functions of SQL."""
     if node.keys:
         return _nothing(node)

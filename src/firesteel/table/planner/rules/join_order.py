@@ -7,11 +7,12 @@ equation connects, although another order would.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeGuard
 
-from firesteel.columns.rex import Call
+from firesteel.columns.rex import Call, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     inline,
     input_refs,
@@ -38,8 +39,8 @@ class _Joined:
     """
 
     inputs: list[rel.Rel]
-    parts: list[Any]
-    columns: tuple[Any, ...]
+    parts: list[Rex]
+    columns: tuple[Rex, ...]
     has_cross: bool = False
 
 
@@ -56,11 +57,11 @@ def avoid_cross_products(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     return rel.Project(result, columns, node.row_type)
 
 
-def _is_plain(node: rel.Rel) -> bool:
+def _is_plain(node: rel.Rel) -> TypeGuard[rel.Join]:
     return isinstance(node, rel.Join) and node.kind == "INNER" and node.state_ttl == (None, None)
 
 
-def _apart(node: Any) -> _Joined:
+def _apart(node: Rel) -> _Joined:
     if _is_plain(node):
         left, right = map(_apart, node.inputs)
         width = sum(len(child.row_type) for child in left.inputs)
@@ -97,7 +98,7 @@ def _starts(inputs: list[rel.Rel]) -> list[int]:
     return starts
 
 
-def _is_equation(part: object) -> bool:
+def _is_equation(part: Rex) -> TypeGuard[Call]:
     return isinstance(part, Call) and part.function == "=" and is_deterministic(part)
 
 
@@ -108,7 +109,7 @@ def _connects(sides: list[tuple[set[int], ...]], seen: set[int], columns: set[in
 def _together(joined: _Joined, order: list[int]) -> tuple[rel.Rel, dict[int, int]]:
     """Return the joins in an order, and the new place of each column."""
     starts, places = _starts(joined.inputs), dict[int, int]()
-    node: Any = None
+    node: Rel | None = None
     waiting = list(joined.parts)
     for number in order:
         child = joined.inputs[number]
@@ -122,4 +123,5 @@ def _together(joined: _Joined, order: list[int]) -> tuple[rel.Rel, dict[int, int
         fields = [*node.row_type.fields, *child.row_type.fields]
         kind = row_type(unique_names([field.name for field in fields]), [field.data_type for field in fields])
         node = inner_join(node, child, [remap(part, places.__getitem__) for part in ready], kind)
+    assert node is not None
     return node, places

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
+from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.table_connector import LookupSource
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_rowtime, is_time
 from firesteel.table.planner.rel.equi_joins import Sides, join_parts, joined_type, split_keys
 from firesteel.table.planner.rel.projections import first_columns
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
@@ -20,17 +23,20 @@ from firesteel.table.planner.rel.rex_tools import (
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.planner.rel.window_columns import window_columns
 
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
+
 
 def make_join(
-    left: Any,
-    right: Any,
+    left: Rel,
+    right: Rel,
     kind: str,
     condition: Rex | None,
-    context: Any,
+    context: ResolveContext,
     time: Rex | None,
     null_aware: bool = False,
     state_ttl: tuple[str | None, str | None] = (None, None),
-) -> Any:
+) -> Rel:
     """Return the node of a join.
 
     Args:
@@ -63,7 +69,7 @@ def make_join(
     return rel.Project(node, chosen, row_type(names, [c.type for c in chosen]))
 
 
-def _special(sides: Sides, kind: str, context: Any, time: Rex | None, null_aware: bool) -> Any:
+def _special(sides: Sides, kind: str, context: ResolveContext, time: Rex | None, null_aware: bool) -> Rel:
     if time is not None:
         return _temporal(sides, kind, time)
     if not context.is_streaming:
@@ -78,7 +84,7 @@ def _special(sides: Sides, kind: str, context: Any, time: Rex | None, null_aware
     return join_parts(sides, kind, null_aware, sides.rest)
 
 
-def _materialized(node: Any) -> Any:
+def _materialized(node: Rel) -> Rel:
     """Return the node without time attributes: a regular join has none."""
     if not any(is_time(kind) for kind in node.row_type.field_types()):
         return node
@@ -89,7 +95,7 @@ def _materialized(node: Any) -> Any:
 # --- window joins ----------------------------------------------------------------------------------------------------
 
 
-def _window_join(sides: Sides, kind: str, null_aware: bool) -> Any:
+def _window_join(sides: Sides, kind: str, null_aware: bool) -> Rel | None:
     left, right = window_columns(sides.left), window_columns(sides.right)
     if left is None or right is None:
         return None
@@ -102,7 +108,7 @@ def _window_join(sides: Sides, kind: str, null_aware: bool) -> Any:
 # --- temporal joins --------------------------------------------------------------------------------------------------
 
 
-def _temporal(sides: Sides, kind: str, time: Any) -> Any:
+def _temporal(sides: Sides, kind: str, time: Rex) -> Rel:
     if kind not in ("INNER", "LEFT"):
         raise ValidationException(f"Temporal table join currently only supports INNER JOIN and LEFT JOIN, found {kind}")
     if not isinstance(time, InputRef) or not is_time(time.type):
@@ -123,15 +129,15 @@ def _temporal(sides: Sides, kind: str, time: Any) -> Any:
     return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, times[0])
 
 
-def _lookup_scan(node: object) -> Any:
+def _lookup_scan(node: object) -> rel.TableScan | None:
     if isinstance(node, rel.TableScan):
-        return node if hasattr(node.source, "lookup") else None
+        return node if isinstance(node.source, LookupSource) else None
     if isinstance(node, rel.Project | rel.Filter):
         return _lookup_scan(node.input)
     return None
 
 
-def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
+def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Rel:
     right = sides.right
     if right is not scan:
         raise ValidationException(
@@ -143,6 +149,7 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
     names = [scan.row_type.names[key] for key in keys]
     types = joined_type(sides.left.row_type, right.row_type, kind)
     condition = conjunction(sides.rest)
+    assert isinstance(scan.source, LookupSource)
     lookup = scan.source.lookup(names)
     return rel.LookupJoin(sides.left, scan.table, lookup, kind, tuple(sides.left_keys), keys, condition, types)
 
@@ -150,7 +157,7 @@ def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
 # --- interval joins --------------------------------------------------------------------------------------------------
 
 
-def _interval_join(sides: Sides, kind: str) -> Any:
+def _interval_join(sides: Sides, kind: str) -> Rel | None:
     """Return the interval join that bounds on the difference of two times make, None: there are not both bounds."""
     if not sides.left_keys and kind != "INNER":
         return None
@@ -180,7 +187,9 @@ def _interval_join(sides: Sides, kind: str) -> Any:
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _time_bound(part: object, width: int, types: list[Any]) -> Any:
+def _time_bound(
+    part: object, width: int, types: list[DataType]
+) -> tuple[tuple[int, int], int | None, int | None] | None:
     """Return `((left time, right time), low, high)` of `left - right` for a comparison of two times."""
     if not (isinstance(part, Call) and part.function in (*_FLIPPED, "=")):
         return None
@@ -203,7 +212,7 @@ def _time_bound(part: object, width: int, types: list[Any]) -> Any:
     return (times, *bounds[operator])
 
 
-def _time_and_offset(rex: object, types: list[Any]) -> tuple[int, int] | None:
+def _time_and_offset(rex: object, types: list[DataType]) -> tuple[int, int] | None:
     """Return the time attribute that an expression is, and the milliseconds that it adds."""
     if isinstance(rex, InputRef):
         return (rex.index, 0) if is_time(types[rex.index]) else None

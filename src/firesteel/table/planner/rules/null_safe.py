@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from types import UnionType
 
 from firesteel.columns.column_types import (
     BooleanType,
     CharType,
+    DataType,
     DateType,
     DecimalType,
     DoubleType,
@@ -19,13 +20,13 @@ from firesteel.columns.column_types import (
     TimeType,
     VarCharType,
 )
-from firesteel.columns.rex import Call, Literal
+from firesteel.columns.rex import Call, Literal, Rex
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
 
 _RESOLVER = ExpressionResolver(Scope(()), None)
 
-_SOME_VALUE: tuple[tuple[Any, Any], ...] = (
+_SOME_VALUE: tuple[tuple[type[DataType] | UnionType, object], ...] = (
     (IntegralType, 0),
     (DecimalType, Decimal(0)),
     (DoubleType | FloatType, 0.0),
@@ -38,12 +39,12 @@ _SOME_VALUE: tuple[tuple[Any, Any], ...] = (
 """A value of each type that stands for NULL in a key; other types are compared row by row."""
 
 
-def call(name: str, *operands: Any) -> Any:
+def call(name: str, *operands: Rex) -> Rex:
     """Return the call of a library function."""
     return _RESOLVER.call(name, operands)
 
 
-def may_be_true(conditions: Sequence[Any]) -> Any:
+def may_be_true(conditions: Sequence[Rex]) -> Rex:
     """Return the condition that none of the conditions is false: a row of which NOT IN is not true."""
     result = conditions[0]
     for part in conditions[1:]:
@@ -51,12 +52,12 @@ def may_be_true(conditions: Sequence[Any]) -> Any:
     return call("IS NOT FALSE", result)
 
 
-def same_values(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+def same_values(left: Sequence[Rex], right: Sequence[Rex]) -> list[Rex]:
     """Return the conditions that values on the left are those on the right; NULL is NULL."""
     return [part for pair in zip(left, right, strict=True) for part in _same(*pair)]
 
 
-def _same(a: Any, b: Any) -> list[Any]:
+def _same(a: Rex, b: Rex) -> list[Rex]:
     if not (a.type.is_nullable or b.type.is_nullable):
         return [call("=", a, b)]
     are_null = call("=", call("IS NULL", a), call("IS NULL", b))
@@ -66,6 +67,6 @@ def _same(a: Any, b: Any) -> list[Any]:
     return [are_null, call("=", _filled(a, value), _filled(b, value))]
 
 
-def _filled(rex: Any, value: Any) -> Any:
+def _filled(rex: Rex, value: object) -> Rex:
     kind = rex.type.not_null()
     return Call("COALESCE", (rex, Literal(value, kind)), kind)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import CharType, DataType, VarCharType
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.evaluation_context import EvaluationContext
-from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.columns.values import to_arrow
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, input_refs, remap, walk
 
 _SAFE = frozenset({"=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IN", "NOT IN", "IS NULL", "IS NOT NULL"})
 """Functions that never fail, so that evaluating them early changes no result."""
 
 
-def push_partitions_into_scan(node: object, is_streaming: bool) -> Any:
+def push_partitions_into_scan(node: Rel, is_streaming: bool) -> Rel:
     """Tell a scan which partitions a filter leaves; the filter itself stays."""
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.TableScan)):
         return node
@@ -28,13 +28,14 @@ def push_partitions_into_scan(node: object, is_streaming: bool) -> Any:
         return node
     names = scan.row_type.names
     parts = [part for part in conjuncts(node.condition) if _is_prunable(part, names, keys)]
-    if not parts:
+    wanted = conjunction(parts)
+    if wanted is None:
         return node
-    condition = remap(conjunction(parts), lambda index: keys.index(names[index]))
+    condition = remap(wanted, lambda index: keys.index(names[index]))
     return replace(node, input=replace(scan, partitions=condition))
 
 
-def _is_prunable(part: Any, names: Any, keys: tuple[str, ...]) -> bool:
+def _is_prunable(part: Rex, names: list[str], keys: tuple[str, ...]) -> bool:
     columns = input_refs(part)
     return all(map(_is_safe, walk(part))) and bool(columns) and all(names[index] in keys for index in columns)
 
@@ -65,10 +66,10 @@ class PartitionPredicate:
         keys: Names and types of the partition columns.
     """
 
-    condition: Any
+    condition: Rex
     keys: tuple[tuple[str, DataType], ...]
 
-    def __call__(self, values: dict[str, Any]) -> bool:
+    def __call__(self, values: dict[str, object]) -> bool:
         """Return whether the partition with these values can have rows of the result."""
         columns = tuple(to_arrow([values[name]], kind) for name, kind in self.keys)
         compiled = compile_filter(self.condition, EvaluationContext())

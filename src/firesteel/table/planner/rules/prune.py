@@ -9,24 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
-from firesteel.columns.column_types import RowField, RowType
-from firesteel.columns.rex import Call, InputRef
+from firesteel.columns.column_types import DataType, RowField, RowType
+from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.common.cases import case
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.field_uses import Uses, add_use, path_of, uses_of
+from firesteel.table.planner.rel.field_uses import Fields, Uses, add_use, path_of, uses_of
 from firesteel.table.planner.rel.projections import with_inputs
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import row_type, transform
+
+T = TypeVar("T")
 
 Places = dict[int, int]
 """The new positions of the remaining columns, by old position."""
 
-Source = tuple[Any, Places]
+Source = tuple[Rel, Places]
 """A narrowed input of a node and the positions of its columns."""
 
 
-def prune_columns(roots: Sequence[Any]) -> list[Any]:
+def prune_columns(roots: Sequence[Rel]) -> list[Rel]:
     """Return equivalent plans whose inner nodes have only the columns and fields that are read.
 
     Projections determine the columns read; the nodes below are narrowed to them. A node with several consumers has the
@@ -37,8 +41,9 @@ def prune_columns(roots: Sequence[Any]) -> list[Any]:
     for root in roots:
         _add_all(uses[id(root)], _whole(root))
     for node in order:
-        needs, _ = _RULES.get(type(node), (_needs_all, None))
-        for child, needed in zip(node.inputs, needs(node, uses[id(node)]), strict=True):
+        rule = _RULES.get(type(node))
+        needs = _needs_all(node, uses[id(node)]) if rule is None else rule[0](node, uses[id(node)])
+        for child, needed in zip(node.inputs, needs, strict=True):
             _add_all(uses[id(child)], needed)
     narrowed: dict[int, Source] = {}
     for node in reversed(order):
@@ -46,12 +51,12 @@ def prune_columns(roots: Sequence[Any]) -> list[Any]:
     return [narrowed[id(root)][0] for root in roots]
 
 
-def _consumers_first(roots: Sequence[Any]) -> list[Any]:
+def _consumers_first(roots: Sequence[Rel]) -> list[Rel]:
     """Return all nodes once, each after all of its consumers."""
-    found: list[Any] = []
+    found: list[Rel] = []
     known: set[int] = set()
 
-    def visit(node: Any) -> None:
+    def visit(node: Rel) -> None:
         if id(node) in known:
             return
         known.add(id(node))
@@ -64,22 +69,22 @@ def _consumers_first(roots: Sequence[Any]) -> list[Any]:
     return found[::-1]
 
 
-def _narrowed(node: Any, uses: Uses, sources: list[Source]) -> Source:
-    _, narrow = _RULES.get(type(node), (None, None))
+def _narrowed(node: Rel, uses: Uses, sources: list[Source]) -> Source:
+    rule = _RULES.get(type(node))
     unchanged = all(new is old for (new, _), old in zip(sources, node.inputs, strict=True))
-    if narrow is None:
+    if rule is None:
         return (node if unchanged else with_inputs(node, [new for new, _ in sources])), _identity(node)
-    slim, places = narrow(node, uses, sources)
+    slim, places = rule[1](node, uses, sources)
     if unchanged and slim.row_type.field_types() == node.row_type.field_types():
         return node, places
     return slim, places
 
 
-def _identity(node: Any) -> Places:
+def _identity(node: Rel) -> Places:
     return {i: i for i in range(len(node.row_type))}
 
 
-def _whole(node: Any) -> Uses:
+def _whole(node: Rel) -> Uses:
     return dict.fromkeys(range(len(node.row_type)))
 
 
@@ -88,7 +93,7 @@ def _add_all(uses: Uses, others: Uses) -> None:
         add_use(uses, index, fields)
 
 
-def _needs_all(node: Any, uses: Uses) -> list[Uses]:
+def _needs_all(node: Rel, uses: Uses) -> list[Uses]:
     return [_whole(child) for child in node.inputs]
 
 
@@ -99,34 +104,37 @@ def _used(*parts: Uses) -> Uses:
     return found
 
 
-def _moved(rex: Any, source: Any, places: Places) -> Any:
+def _moved(rex: Rex, source: Rel, places: Places) -> Rex:
     """Return an expression over a narrowed input."""
 
-    def change(part: Any) -> Any:
+    def change(part: Rex) -> Rex | None:
         if isinstance(part, InputRef):
             index = places[part.index]
             return InputRef(index, _like(part.type, source.row_type.fields[index].data_type))
-        if path_of(part) is not None:
+        if isinstance(part, Call) and path_of(part) is not None:
             row, name = part.operands
             inner = _moved(row, source, places)
-            return Call("DOT", (inner, name), _like(part.type, inner.type[name.value].data_type))
+            assert isinstance(inner.type, RowType)
+            assert isinstance(name, Literal)
+            field = inner.type.fields[inner.type.names.index(name.value)]
+            return Call("DOT", (inner, name), _like(part.type, field.data_type))
         return None
 
     return transform(rex, change)
 
 
-def _like(kind: Any, narrowed: Any) -> Any:
+def _like(kind: DataType, narrowed: DataType) -> DataType:
     """Return the type of a column whose input was narrowed: rows have fewer fields, other types are unchanged."""
     return narrowed.with_nullable(kind.is_nullable) if isinstance(kind, RowType) else kind
 
 
-def _row_type(kind: RowType, chosen: Sequence[int], types: Sequence[Any]) -> RowType:
+def _row_type(kind: RowType, chosen: Sequence[int], types: Sequence[DataType]) -> RowType:
     """Return the chosen columns of a row type, of which rows have the fields of other types."""
     found = [_like(kind.fields[i].data_type, new) for i, new in zip(chosen, types, strict=True)]
     return row_type([kind.names[i] for i in chosen], found)
 
 
-def _chosen(uses: Uses, node: Any) -> list[int]:
+def _chosen(uses: Uses, node: Rel) -> list[int]:
     """Return the used columns of a node in order, or its first one if there are none."""
     return sorted(uses) or list(range(len(node.row_type)))[:1]
 
@@ -166,9 +174,9 @@ def _scan(node: rel.TableScan, uses: Uses, sources: list[Source]) -> Source:
     return slim, {old: new for new, old in enumerate(chosen)}
 
 
-def _only(kind: Any, fields: Any) -> Any:
+def _only(kind: DataType, fields: Fields) -> DataType:
     """Return a row type with the used fields, in their order; all if `fields` is None."""
-    if fields is None:
+    if fields is None or not isinstance(kind, RowType):
         return kind
     return RowType(
         [RowField(f.name, _only(f.data_type, fields[f.name]), f.description) for f in kind.fields if f.name in fields],
@@ -219,7 +227,7 @@ def _join_needs(node: rel.Join, uses: Uses) -> list[Uses]:
     return [_used(left, dict.fromkeys(node.left_keys)), _used(right, dict.fromkeys(node.right_keys))]
 
 
-def _join(node: rel.Join, uses: Uses, sources: list[Source]) -> Source:
+def _join(node: rel.Join, uses: Uses, sources: list[Source]) -> tuple[rel.Join, Places]:
     (left, on_left), (right, on_right) = sources
     width, start = len(node.left.row_type), len(left.row_type)
     places = on_left | {width + old: start + new for old, new in on_right.items()}
@@ -251,16 +259,25 @@ def _interval_join(node: rel.IntervalJoin, uses: Uses, sources: list[Source]) ->
     return replace(node, join=slim, left_time=on_left[node.left_time], right_time=on_right[node.right_time]), places
 
 
-_Needs = Callable[[Any, Uses], list[Uses]]
-_Narrow = Callable[[Any, Uses, list[Source]], Source]
+_Needs = Callable[[object, Uses], list[Uses]]
+_Narrow = Callable[[object, Uses, list[Source]], Source]
 
-_RULES: dict[type, tuple[_Needs, _Narrow | None]] = {
-    rel.Project: (_project_needs, _project),
-    rel.TableScan: (_needs_all, _scan),
-    rel.Filter: (_filter_needs, _filter),
-    rel.AssignWatermark: (_watermark_needs, _watermark),
-    rel.WindowTableFunction: (_window_needs, _window_table),
-    rel.Join: (_join_needs, _join),
-    rel.IntervalJoin: (_interval_needs, _interval_join),
-}
+
+def _rule(
+    kind: type[T], needs: Callable[[T, Uses], list[Uses]], narrow: Callable[[T, Uses, list[Source]], Source]
+) -> tuple[type, tuple[_Needs, _Narrow]]:
+    return kind, (case(kind, needs)[1], case(kind, narrow)[1])
+
+
+_RULES = dict(
+    [
+        _rule(rel.Project, _project_needs, _project),
+        _rule(rel.TableScan, _needs_all, _scan),
+        _rule(rel.Filter, _filter_needs, _filter),
+        _rule(rel.AssignWatermark, _watermark_needs, _watermark),
+        _rule(rel.WindowTableFunction, _window_needs, _window_table),
+        _rule(rel.Join, _join_needs, _join),
+        _rule(rel.IntervalJoin, _interval_needs, _interval_join),
+    ]
+)
 """The uses of the inputs of a node by those of its columns, and the node over narrowed inputs."""

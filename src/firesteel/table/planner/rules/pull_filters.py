@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from firesteel.columns.column_types import DoubleType, FloatType
-from firesteel.columns.rex import Call
+from firesteel.columns.rex import Call, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated
 from firesteel.table.planner.rel.projections import extended
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
@@ -31,11 +30,11 @@ class Pulled:
         conditions: The filters, over the columns of `node` and `OuterRef`s.
     """
 
-    node: Any
-    conditions: list[Any]
+    node: Rel
+    conditions: list[Rex]
 
 
-def pull_filters(node: Any, level: int) -> Pulled | None:
+def pull_filters(node: Rel, level: int) -> Pulled | None:
     """Return a subquery without references to the query at a level, None: they are not in filters that can be pulled.
 
     A filter is pulled through a node if the node gives the same rows for an outer row when it sees the rows that all
@@ -43,11 +42,21 @@ def pull_filters(node: Any, level: int) -> Pulled | None:
     """
     if not is_correlated(node, level):
         return Pulled(node, [])
-    rule = _RULES.get(type(node))
-    return None if rule is None else rule(node, level)
+    match node:
+        case rel.Filter():
+            return _filter(node, level)
+        case rel.Project():
+            return _project(node, level)
+        case rel.Aggregate() | rel.WindowAggregate():
+            return _aggregate(node, level)
+        case rel.Join():
+            return _join(node, level)
+        case rel.Sort():
+            return _sort(node, level)
+    return None
 
 
-def key_of(condition: Any, level: int) -> tuple[Any, Any] | None:
+def key_of(condition: Rex, level: int) -> tuple[Rex, Rex] | None:
     """Return the outer and the inner value that a condition equates, None: it is not such a condition.
 
     Floating-point numbers that are equal may be of different groups (0.0 and -0.0).
@@ -83,13 +92,13 @@ def _project(node: rel.Project, level: int) -> Pulled | None:
     return Pulled(project, _moved(below, {old: own + new for new, old in enumerate(places)}))
 
 
-def _aggregate(node: Any, level: int) -> Pulled | None:
+def _aggregate(node: rel.Grouped, level: int) -> Pulled | None:
     """Group by the values that outer rows are compared with, too; without keys there is a row even for no rows."""
     has_groups = isinstance(node, rel.WindowAggregate) or (node.keys and not node.flat)
     return pull_keys(node, level) if has_groups else None
 
 
-def pull_keys(node: Any, level: int) -> Pulled | None:
+def pull_keys(node: rel.Grouped, level: int) -> Pulled | None:
     """Return an aggregate that is grouped by the inner values of its correlated equations, as its last columns."""
     below = pull_filters(node.input, level)
     if below is None:
@@ -104,11 +113,11 @@ def pull_keys(node: Any, level: int) -> Pulled | None:
     own = len(node.row_type)
     columns = refs(grouped.row_type)[own:]
     equal = zip(below.conditions, pairs, columns, strict=True)
-    conditions = [replace(condition, operands=(outer, column)) for condition, (outer, _), column in equal]
+    conditions: list[Rex] = [Call("=", (outer, column), condition.type) for condition, (outer, _), column in equal]
     return Pulled(grouped, conditions)
 
 
-def with_keys(node: Any, source: Any, keys: tuple[int, ...]) -> Any:
+def with_keys(node: rel.Grouped, source: Rel, keys: tuple[int, ...]) -> Rel:
     """Return an aggregate over another input with more keys, which are its last columns."""
     types = [source.row_type.fields[key].data_type for key in keys]
     own, before = len(node.row_type), len(node.keys)
@@ -122,7 +131,7 @@ def with_keys(node: Any, source: Any, keys: tuple[int, ...]) -> Any:
     return picked(grouped, [*range(before), *range(after, after + own - before), *range(before, after)])
 
 
-def picked(node: Any, indexes: list[int]) -> Any:
+def picked(node: Rel, indexes: list[int]) -> Rel:
     """Return the columns of a node at these indexes."""
     if indexes == list(range(len(node.row_type))):
         return node
@@ -162,7 +171,7 @@ def _join(node: rel.Join, level: int) -> Pulled | None:
     return Pulled(picked(joined, order), [remap(part, places.__getitem__) for part in conditions])
 
 
-def _with_sides(node: rel.Join, left: Any, right: Any, condition: Any) -> rel.Join:
+def _with_sides(node: rel.Join, left: Rel, right: Rel, condition: Rex | None) -> rel.Join:
     """Return a join over inputs with more columns."""
     right_types = right.row_type.field_types()
     if node.kind == "LEFT":
@@ -183,15 +192,5 @@ def _read(below: Pulled) -> list[int]:
     return sorted({index for part in below.conditions for index in input_refs(part)})
 
 
-def _moved(below: Pulled, places: dict[int, int]) -> list[Any]:
+def _moved(below: Pulled, places: dict[int, int]) -> list[Rex]:
     return [remap(part, places.__getitem__) for part in below.conditions]
-
-
-_RULES: dict[type, Callable[[Any, int], Pulled | None]] = {
-    rel.Filter: _filter,
-    rel.Project: _project,
-    rel.Aggregate: _aggregate,
-    rel.WindowAggregate: _aggregate,
-    rel.Join: _join,
-    rel.Sort: _sort,
-}

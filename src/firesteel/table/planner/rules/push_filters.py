@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 from firesteel.columns.column_types import DoubleType, FloatType
+from firesteel.columns.rex import Rex
+from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
-from firesteel.table.planner.rel.projections import with_inputs
+from firesteel.table.planner.rel.projections import filtered, with_inputs
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
@@ -25,7 +28,7 @@ from firesteel.table.planner.rel.rex_tools import (
 
 __all__ = ["push_filter", "push_join_condition"]
 
-_Parts = list[Any]
+_Parts = list[Rex]
 """The conditions of a filter, all of which must hold."""
 
 
@@ -38,7 +41,7 @@ def push_filter(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     below, rest = BELOW[type(node.input)](node.input, movable)
     if below is node.input:
         return node
-    return _filtered(below, [*(part for part in parts if part not in movable), *rest])
+    return filtered(below, [*(part for part in parts if part not in movable), *rest])
 
 
 def push_join_condition(node: rel.Rel, is_streaming: bool) -> rel.Rel:
@@ -55,8 +58,7 @@ def push_join_condition(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     return _with_join(node, _filter_sides(slim, left, right))
 
 
-def _filtered(node: rel.Rel, parts: _Parts) -> rel.Rel:
-    return rel.Filter(node, conjunction(parts)) if parts else node
+_Joins = rel.Join | rel.IntervalJoin | rel.WindowJoin
 
 
 def _by_side(join: rel.Join, parts: _Parts, to_left: bool, to_right: bool) -> tuple[_Parts, _Parts, _Parts]:
@@ -81,7 +83,7 @@ def _filter_sides(join: rel.Join, left: _Parts, right: _Parts) -> rel.Join:
     drops_right, drops_left = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT", "SEMI")
     left = [*left, *(part for part in more_left if drops_left and part not in left)]
     right = [*right, *(part for part in more_right if drops_right and part not in right)]
-    return replace(join, left=_filtered(join.left, left), right=_filtered(join.right, right))
+    return replace(join, left=filtered(join.left, left), right=filtered(join.right, right))
 
 
 def _for_other_side(parts: _Parts, keys: tuple[int, ...], others: tuple[int, ...], join: rel.Join) -> _Parts:
@@ -96,7 +98,7 @@ def _for_other_side(parts: _Parts, keys: tuple[int, ...], others: tuple[int, ...
     return [remap(part, same.__getitem__) for part in parts if is_repeatable(part) and input_refs(part) <= same.keys()]
 
 
-def _with_join(node: Any, join: rel.Join) -> rel.Rel:
+def _with_join(node: _Joins, join: rel.Join) -> rel.Rel:
     return join if isinstance(node, rel.Join) else replace(node, join=join)
 
 
@@ -116,11 +118,11 @@ def _below(node: rel.Rel, parts: _Parts, columns: Iterable[tuple[int, int]]) -> 
     moved = [part for part in parts if input_refs(part) <= places.keys()]
     if not moved:
         return node, parts
-    inputs = [_filtered(child, [remap(part, places.__getitem__) for part in moved]) for child in node.inputs]
+    inputs = [filtered(child, [remap(part, places.__getitem__) for part in moved]) for child in node.inputs]
     return with_inputs(node, inputs), [part for part in parts if part not in moved]
 
 
-def _below_all_columns(node: Any, parts: _Parts) -> _Below:
+def _below_all_columns(node: Rel, parts: _Parts) -> _Below:
     return _below(node, parts, ((i, i) for i in range(len(node.inputs[0].row_type))))
 
 
@@ -128,7 +130,7 @@ def _below_sort(node: rel.Sort, parts: _Parts) -> _Below:
     return (node, parts) if node.fetch is not None or node.offset else _below_all_columns(node, parts)
 
 
-def _below_aggregate(node: Any, parts: _Parts) -> _Below:
+def _below_aggregate(node: rel.Aggregate, parts: _Parts) -> _Below:
     return _below(node, parts, enumerate(node.keys))
 
 
@@ -161,7 +163,7 @@ def _below_join(node: rel.Join, parts: _Parts) -> _Below:
     return inner_join(below.left, below.right, [*key_equations(below), *rest], below.row_type), []
 
 
-def _below_sides(node: Any, parts: _Parts) -> _Below:
+def _below_sides(node: _Joins, parts: _Parts) -> _Below:
     join = node if isinstance(node, rel.Join) else node.join
     to_left, to_right = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT")
     left, right, rest = _by_side(join, parts, to_left, to_right)
@@ -174,34 +176,36 @@ def _below_left(node: rel.TemporalJoin | rel.LookupJoin, parts: _Parts) -> _Belo
     moved = [part for part in parts if max(input_refs(part)) < len(left.row_type)]
     if not moved:
         return node, parts
-    inputs = [_filtered(left, moved), *node.inputs[1:]]
+    inputs = [filtered(left, moved), *node.inputs[1:]]
     return with_inputs(node, inputs), [part for part in parts if part not in moved]
 
 
-BELOW: dict[type, Callable[[Any, _Parts], _Below]] = {
-    rel.TableScan: _stays,
-    rel.StreamScan: _stays,
-    rel.Values: _stays,
-    rel.AssignWatermark: _stays,
-    rel.Project: _stays,  # `filter_below_project`
-    rel.Filter: _stays,
-    rel.Aggregate: _below_aggregate,
-    rel.WindowTableFunction: _below_window_table,
-    rel.WindowAggregate: _below_window_aggregate,
-    rel.Join: _below_join,
-    rel.IntervalJoin: _below_sides,
-    rel.TemporalJoin: _below_left,
-    rel.LookupJoin: _below_left,
-    rel.WindowJoin: _below_sides,
-    rel.Correlate: _below_all_columns,
-    rel.Union: _below_all_columns,
-    rel.SetOperation: _below_all_columns,
-    rel.Sort: _below_sort,
-    rel.Over: _below_over,
-    rel.Rank: _below_rank,
-    rel.Expand: _stays,
-    rel.Match: _stays,
-}
+BELOW: dict[type, Callable[[object, _Parts], _Below]] = dict(
+    [
+        case(rel.TableScan, _stays),
+        case(rel.StreamScan, _stays),
+        case(rel.Values, _stays),
+        case(rel.AssignWatermark, _stays),
+        case(rel.Project, _stays),  # `filter_below_project`
+        case(rel.Filter, _stays),
+        case(rel.Aggregate, _below_aggregate),
+        case(rel.WindowTableFunction, _below_window_table),
+        case(rel.WindowAggregate, _below_window_aggregate),
+        case(rel.Join, _below_join),
+        case(rel.IntervalJoin, _below_sides),
+        case(rel.TemporalJoin, _below_left),
+        case(rel.LookupJoin, _below_left),
+        case(rel.WindowJoin, _below_sides),
+        case(rel.Correlate, _below_all_columns),
+        case(rel.Union, _below_all_columns),
+        case(rel.SetOperation, _below_all_columns),
+        case(rel.Sort, _below_sort),
+        case(rel.Over, _below_over),
+        case(rel.Rank, _below_rank),
+        case(rel.Expand, _stays),
+        case(rel.Match, _stays),
+    ]
+)
 """What passes below each node."""
 
 if missing := set(get_args(rel.Rel)) ^ BELOW.keys():

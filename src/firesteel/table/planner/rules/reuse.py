@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, UserCall
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import with_inputs
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import is_deterministic
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _REUSABLE = (
     rel.TableScan,
@@ -36,7 +40,7 @@ class _NotReusableError(Exception):
     """A node has an attribute that can't be compared, or an expression that isn't deterministic."""
 
 
-def share_subplans(roots: Sequence[Any]) -> list[Any]:
+def share_subplans(roots: Sequence[Rel]) -> list[Rel]:
     """Return the plans with one node in place of all equal ones."""
     sharing = _Sharing()
     return [sharing.shared(root) for root in roots]
@@ -44,10 +48,10 @@ def share_subplans(roots: Sequence[Any]) -> list[Any]:
 
 class _Sharing:
     def __init__(self) -> None:
-        self._by_id: dict[int, tuple[Any, Any]] = {}
-        self._by_key: dict[Hashable, Any] = {}
+        self._by_id: dict[int, tuple[Rel, Rel]] = {}
+        self._by_key: dict[Hashable, Rel] = {}
 
-    def shared(self, node: Any) -> Any:
+    def shared(self, node: Rel) -> Rel:
         """Return the node that represents all nodes equal to this one."""
         known = self._by_id.get(id(node))
         if known is not None:
@@ -74,7 +78,7 @@ def _key(node: object) -> Hashable:
     return key
 
 
-def _attributes(node: Any) -> Hashable:
+def _attributes(node: DataclassInstance) -> Hashable:
     names = (field.name for field in dataclasses.fields(node))
     return (
         type(node),
@@ -82,7 +86,7 @@ def _attributes(node: Any) -> Hashable:
     )
 
 
-def _part(value: Any) -> Hashable:
+def _part(value: object) -> Hashable:
     if isinstance(value, Call | UserCall):
         if not is_deterministic(value):
             raise _NotReusableError
@@ -103,6 +107,6 @@ def _part(value: Any) -> Hashable:
         raise _NotReusableError
     if isinstance(value, tuple):
         return tuple(map(_part, value))
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _attributes(value)
-    return value  # type: ignore[no-any-return]
+    return value

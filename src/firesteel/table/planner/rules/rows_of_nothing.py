@@ -7,13 +7,14 @@ without rows. Both get a row for each of them that no function sees.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TypeGuard
 
 from firesteel.columns.column_types import BooleanType
-from firesteel.columns.rex import Literal
+from firesteel.columns.rex import Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import has_outer_values
 from firesteel.table.planner.rel.projections import extended, one_row, with_inputs
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.planner.rules.null_safe import call
@@ -22,7 +23,7 @@ from firesteel.table.planner.rules.pull_filters import with_keys
 _TRUE, _FALSE = Literal(True, BooleanType(False)), Literal(False, BooleanType(False))
 
 
-def aggregate_with_rows(node: rel.Aggregate, source: Any, nothing: Any) -> Any:
+def aggregate_with_rows(node: rel.Aggregate, source: Rel, nothing: Rel) -> Rel:
     """Return an aggregate that has a row for each row of another node; the latter's columns are its last ones.
 
     Args:
@@ -37,7 +38,7 @@ def aggregate_with_rows(node: rel.Aggregate, source: Any, nothing: Any) -> Any:
     empty = rel.Project(nothing, (*(Literal(None, kind) for kind in own), *refs(nothing.row_type), _FALSE), kind)
     union = rel.Union((rows, empty), kind)
     columns = refs(kind)
-    tests: dict[int | None, Any] = {c.condition: columns[width] for c in node.calls}
+    tests: dict[int | None, Rex] = {c.condition: columns[width] for c in node.calls}
     for condition in tests:
         if condition is not None:
             tests[condition] = call("AND", columns[width], columns[condition])
@@ -47,7 +48,7 @@ def aggregate_with_rows(node: rel.Aggregate, source: Any, nothing: Any) -> Any:
     return with_keys(replace(node, calls=calls), tested, tuple(range(width - count, width)))
 
 
-def with_rows(node: Any) -> Any:
+def with_rows(node: Rel) -> Rel:
     """Return a part of a subquery over streams in which aggregates without groups have their row from the start.
 
     Those that read outer values get it when they are computed per value.
@@ -55,7 +56,7 @@ def with_rows(node: Any) -> Any:
     return _changed(node, {})
 
 
-def _changed(node: Any, memo: dict[int, Any]) -> Any:
+def _changed(node: Rel, memo: dict[int, Rel]) -> Rel:
     if id(node) not in memo:
         inputs = [_changed(child, memo) for child in node.inputs]
         is_same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
@@ -66,12 +67,12 @@ def _changed(node: Any, memo: dict[int, Any]) -> Any:
     return memo[id(node)]
 
 
-def is_total(node: Any) -> bool:
+def is_total(node: Rel) -> TypeGuard[rel.Aggregate]:
     """Return whether a node is an aggregate without groups."""
     return isinstance(node, rel.Aggregate) and not node.keys and not node.flat
 
 
-def has_rows(node: Any) -> bool:
+def has_rows(node: Rel) -> bool:
     """Return whether a query has rows, whatever its tables have: an aggregate without groups has one, for example."""
     if isinstance(node, rel.Project):
         return has_rows(node.input)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.projections import with_inputs
-from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, inline, input_refs, is_repeatable, refs, walk
+from firesteel.table.planner.rel.projections import filtered, with_inputs
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.empty import prune_empty
 from firesteel.table.planner.rules.join_order import avoid_cross_products
@@ -19,18 +19,18 @@ from firesteel.table.planner.rules.push_filters import push_filter, push_join_co
 from firesteel.table.planner.rules.reuse import share_subplans
 from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
 
-Rule = Callable[[Any, bool], Any]
+Rule = Callable[[Rel, bool], Rel]
 """(node, whether the plan runs in streaming mode) -> the node, rewritten where the rule applies."""
 
 _RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
-def optimize(node: object, is_streaming: bool) -> Any:
+def optimize(node: Rel, is_streaming: bool) -> Rel:
     """Apply the rewrite rules and return the optimized plan of one query; see `optimize_all`."""
     return optimize_all([node], is_streaming)[0]
 
 
-def optimize_all(nodes: Sequence[Any], is_streaming: bool, reuses: bool = True) -> list[Any]:
+def optimize_all(nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True) -> list[Rel]:
     """Apply the rewrite rules and return the optimized plans of the queries of a job.
 
     Args:
@@ -38,7 +38,7 @@ def optimize_all(nodes: Sequence[Any], is_streaming: bool, reuses: bool = True) 
         is_streaming: Whether the plans run in streaming mode; only then does a filter on a row number become a Top-N.
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
     """
-    memo: dict[int, Any] = {}
+    memo: dict[int, tuple[Rel, Rel]] = {}
     rewritten = [_rewrite(node, is_streaming, _RULES, memo) for node in nodes]
     pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten)
     memo = {}
@@ -46,7 +46,7 @@ def optimize_all(nodes: Sequence[Any], is_streaming: bool, reuses: bool = True) 
     return share_subplans(pushed) if reuses else pushed
 
 
-def _rewrite(node: Any, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[int, Any]) -> Any:
+def _rewrite(node: Rel, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[int, tuple[Rel, Rel]]) -> Rel:
     known = memo.get(id(node))
     if known is not None:
         return known[1]
@@ -62,7 +62,7 @@ def _rewrite(node: Any, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[
     return result
 
 
-def merge_projects(node: object, is_streaming: bool) -> Any:
+def merge_projects(node: Rel, is_streaming: bool) -> Rel:
     """Merge two stacked projections, unless that would compute an expression twice."""
     while isinstance(node, rel.Project) and isinstance(node.input, rel.Project):
         inner = node.input
@@ -73,7 +73,7 @@ def merge_projects(node: object, is_streaming: bool) -> Any:
     return node
 
 
-def filter_below_project(node: object, is_streaming: bool) -> Any:
+def filter_below_project(node: Rel, is_streaming: bool) -> Rel:
     """Push a filter below a projection, so that one operator does both.
 
     The projection computes its columns again, so the filter must not read any whose second value may differ.
@@ -86,13 +86,14 @@ def filter_below_project(node: object, is_streaming: bool) -> Any:
     if not _reads_repeatable(node.condition, inner.expressions):
         return node
     condition = inline(node.condition, inner.expressions)
-    source: Any = inner.input
+    source: Rel = inner.input
     if isinstance(source, rel.Filter):
-        condition, source = conjunction([*conjuncts(source.condition), *conjuncts(condition)]), source.input
+        parts = [*conjuncts(source.condition), *conjuncts(condition)]
+        return replace(inner, input=filtered(source.input, parts))
     return replace(inner, input=rel.Filter(source, condition))
 
 
-def _mergeable(outer: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
+def _mergeable(outer: tuple[Rex, ...], inner: tuple[Rex, ...]) -> bool:
     counts = [0] * len(inner)
     for rex in outer:
         for part in walk(rex):
@@ -102,11 +103,11 @@ def _mergeable(outer: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
     return all(count <= 1 or isinstance(rex, cheap) for count, rex in zip(counts, inner, strict=True))
 
 
-def _reads_repeatable(condition: Any, expressions: tuple[Any, ...]) -> bool:
+def _reads_repeatable(condition: Rex, expressions: tuple[Rex, ...]) -> bool:
     return all(is_repeatable(expressions[index]) for index in input_refs(condition))
 
 
-def top_n(node: object, is_streaming: bool) -> Any:
+def top_n(node: Rel, is_streaming: bool) -> Rel:
     """Convert a filter on a row number over partitions to a Top-N. Flink: `FlinkLogicalRankRule`."""
     if not isinstance(node, rel.Filter):
         return node
@@ -121,8 +122,8 @@ def top_n(node: object, is_streaming: bool) -> Any:
     width = len(over.input.row_type)
     columns = refs(over.row_type) if project is None else project.expressions
     start, end = 1, None
-    rest: list[Any] = []
-    above: list[Any] = []
+    rest: list[Rex] = []
+    above: list[Rex] = []
     for part in conjuncts(node.condition):
         below = inline(part, columns)
         bound = _rank_bound(below, width)
@@ -140,10 +141,10 @@ def top_n(node: object, is_streaming: bool) -> Any:
     rank = rel.Rank(
         over.input, str(call.function), group.partition, group.order, start, end, True, over.row_type, window
     )
-    result: Any = rank if not rest else rel.Filter(rank, conjunction(rest))
+    result = filtered(rank, rest)
     if project is not None:
         result = replace(project, input=result)
-    return rel.Filter(result, conjunction(above)) if above else result
+    return filtered(result, above)
 
 
 def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None:
@@ -167,11 +168,11 @@ def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None
     }[operator]
 
 
-def _uncast(rex: object) -> Any:
+def _uncast(rex: Rex) -> Rex:
     return rex.operands[0] if isinstance(rex, Call) and rex.function == "CAST" else rex
 
 
-def drop_rank_number(node: object, is_streaming: bool) -> Any:
+def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
     """Drop an unused rank column of a Top-N, which reduces its updates."""
     if not isinstance(node, rel.Project):
         return node

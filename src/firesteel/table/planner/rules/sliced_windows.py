@@ -5,19 +5,22 @@ Flink: `PullUpWindowTableFunctionIntoWindowAggregateRule` and `TwoStageOptimized
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.sliced_windows import SlicedWindowPlan
 from firesteel.columns.kernels.windows import WindowPlan
-from firesteel.columns.rex import InputRef
+from firesteel.columns.rex import InputRef, Rex
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import input_refs, is_deterministic
 
 _WINDOW_COLUMNS = ("start", "end", "time")
 
 
-def sliced_windows(node: rel.WindowAggregate, calls: tuple[CallPlan, ...], window: Any) -> Any:
+def sliced_windows(
+    node: rel.WindowAggregate, calls: tuple[CallPlan, ...], window: Callable[[rel.Window, Rel], WindowPlan]
+) -> tuple[Rel, tuple[Rex, ...], SlicedWindowPlan] | None:
     """Return how to aggregate the input of a window table function by slices.
 
     Args:

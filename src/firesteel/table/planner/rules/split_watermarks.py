@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.evaluate import compile_rex
+from firesteel.columns.evaluate import CompiledRex, compile_rex
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.kernel import MIN_WATERMARK
 from firesteel.columns.rex import Rex, UserCall
@@ -26,11 +25,12 @@ from firesteel.common.options.table_options import TABLE_SOURCE_IDLE_TIMEOUT
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import inline, is_repeatable, walk
 from firesteel.table.table_config import TableConfig
 
 
-def push_watermark_into_scan(node: object, is_streaming: bool) -> Any:
+def push_watermark_into_scan(node: Rel, is_streaming: bool) -> Rel:
     """Move watermarks into a scan whose source has watermarks per split."""
     if not isinstance(node, rel.AssignWatermark):
         return node
@@ -51,7 +51,7 @@ def idle_timeout_ms(config: TableConfig) -> int:
     return round(config.get_configuration().get(TABLE_SOURCE_IDLE_TIMEOUT) * 1000)
 
 
-def watermark_strategy(scan: rel.TableScan, settings: QuerySettings, config: Any) -> WatermarkStrategy | None:
+def watermark_strategy(scan: rel.TableScan, settings: QuerySettings, config: TableConfig) -> WatermarkStrategy | None:
     """Return the strategy of a scan's splits, None if it has no watermarks."""
     if scan.watermark is None:
         return None
@@ -75,7 +75,7 @@ class BatchTimestamps(TimestampAssigner):
     settings: QuerySettings
 
     @cached_property
-    def _watermarks(self) -> Any:
+    def _watermarks(self) -> CompiledRex:
         settings = self.settings
         zone = time_zone(settings.time_zone)
         return compile_rex(self.expression, EvaluationContext(zone, True, settings.query_start_us))
@@ -85,6 +85,6 @@ class BatchTimestamps(TimestampAssigner):
         latest = pc.max(self._watermarks(value).cast(pa.int64())).as_py()
         return MIN_WATERMARK if latest is None else latest // 1000 + 1
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[BatchTimestamps], tuple[Rex, QuerySettings]]:
         """Pickle without the compiled expression."""
         return BatchTimestamps, (self.expression, self.settings)

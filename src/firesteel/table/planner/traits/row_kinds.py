@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TypeVar, get_args
 
 from firesteel.columns.batch import Kind
+from firesteel.common.cases import case
 from firesteel.common.table_errors import TableException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, sorts_all
@@ -20,6 +21,7 @@ from firesteel.table.planner.rel.description import describe
 __all__ = ["ALL", "INSERT_ONLY", "check_row_kinds", "kinds_of", "normalizes", "unsupported_changes"]
 
 Kinds = frozenset[Kind]
+T = TypeVar("T")
 
 INSERT_ONLY: Kinds = frozenset({Kind.INSERT})
 ALL: Kinds = frozenset(Kind)
@@ -35,8 +37,8 @@ class RowKinds:
         takes: (node) -> the kinds that each input may send.
     """
 
-    emits: Callable[[Any, list[Kinds]], Kinds]
-    takes: Callable[[Any], Kinds]
+    emits: Callable[[object, list[Kinds]], Kinds]
+    takes: Callable[[object], Kinds]
 
 
 def _forwarded(node: rel.Rel, inputs: list[Kinds]) -> Kinds:
@@ -117,30 +119,38 @@ def _taken_by_window(node: rel.WindowAggregate) -> Kinds:
     return INSERT_ONLY if node.window is not None and node.window.kind == "SESSION" else ALL
 
 
-ROW_KINDS: dict[type, RowKinds] = {
-    rel.TableScan: RowKinds(_of_scan, _anything),
-    rel.StreamScan: RowKinds(_of_stream, _anything),
-    rel.Values: RowKinds(_inserts, _anything),
-    rel.AssignWatermark: RowKinds(_forwarded, _anything),
-    rel.Project: RowKinds(_forwarded, _anything),
-    rel.Filter: RowKinds(_forwarded, _anything),
-    rel.Aggregate: RowKinds(_of_aggregate, _anything),
-    rel.WindowTableFunction: RowKinds(_forwarded, _taken_by_window_table),
-    rel.WindowAggregate: RowKinds(_inserts, _taken_by_window),
-    rel.Join: RowKinds(_of_join, _anything),
-    rel.IntervalJoin: RowKinds(_inserts, _only_inserts),
-    rel.TemporalJoin: RowKinds(_of_temporal_join, _anything),
-    rel.LookupJoin: RowKinds(_forwarded, _anything),
-    rel.WindowJoin: RowKinds(_inserts, _only_inserts),
-    rel.Correlate: RowKinds(_forwarded, _anything),
-    rel.Union: RowKinds(_forwarded, _anything),
-    rel.SetOperation: RowKinds(_all, _anything),
-    rel.Sort: RowKinds(_of_sort, _taken_by_sort),
-    rel.Over: RowKinds(_inserts, _only_inserts),
-    rel.Rank: RowKinds(_of_rank, _taken_by_rank),
-    rel.Expand: RowKinds(_forwarded, _anything),
-    rel.Match: RowKinds(_inserts, _only_inserts),
-}
+def _declared(
+    kind: type[T], emits: Callable[[T, list[Kinds]], Kinds], takes: Callable[[T], Kinds]
+) -> tuple[type, RowKinds]:
+    return kind, RowKinds(case(kind, emits)[1], case(kind, takes)[1])
+
+
+ROW_KINDS: dict[type, RowKinds] = dict(
+    [
+        _declared(rel.TableScan, _of_scan, _anything),
+        _declared(rel.StreamScan, _of_stream, _anything),
+        _declared(rel.Values, _inserts, _anything),
+        _declared(rel.AssignWatermark, _forwarded, _anything),
+        _declared(rel.Project, _forwarded, _anything),
+        _declared(rel.Filter, _forwarded, _anything),
+        _declared(rel.Aggregate, _of_aggregate, _anything),
+        _declared(rel.WindowTableFunction, _forwarded, _taken_by_window_table),
+        _declared(rel.WindowAggregate, _inserts, _taken_by_window),
+        _declared(rel.Join, _of_join, _anything),
+        _declared(rel.IntervalJoin, _inserts, _only_inserts),
+        _declared(rel.TemporalJoin, _of_temporal_join, _anything),
+        _declared(rel.LookupJoin, _forwarded, _anything),
+        _declared(rel.WindowJoin, _inserts, _only_inserts),
+        _declared(rel.Correlate, _forwarded, _anything),
+        _declared(rel.Union, _forwarded, _anything),
+        _declared(rel.SetOperation, _all, _anything),
+        _declared(rel.Sort, _of_sort, _taken_by_sort),
+        _declared(rel.Over, _inserts, _only_inserts),
+        _declared(rel.Rank, _of_rank, _taken_by_rank),
+        _declared(rel.Expand, _forwarded, _anything),
+        _declared(rel.Match, _inserts, _only_inserts),
+    ]
+)
 """The declaration of each node."""
 
 if missing := set(get_args(rel.Rel)) ^ ROW_KINDS.keys():

@@ -6,8 +6,6 @@ of it: two rows of the key may then take different ways.
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import BigIntType, CharType, IntType, SmallIntType, TinyIntType, VarCharType
 from firesteel.columns.data_type import DataType
 from firesteel.columns.rex import Call, InputRef, Rex
@@ -111,7 +109,7 @@ def _distributed(key: Key | None, columns: Key) -> Key | None:
     return key if key is not None and set(columns) <= set(key) else None
 
 
-def _scan_key(node: Any, names: tuple[str, ...]) -> Key | None:
+def _scan_key(node: rel.TableScan | rel.StreamScan, names: tuple[str, ...]) -> Key | None:
     present = node.row_type.names
     return tuple(present.index(name) for name in names) if names and all(n in present for n in names) else None
 

@@ -6,9 +6,10 @@ EXPLAIN, submission and `collect` go through them. Flink has them in its transla
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 from firesteel.columns.data_type import DataType
+from firesteel.common.cases import case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, is_proctime, is_rowtime, is_time, sorts_all
@@ -130,30 +131,32 @@ def _type_of(node: rel.Rel, collation: rel.Collation) -> DataType:
     return node.row_type.fields[collation.index].data_type
 
 
-CHECKS: dict[type, Callable[[Any, bool], None]] = {
-    rel.TableScan: _check_scan,
-    rel.StreamScan: _runs,
-    rel.Values: _runs,
-    rel.AssignWatermark: _runs,
-    rel.Project: _runs,
-    rel.Filter: _runs,
-    rel.Aggregate: _runs,
-    rel.WindowTableFunction: _runs,
-    rel.WindowAggregate: _runs,
-    rel.Join: _runs,
-    rel.IntervalJoin: _runs,
-    rel.TemporalJoin: _check_temporal_join,
-    rel.LookupJoin: _runs,
-    rel.WindowJoin: _check_window_join,
-    rel.Correlate: _runs,
-    rel.Union: _runs,
-    rel.SetOperation: _runs,
-    rel.Sort: _check_sort,
-    rel.Over: _check_over,
-    rel.Rank: _check_rank,
-    rel.Expand: _runs,
-    rel.Match: _runs,
-}
+CHECKS: dict[type, Callable[[object, bool], None]] = dict(
+    [
+        case(rel.TableScan, _check_scan),
+        case(rel.StreamScan, _runs),
+        case(rel.Values, _runs),
+        case(rel.AssignWatermark, _runs),
+        case(rel.Project, _runs),
+        case(rel.Filter, _runs),
+        case(rel.Aggregate, _runs),
+        case(rel.WindowTableFunction, _runs),
+        case(rel.WindowAggregate, _runs),
+        case(rel.Join, _runs),
+        case(rel.IntervalJoin, _runs),
+        case(rel.TemporalJoin, _check_temporal_join),
+        case(rel.LookupJoin, _runs),
+        case(rel.WindowJoin, _check_window_join),
+        case(rel.Correlate, _runs),
+        case(rel.Union, _runs),
+        case(rel.SetOperation, _runs),
+        case(rel.Sort, _check_sort),
+        case(rel.Over, _check_over),
+        case(rel.Rank, _check_rank),
+        case(rel.Expand, _runs),
+        case(rel.Match, _runs),
+    ]
+)
 """The check of each node, beside that of the kinds of its rows; (node, whether the plan runs in streaming mode)."""
 
 if missing := set(get_args(rel.Rel)) ^ CHECKS.keys():

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import TableException
-from firesteel.connectors.table_connector import INSERT_ONLY
+from firesteel.connectors.table_connector import INSERT_ONLY, Batches, ResolvedTable, TableSink
 from firesteel.connectors.table_options import parallelism_option
+from firesteel.functions.operator_builder import transformation_of
+from firesteel.table.planner.rel import rel
+
+if TYPE_CHECKING:
+    from firesteel.datastream.streams.stream_base import DataStreamSink
+    from firesteel.graph.transformations import Transformation
+    from firesteel.table.planner.translate.translate import Translator
 
 
-def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
+def scan_with_parallelism(translator: Translator, node: rel.TableScan, stream: Batches) -> Batches:
     """Set the parallelism that a table declares for its source.
 
     Args:
@@ -27,7 +35,7 @@ def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
     parallelism = parallelism_option(table.options, "scan.parallelism")
     if parallelism is None:
         return stream
-    _set(stream._transformation, None, parallelism)
+    _set(transformation_of(stream), None, parallelism)
     if node.source.kinds == INSERT_ONLY or parallelism == translator.environment.get_parallelism():
         return stream
     if not table.primary_key or not set(table.primary_key) <= set(names):
@@ -38,7 +46,9 @@ def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
     return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))
 
 
-def consume_with_parallelism(translator: Any, sink: Any, stream: Any, table: Any, kinds: Any, label: str) -> Any:
+def consume_with_parallelism(
+    translator: Translator, sink: TableSink, stream: Batches, table: ResolvedTable, kinds: frozenset[Kind], label: str
+) -> DataStreamSink:
     """Write a stream with the parallelism that the table declares for its sink, by default that of the stream.
 
     Raises:
@@ -46,27 +56,29 @@ def consume_with_parallelism(translator: Any, sink: Any, stream: Any, table: Any
     """
     parallelism = parallelism_option(table.options, "sink.parallelism")
     if parallelism is None:
-        parallelism = stream._transformation.parallelism
-    if kinds != INSERT_ONLY and stream._transformation.parallelism != parallelism:
+        parallelism = transformation_of(stream).parallelism
+    if kinds != INSERT_ONLY and transformation_of(stream).parallelism != parallelism:
         names = [column.name for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
         stream = _by_primary_key(translator, stream, table, names, parallelism)
     written = sink.consume(stream, label)
-    _set(written._transformation, stream._transformation, parallelism)
+    _set(transformation_of(written), transformation_of(stream), parallelism)
     return written
 
 
-def _by_primary_key(translator: Any, stream: Any, table: Any, names: list[str], parallelism: int) -> Any:
+def _by_primary_key(
+    translator: Translator, stream: Batches, table: ResolvedTable, names: list[str], parallelism: int
+) -> Batches:
     if not table.primary_key:
         raise TableException(
             f"The sink for table '{'.'.join(table.path)}' has a configured parallelism of {parallelism}, while the "
-            f"input parallelism is {stream._transformation.parallelism}. Since the configured parallelism is different "
-            "from the input's parallelism and the changelog mode contains non-insert kinds a primary key is required "
-            "but no primary key could be found."
+            f"input parallelism is {transformation_of(stream).parallelism}. Since the configured parallelism is "
+            "different from the input's parallelism and the changelog mode contains non-insert kinds a primary key is "
+            "required but no primary key could be found."
         )
     return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))
 
 
-def _set(last: Any, before: Any, parallelism: int) -> None:
+def _set(last: Transformation, before: Transformation | None, parallelism: int) -> None:
     """Set the parallelism of a transformation and its inputs up to another one."""
     waiting = [last]
     while waiting:

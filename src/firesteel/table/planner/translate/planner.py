@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
@@ -16,8 +17,11 @@ from firesteel.common.options.table_options import (
     TABLE_REUSE_SUB_PLANS,
 )
 from firesteel.common.types import Row, RowKind
+from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
 from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.operator_builder import check, collect, transformation_of, transformations_of
 from firesteel.table.planner.rel.explain import explain_text
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
@@ -25,6 +29,17 @@ from firesteel.table.planner.traits.row_kinds import kinds_of
 from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.sinks import add_sink, with_lengths
 from firesteel.table.planner.translate.translate import Translator
+from firesteel.table.syntax.queries import Query
+from firesteel.table.table_config import TableConfig
+
+if TYPE_CHECKING:
+    from firesteel.columns.batch import ColumnBatch
+    from firesteel.common.job_client import JobClient
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.table.catalogs.catalog_manager import CatalogManager
+
+Insert = tuple[Rel, ResolvedTable, TableSink, SinkRequest]
+"""A query, its target, the sink of the connector and what the sink was made for."""
 
 _COLLECT = "collect"
 """The name of jobs of queries."""
@@ -40,13 +55,15 @@ class Planner:
         is_streaming: Whether results are emitted as they change.
     """
 
-    def __init__(self, environment: Any, catalogs: Any, config: Any, is_streaming: bool) -> None:
+    def __init__(
+        self, environment: StreamExecutionEnvironment, catalogs: CatalogManager, config: TableConfig, is_streaming: bool
+    ) -> None:
         self._environment = environment
         self._config = config
         self._is_streaming = is_streaming
         self._context = ResolveContext(catalogs, is_streaming)
 
-    def resolve(self, query: Any) -> Any:
+    def resolve(self, query: Query) -> Rel:
         """Resolve a query (of `firesteel.table.syntax.queries`) to its relational node.
 
         Raises:
@@ -57,15 +74,15 @@ class Planner:
         context.hint_names.check()
         return node
 
-    def kinds(self, node: Any) -> frozenset[Kind]:
+    def kinds(self, node: Rel) -> frozenset[Kind]:
         """Return the kinds of rows that a query emits."""
         return kinds_of(optimize(node, self._is_streaming), self._is_streaming)
 
-    def column_stream(self, node: Any) -> Any:
+    def column_stream(self, node: Rel) -> Batches:
         """Return the DataStream of column batches of a query."""
         return self._translator().stream(self._optimized([node])[0])
 
-    def collect(self, node: Any, exact: bool = False) -> tuple[Any, CloseableIterator[Any]]:
+    def collect(self, node: Rel, exact: bool = False) -> tuple[JobClient | None, CloseableIterator[Row]]:
         """Run a query.
 
         Args:
@@ -80,17 +97,17 @@ class Planner:
             stream = with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
-            batches = environment._collect(collect_id, _COLLECT, None)
+            batches = collect(environment, collect_id, _COLLECT, None)
         rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
         return batches.job_client, rows
 
-    def insert(self, inserts: Sequence[tuple[Any, Any, Any, Any]], job_name: str | None) -> Any:
+    def insert(self, inserts: Sequence[Insert], job_name: str | None) -> JobClient:
         """Run inserts, each `(node, table, sink, request)`, as one job, and return its client."""
         with self._own_job() as environment:
             self.attach(inserts)
             return environment.execute_async(job_name or "insert")
 
-    def attach(self, inserts: Sequence[tuple[Any, Any, Any, Any]]) -> None:
+    def attach(self, inserts: Sequence[Insert]) -> None:
         """Add inserts to the program of the execution environment."""
         translator = self._translator()
         plans = self._optimized([node for node, _, _, _ in inserts])
@@ -98,17 +115,17 @@ class Planner:
             add_sink(translator, plan, table, sink)
 
     @contextmanager
-    def _own_job(self) -> Iterator[Any]:
+    def _own_job(self) -> Iterator[StreamExecutionEnvironment]:
         """Exclude the program's existing pipelines in the environment from the job that is created."""
         environment = self._environment
-        before = list(environment._transformations)
+        before = list(transformations_of(environment))
         try:
             yield environment
         finally:
-            environment._transformations[:] = before
+            transformations_of(environment)[:] = before
 
     def _keep_ancestors_of_last(self) -> None:
-        transformations = self._environment._transformations
+        transformations = transformations_of(self._environment)
         needed, waiting = set(), [transformations[-1]]
         while waiting:
             transformation = waiting.pop()
@@ -118,7 +135,7 @@ class Planner:
         transformations[:] = [t for t in transformations if id(t) in needed]
 
     def explain(
-        self, nodes: Sequence[Any], sinks: Sequence[Any], details: Sequence[Any], job_name: str = _COLLECT
+        self, nodes: Sequence[Rel], sinks: Sequence[Insert], details: Iterable[object], job_name: str = _COLLECT
     ) -> str:
         """Return the plans as text: the syntax tree, the optimized and the execution plan.
 
@@ -139,18 +156,18 @@ class Planner:
             text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
 
-    def _checked_plan(self, nodes: Sequence[Any], inserts: Sequence[Any], job_name: str) -> str:
+    def _checked_plan(self, nodes: Sequence[Rel], inserts: Sequence[Insert], job_name: str) -> str:
         """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
         with self._own_job() as environment:
-            environment._transformations.clear()
+            transformations_of(environment).clear()
             if inserts:
                 self.attach(inserts)
             else:
-                environment._transformations += [self.column_stream(node)._transformation for node in nodes]
-            environment._check(job_name)
-            return environment.get_execution_plan()  # type: ignore[no-any-return]
+                transformations_of(environment).extend([transformation_of(self.column_stream(node)) for node in nodes])
+            check(environment, job_name)
+            return environment.get_execution_plan()
 
-    def _optimized(self, nodes: Sequence[Any]) -> list[Any]:
+    def _optimized(self, nodes: Sequence[Rel]) -> list[Rel]:
         """Return the optimized plans of the queries of one job, which have passed all checks."""
         reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
         plans = optimize_all(nodes, self._is_streaming, reuses)
@@ -163,7 +180,7 @@ class Planner:
         return Translator(self._environment, self._is_streaming, settings, self._config)
 
 
-def _rows(batches: Any, row_type: Any, exact: bool) -> Iterator[Row]:
+def _rows(batches: Iterable[ColumnBatch], row_type: RowType, exact: bool) -> Iterator[Row]:
     """Yield the rows of column batches as a program gets them."""
     kinds = list(RowKind)
     types = row_type.field_types()

@@ -5,7 +5,7 @@ Flink: `StreamPhysicalSink`, `CommonExecSink`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import DataType
@@ -18,14 +18,18 @@ from firesteel.common.options.table_options import (
     TABLE_UPSERT_MATERIALIZE,
 )
 from firesteel.common.table_errors import TableException
+from firesteel.connectors.table_connector import Batches, ResolvedTable, TableSink
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, unsupported_changes
 from firesteel.table.planner.traits.upsert_keys import pairs_updates, upsert_key
 from firesteel.table.planner.translate.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate.translate import Translator
 
+if TYPE_CHECKING:
+    from firesteel.datastream.streams.stream_base import DataStreamSink
 
-def with_lengths(translator: Translator, node: rel.Rel, stream: Any, types: list[DataType]) -> Any:
+
+def with_lengths(translator: Translator, node: rel.Rel, stream: Batches, types: list[DataType]) -> Batches:
     """Return a stream whose texts and bytes have the lengths of types, if an option says so.
 
     Args:
@@ -42,7 +46,7 @@ def with_lengths(translator: Translator, node: rel.Rel, stream: Any, types: list
     return translator.operator(node, LengthGuardFactory(columns, enforcer == "TRIM_PAD"), stream, None, label)
 
 
-def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any) -> Any:
+def add_sink(translator: Translator, node: rel.Rel, table: ResolvedTable, sink: TableSink) -> DataStreamSink:
     """Write a query, whose columns already match the table, to a sink.
 
     A sink that replaces rows by its primary key gets no `-U`. One is dropped if a `+U` of the same key follows;
@@ -76,7 +80,7 @@ def add_sink(translator: Translator, node: rel.Rel, table: Any, sink: Any) -> An
     not_null = tuple(
         (i, column.name)
         for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
-        if not column.type._nullable and field.data_type._nullable
+        if not column.type.is_nullable and field.data_type.is_nullable
     )
     stream = with_lengths(translator, node, stream, [column.type for column in columns])
     if before is not UpdateBefore.KEPT or not_null:

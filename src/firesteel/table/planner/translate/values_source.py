@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import RowType
 from firesteel.columns.values import to_arrow
-from firesteel.functions.operator_descriptors import CollectionSourceOperator
+from firesteel.connectors.table_connector import Batches
+from firesteel.table.planner.rel import rel
+
+if TYPE_CHECKING:
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 ROWS_PER_BATCH = 10_000
 
 
-def values_stream(environment: Any, node: Any, name: str) -> Any:
+def values_stream(environment: StreamExecutionEnvironment, node: rel.Values, name: str) -> Batches:
     """Return the stream of constant rows."""
     return batches_stream(environment, batches(node.rows, node.row_type), name)
 
 
-def batches(rows: Sequence[Sequence[Any]], row_type: Any) -> list[ColumnBatch]:
+def batches(rows: Sequence[Sequence[object]], row_type: RowType) -> list[ColumnBatch]:
     """Return rows of Python values as column batches of bounded size."""
     types = row_type.field_types()
     found = []
@@ -28,10 +33,6 @@ def batches(rows: Sequence[Sequence[Any]], row_type: Any) -> list[ColumnBatch]:
     return found
 
 
-def batches_stream(environment: Any, found: Sequence[ColumnBatch], name: str) -> Any:
+def batches_stream(environment: StreamExecutionEnvironment, found: Sequence[ColumnBatch], name: str) -> Batches:
     """Return the stream of column batches that a program holds."""
-    stream = environment.from_collection([0])
-    transformation = stream._transformation
-    transformation.operator = CollectionSourceOperator(tuple(found))
-    transformation.name = name
-    return stream
+    return environment.from_collection(found).name(name)

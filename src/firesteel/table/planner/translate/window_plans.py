@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.columns.column_types import DataType, LocalZonedTimestampType
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock, WindowSource
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.window_columns import window_time
 
 
-def window_plan(window: rel.Window, source: Any, zone: str) -> WindowPlan:
+def window_plan(window: rel.Window, source: Rel, zone: str) -> WindowPlan:
     """Return the plan of windows over the rows of a node.
 
     Args:
@@ -33,7 +32,7 @@ def window_plan(window: rel.Window, source: Any, zone: str) -> WindowPlan:
     )
 
 
-def window_source(node: Any, zone: str) -> WindowSource:
+def window_source(node: Rel, zone: str) -> WindowSource:
     """Return what the window columns of a node's first input are."""
     time = window_time(node.inputs[0])
     return WindowSource(_clock(time, zone), not is_proctime(time))

@@ -1,0 +1,88 @@
+"""Statements and expressions that Flink has: they run, or say that they do not and what to do instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from firesteel.common.table_errors import SqlParserError, ValidationException
+from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.table.expressions import array, coalesce, col, lag, map_from_arrays, with_all_columns
+from firesteel.table.planner.parse.parse_statements import _REFUSED
+from firesteel.table.window import Over
+from tests.table.environments import environment
+
+
+@pytest.fixture(scope="module")
+def batch() -> TableEnvironment:
+    made = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    made.create_temporary_view("t", made.sql_query("SELECT * FROM (VALUES (1, 'a'), (2, 'b'), (3, 'c')) AS x (k, s)"))
+    return made
+
+
+def rows(table):
+    with table.execute().collect() as found:
+        return sorted((tuple(row) for row in found), key=repr)
+
+
+WINDOWS = (
+    "TUMBLE(DATA => TABLE s, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '1' DAY, `OFFSET` => INTERVAL '1' HOUR)",
+    "TUMBLE(DATA => TABLE s, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '10' MINUTES, OFFSET => INTERVAL '1' MINUTE)",
+    "SESSION(DATA => TABLE s PARTITION BY k, TIMECOL => DESCRIPTOR(ts), GAP => INTERVAL '5' MINUTES)",
+    "SESSION(DATA => TABLE s PARTITION BY (k, v), TIMECOL => DESCRIPTOR(ts), GAP => INTERVAL '5' MINUTES)",
+    "SESSION(TABLE s PARTITION BY k, v, DESCRIPTOR(ts), INTERVAL '5' MINUTES)",
+)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_named_arguments_of_window_functions(window):
+    t_env = environment()
+    t_env.execute_sql(
+        "CREATE TABLE s (k INT, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen')"
+    )
+    assert t_env.sql_query(f"SELECT window_start, COUNT(*) FROM TABLE({window}) GROUP BY window_start, window_end, k")
+
+
+def test_rows_of_values_need_no_parentheses(batch):
+    assert rows(batch.sql_query("SELECT * FROM (VALUES 1, 2)")) == [(1,), (2,)]
+    assert rows(batch.sql_query("SELECT a + 1 FROM (VALUES 1, 2) AS x (a)")) == [(2,), (3,)]
+    assert rows(batch.sql_query("SELECT s FROM t WHERE k IN (VALUES 1, 3)")) == [("a",), ("c",)]
+
+
+@pytest.mark.parametrize("key", ["PRIMARY KEY", "PRIMARY KEY ENFORCED"])
+def test_a_primary_key_must_not_be_enforced(batch, key):
+    for columns in (f"k INT {key}", f"k INT, {key.replace('KEY', 'KEY (k)')}"):
+        with pytest.raises(ValidationException, match="doesn't support ENFORCED mode for PRIMARY KEY"):
+            batch.execute_sql(f"CREATE TABLE p ({columns}) WITH ('connector' = 'datagen')")
+
+
+def test_a_table_in_a_text_is_read_by_its_name(batch):
+    table = batch.sql_query("SELECT k + 1 AS k FROM t")
+    assert rows(batch.sql_query(f"SELECT k FROM {table} WHERE k > 2")) == [(3,), (4,)]
+    assert rows(batch.sql_query("SELECT x.k FROM %s AS x" % table)) == [(2,), (3,), (4,)]  # noqa: UP031
+    assert str(table) == str(table)
+    assert str(table) in batch.list_temporary_views()
+
+
+def test_a_statement_set_is_explained(batch):
+    batch.execute_sql("CREATE TABLE b (k INT, s STRING) WITH ('connector' = 'blackhole')")
+    with batch.execute_sql("EXPLAIN STATEMENT SET BEGIN INSERT INTO b SELECT * FROM t; END").collect() as found:
+        (row,) = found
+    assert "Optimized" in row[0]
+
+
+@pytest.mark.parametrize("words", _REFUSED)
+def test_statements_that_are_not_supported_say_what_to_do_instead(batch, words):
+    what, instead = _REFUSED[words]
+    with pytest.raises(SqlParserError) as refused:
+        batch.execute_sql(f"{words} something")
+    assert str(refused.value) == f"SQL parse failed. {what}, at line 1, column 1. {instead}."
+
+
+def test_expressions(batch):
+    t = batch.from_path("t")
+    assert rows(t.select(with_all_columns(), coalesce(col("k"), -1)))[1] == (2, "b", 2)
+    (one, *_) = rows(t.select(map_from_arrays(array(col("s")), array(col("k")))))
+    assert one == ({"a": 1},)
+    window = t.over_window(Over.partition_by(col("s").is_null).order_by(col("k")).alias("w"))
+    found = rows(window.select(col("k"), lag(col("k")).over(col("w")), lag(col("k"), 2, 0).over(col("w"))))
+    assert found == [(1, None, 0), (2, 1, 0), (3, 2, 1)]
