@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import random
 from collections import Counter
 from typing import Any
 
+import pytest
+
+from firesteel.columns.kernels.match import Match
 from firesteel.common import Row, RowKind, Types
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import DataTypes, Schema, StreamTableEnvironment
@@ -18,7 +22,7 @@ def second(number: int) -> datetime.datetime:
     return datetime.datetime(2026, 1, 1) + datetime.timedelta(seconds=number)
 
 
-def rows(sql: str, values: list[int]) -> list[tuple[Any, ...]]:
+def rows(sql: str, values: list[int], batch: int = 1000) -> list[tuple[Any, ...]]:
     """The rows of a query over a table of values, one a second, all of one partition."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(1)
@@ -27,7 +31,7 @@ def rows(sql: str, values: list[int]) -> list[tuple[Any, ...]]:
     stream = env.from_collection([Row(v, second(i)) for i, v in enumerate(values)], TYPES)
     t_env.create_temporary_view("t", t_env.from_data_stream(stream, schema.watermark("ts", "ts").build()))
     t_env.to_changelog_stream(t_env.sql_query(sql)).collect_async()
-    return [tuple(row) for row in run_local(env, batch_elements=1000).elements]
+    return [tuple(row) for row in run_local(env, batch_elements=batch).elements]
 
 
 def pattern(steps: str, after: str = "PAST LAST ROW") -> str:
@@ -46,6 +50,31 @@ def test_reluctant_loops_go_back_row_by_row() -> None:
     assert rows(pattern("UP+? DOWN"), values) == [(0, 2499, 0, 2500)]
     assert rows(pattern("UP{3}? DOWN"), [1, 2, 3, 0, 4]) == [(1, 3, 0, 3)]
     assert rows(pattern("UP DOWN? UP"), [5, 1, 6, 7]) == [(5, 6, 6, 2)]
+
+
+def test_a_search_goes_on_where_it_ended_for_want_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated: list[int] = []
+    fits = Match.fits
+
+    def counted(self: Match, name: str, matched: Any) -> bool:
+        evaluated.append(1)
+        return fits(self, name, matched)
+
+    monkeypatch.setattr(Match, "fits", counted)
+    assert rows(pattern("UP+ DOWN"), [*range(5000), 0, 1, 2, 0]) == [(0, 4999, 0, 5000), (1, 2, 0, 2)]
+    assert len(evaluated) < 2 * 5010  # batches of 1000 rows, each with a watermark
+
+
+@pytest.mark.parametrize("after", ["PAST LAST ROW", "TO NEXT ROW"])
+@pytest.mark.parametrize("steps", ["UP+ DOWN", "UP+? DOWN{2}", "UP DOWN? UP", "UP{2,4} DOWN* UP", "UP+ DOWN WITHIN"])
+def test_matches_do_not_depend_on_batches(steps: str, after: str) -> None:
+    chance = random.Random(steps)
+    values = [chance.randrange(6) for _ in range(60)]
+    sql = pattern(steps.removesuffix(" WITHIN"), after)
+    if steps.endswith("WITHIN"):
+        sql = sql.replace(") SUBSET", ") WITHIN INTERVAL '3' SECOND SUBSET")
+    found = [rows(sql, values, batch) for batch in (1, 7, 1000)]
+    assert found[0] == found[1] == found[2] != []
 
 
 def changes_of(sql: str, rows: list[Row]) -> list[Row]:

@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.java_gateway import JavaObject
+
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
 from firesteel.spark.rdds import call_site
@@ -92,7 +94,7 @@ class SmallBatches:
                 rows.append(row)
         raise ConnectionError(f"Spark's task ended before its answer was complete: {self._failure_of(job)}")
 
-    def _failure_of(self, job: Any) -> str:
+    def _failure_of(self, job: JavaObject) -> str:
         """Return the first line of what Spark knows about a lost task, which it may already be trying again."""
         store = self._context._jsc.sc().statusStore()
         deadline = time.monotonic() + _POLL_S
@@ -105,7 +107,7 @@ class SmallBatches:
             time.sleep(0.05)  # Spark's listeners lag behind.
         return "Spark does not say why"
 
-    def _connection_of_a_task(self, job: Any) -> socket.socket:
+    def _connection_of_a_task(self, job: JavaObject) -> socket.socket:
         """Return the connection of this job's task, or of one that came too late for its own batch; all are alike."""
         while True:
             try:
@@ -161,7 +163,7 @@ class _SmallBatchTask:
         return iter(())
 
 
-def _elements(sequence: Any) -> Iterator[Any]:
+def _elements(sequence: JavaObject) -> Iterator[JavaObject]:
     """Yield the elements of a sequence of Scala."""
     rest = sequence.iterator()
     while rest.hasNext():

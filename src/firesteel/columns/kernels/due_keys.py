@@ -5,23 +5,23 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from itertools import count
 
-from firesteel.columns.cells import Cell
+from firesteel.columns.rows import Row
 
 
 class DueKeys:
     """A queue of keys by time; it is made anew from the state when a subtask starts."""
 
     def __init__(self) -> None:
-        self._queue: list[tuple[int, int, Cell]] = []
+        self._queue: list[tuple[int, int, Row]] = []
         self._number = count()
 
-    def add(self, time: int, key: Cell) -> None:
+    def add(self, time: int, key: Row) -> None:
         """Add a key; it may be there already, for other times."""
         heappush(self._queue, (time, next(self._number), key))
 
-    def take(self, until: int) -> list[Cell]:
+    def take(self, until: int) -> list[Row]:
         """Remove and return the keys of the times up to one, each once."""
-        found: dict[Cell, None] = {}
+        found: dict[Row, None] = {}
         while self._queue and self._queue[0][0] <= until:
             found[heappop(self._queue)[2]] = None
         return list(found)

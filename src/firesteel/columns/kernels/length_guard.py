@@ -13,7 +13,8 @@ from firesteel.columns.kernel import Kernel
 from firesteel.columns.type_text import type_text
 from firesteel.common.options.table_options import TABLE_TYPE_LENGTH_ENFORCER
 
-_Long = CharType | VarCharType | BinaryType | VarBinaryType
+Sized = CharType | VarCharType | BinaryType | VarBinaryType
+_LENGTHS = (CharType, VarCharType, BinaryType, VarBinaryType)
 _FIXED = (CharType, BinaryType)
 
 
@@ -26,7 +27,7 @@ class LengthGuardFactory:
         fits: Whether values are cut and padded; otherwise those of another length are an error.
     """
 
-    columns: tuple[tuple[int, str, _Long], ...]
+    columns: tuple[tuple[int, str, Sized], ...]
     fits: bool
 
     def make(self) -> Kernel:
@@ -34,12 +35,12 @@ class LengthGuardFactory:
         return LengthGuard(self)
 
 
-def columns_with_length(names: list[str], types: list[DataType]) -> tuple[tuple[int, str, _Long], ...]:
+def columns_with_length(names: list[str], types: list[DataType]) -> tuple[tuple[int, str, Sized], ...]:
     """Return index, name and type of the columns whose values have a length that is declared."""
     return tuple(
         (place, name, kind)
         for place, (name, kind) in enumerate(zip(names, types, strict=True))
-        if isinstance(kind, _Long) and kind.length < MAX_LENGTH
+        if isinstance(kind, _LENGTHS) and kind.length < MAX_LENGTH
     )
 
 
@@ -64,7 +65,7 @@ class LengthGuard(Kernel):
         self.context.emit(batch.with_columns(columns))
 
 
-def _fitted(column: pa.Array, kind: _Long) -> pa.Array:
+def _fitted(column: pa.Array, kind: Sized) -> pa.Array:
     if pa.types.is_string(column.type):
         cut = pc.utf8_slice_codeunits(column, 0, kind.length)
         return pc.utf8_rpad(cut, kind.length) if isinstance(kind, CharType) else cut
@@ -73,7 +74,7 @@ def _fitted(column: pa.Array, kind: _Long) -> pa.Array:
     return pa.array(values, column.type)
 
 
-def _check(column: pa.Array, name: str, kind: _Long) -> None:
+def _check(column: pa.Array, name: str, kind: Sized) -> None:
     lengths = pc.utf8_length(column) if pa.types.is_string(column.type) else pc.binary_length(column)
     wrong = pc.not_equal(lengths, kind.length) if isinstance(kind, _FIXED) else pc.greater(lengths, kind.length)
     if pc.any(wrong).as_py():

@@ -13,6 +13,7 @@ from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
 from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
 from firesteel.columns.kernels.rank import Order, row_key
 from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.rex import Call, Rex
 from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 
@@ -45,7 +46,8 @@ class MatchFactory:
 class Match(TimedKernel):
     """Keeps the rows from which a match may still start, and searches them when the watermark advances.
 
-    State: `waiting` holds the rows after the watermark; `rows` holds, in order, the rows at which matches may start.
+    State: `waiting` holds the rows after the watermark; `rows` holds, in order, the rows at which matches may start. A
+    search that waits for further rows is kept beside the state, and made anew after a restore.
     """
 
     def __init__(self, plan: MatchFactory) -> None:
@@ -61,6 +63,8 @@ class Match(TimedKernel):
         self._define = {name: MatchExpression(rex, plan, context) for name, rex in plan.define}
         self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
         self._waiting, self._rows = context.table("waiting"), context.table("rows")
+        self._searches: dict[Row, _Search] = {}
+        self._looks_ahead = any(_calls_next(rex) for _, rex in plan.define)  # a condition may change with more rows
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
         self._key = row_key(plan.order)
 
@@ -98,7 +102,8 @@ class Match(TimedKernel):
                 self._waiting.remove(key)
             if due:
                 self._append(self._rows, key, due)
-            self._search(key, timestamp)
+            if due or self._plan.within is not None:
+                self._search(key, timestamp)
         self._output.flush()
         return timestamp
 
@@ -114,18 +119,23 @@ class Match(TimedKernel):
         rows = self._rows.data.get(key)
         if not rows:
             return
-        start = 0
+        start, search = 0, self._searches.pop(key, None)
         while start < len(rows):
-            search = _Search(self, rows, start, now)
-            found = search.run()
-            if search.undecided:
+            search = search or _Search(self, start)
+            found = search.run(rows, now)
+            if search.waits:
                 break
+            search = None
             if found is None:
                 start += 1
                 continue
             partition = tuple(rows[start][1][i] for i in self._plan.partition)
             self._output.extend([(*partition, *(measure.value(found) for measure in self._measures))])
             start = self._next_start(found, start)
+        if search is not None:
+            search.begins_at(0)
+            if not self._looks_ahead:
+                self._searches[key] = search
         if start >= len(rows):
             self._rows.remove(key)
         elif start:
@@ -197,30 +207,41 @@ class _Search:
     loop (`A+?`) are left as early as possible, because the match that ends first wins.
     """
 
-    def __init__(self, kernel: Match, rows: list[Cell], start: int, now: int) -> None:
+    def __init__(self, kernel: Match, start: int) -> None:
         self._kernel = kernel
-        self._rows = rows
-        self._matched = Matched(rows, start, kernel.subsets)
-        self._start = start
-        self._is_over = kernel.within is not None and now - rows[start][0] >= kernel.within
-        self.undecided = False
+        self._matched = Matched(start, kernel.subsets)
+        self._points = [_Point(0, 0, 0)]
+        self._is_over = False
+        self.waits = False
 
-    def run(self) -> Matched | None:
-        """Return the match, or None.
+    def begins_at(self, start: int) -> None:
+        """Set where the match starts in the rows, from which earlier ones have been removed."""
+        self._matched.start = start
+
+    def run(self, rows: list[Cell], now: int) -> Matched | None:
+        """Return the match, or None; if the search waits for more rows it is to be run again when they have come.
 
         The points to go on from are a stack and no calls, as a match may have any number of rows.
+
+        Args:
+            rows: The rows of the partition, each with its time.
+            now: The time up to which all rows have come.
         """
-        waiting = [_Point(0, 0, 0)]
-        while waiting:
-            point = waiting.pop()
+        self._matched.rows, self.waits = rows, False
+        within = self._kernel.within
+        self._is_over = within is not None and now - rows[self._matched.start][0] >= within
+        while self._points:
+            point = self._points.pop()
             self._matched.back_to(point.length)
             if point.step == len(self._kernel.steps):
                 if point.length:
                     return self._matched
-            elif point.takes:
-                waiting += self._taken(point)
-            else:
-                waiting += self._ways(point)
+                continue
+            following = self._taken(point) if point.takes else self._ways(point)
+            if self.waits:  # as in Flink, for rows that may make a match that begins here, whatever else there is
+                self._points.append(point)
+                return None
+            self._points += following
         return None
 
     def _ways(self, point: _Point) -> list[_Point]:
@@ -241,13 +262,18 @@ class _Search:
         return [_Point(point.step, point.count + 1, point.length + 1)]
 
     def _may_take(self, point: _Point) -> bool:
-        current, place = self._kernel.steps[point.step], self._start + point.length
+        current, rows = self._kernel.steps[point.step], self._matched.rows
+        place = self._matched.start + point.length
         if current.high is not None and point.count >= current.high:
             return False
-        if place >= len(self._rows):
-            self.undecided = self.undecided or not self._is_over
+        if place >= len(rows):
+            self.waits = not self._is_over
             return False
         within = self._kernel.within
-        if within is not None and self._rows[place][0] - self._rows[self._start][0] >= within:
+        if within is not None and rows[place][0] - rows[self._matched.start][0] >= within:
             return False
         return self._kernel.fits(current.name, self._matched)
+
+
+def _calls_next(rex: Rex) -> bool:
+    return isinstance(rex, Call) and (rex.function == "NEXT" or any(map(_calls_next, rex.operands)))

@@ -24,16 +24,16 @@ class Matched:
     """The rows of a match so far, which grows and shrinks while the match is searched.
 
     Args:
-        rows: The rows of the partition, each with its time.
         start: The first row of the match.
         subsets: The variables of each subset.
 
     Attributes:
+        rows: The rows of the partition, each with its time.
         labels: The variable of each row from `start` on.
     """
 
-    def __init__(self, rows: list[Cell], start: int, subsets: dict[str, tuple[str, ...]]) -> None:
-        self.rows = rows
+    def __init__(self, start: int, subsets: dict[str, tuple[str, ...]]) -> None:
+        self.rows: list[Cell] = []
         self.start = start
         self.labels: list[str] = []
         self._subsets = subsets
@@ -41,7 +41,7 @@ class Matched:
 
     def take(self, name: str) -> None:
         """Add the next row as one of a variable."""
-        place = self.start + len(self.labels)
+        place = len(self.labels)
         self.labels.append(name)
         for group in self._groups(name):
             self._places.setdefault(group, []).append(place)
@@ -56,12 +56,12 @@ class Matched:
         return [ALL_ROWS, name, *(subset for subset, names in self._subsets.items() if name in names)]
 
     def places(self, name: str) -> list[int]:
-        """Return the positions of the rows of a variable or subset, or of all rows."""
+        """Return the positions in the match of the rows of a variable or subset, or of all rows."""
         return self._places.get(name, [])
 
     def of(self, name: str) -> list[Cell]:
         """Return the rows of a variable or subset, or all rows."""
-        return [self.rows[place][1] for place in self.places(name)]
+        return [self.rows[self.start + place][1] for place in self.places(name)]
 
 
 class MatchExpression:
@@ -112,7 +112,7 @@ class MatchExpression:
     def _reference(self, part: Call, matched: Matched, offset: int, is_last: bool) -> object:
         places = matched.places(str(constant(part.operands[0])))
         number = len(places) - 1 - offset if is_last else offset
-        return matched.rows[places[number]][1][_column(part)] if 0 <= number < len(places) else None
+        return matched.rows[matched.start + places[number]][1][_column(part)] if 0 <= number < len(places) else None
 
     def _aggregate(self, part: Call, matched: Matched) -> object:
         aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort_right
+from bisect import bisect_left, bisect_right, insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import count, zip_longest
@@ -144,12 +144,8 @@ class Rank(Kernel):
     def _place(self, rows: list[Row], row: Row) -> int | None:
         """Return the index of a row among sorted ones, or None."""
         sought = self._key(row)
-        for place in range(bisect_left(rows, sought, key=self._key), len(rows)):
-            if rows[place] == row:
-                return place
-            if sought < self._key(rows[place]):
-                break
-        return None
+        begin, end = bisect_left(rows, sought, key=self._key), bisect_right(rows, sought, key=self._key)
+        return next((place for place in range(begin, end) if rows[place] == row), None)
 
     def _unnumbered(self, before: list[Row], after: list[Row], has_gone: bool) -> None:
         """Emit the row that has come or gone, and the one that it moves over the end."""

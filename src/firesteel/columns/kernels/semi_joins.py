@@ -111,9 +111,9 @@ class SemiJoin(Kernel):
             return False
         for key, entries in list(self._sides[0].data.items()):
             for entry in entries:
-                count: int = entry[1]
-                was = self._is_shown(key, counts.get(id(entry), count), before)
-                self._turn(entry, was, self._is_shown(key, count, self._nulls))
+                count = counts[id(entry)] if id(entry) in counts else entry[1]
+                was = self._is_shown(key, count, before)
+                self._turn(entry, was, self._is_shown(key, entry[1], self._nulls))
         return True
 
     def _change_right(self, key: Row, kind: int, row: Row) -> int:
