@@ -117,6 +117,13 @@ def test_inner_joins_avoid_cross_products_where_equations_allow_it(streaming, qu
     assert [join for join in joins if not join.left_keys] == []
 
 
+def test_joins_with_a_random_condition_keep_their_order(streaming):
+    query = "SELECT * FROM s AS a CROSS JOIN r AS b JOIN s AS c ON a.k = c.k AND b.v = c.v AND RAND() < 0.5"
+    outer, inner = found(streaming, query, rel.Join)
+    assert "RAND" in str(outer.condition)
+    assert inner.condition is None
+
+
 # --- results ---------------------------------------------------------------------------------------------------------
 
 NEW = (push_filter, push_join_condition, avoid_cross_products)

@@ -1,7 +1,8 @@
 """Order of inner joins without cross products. Calcite: `LoptOptimizeJoinRule`, which orders by cost.
 
 Without statistics the order of the query is the best guess. It only changes where the query joins inputs that no
-equation connects, although another order would.
+equation connects, although another order would. Joins with a condition such as RAND() < 0.5 stay where they are, as it
+would be drawn for other rows.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def avoid_cross_products(node: rel.Rel, is_streaming: bool) -> rel.Rel:
         return node
     joined = _apart(node)
     order = _order(joined)
-    if not joined.has_cross or order == sorted(order):
+    if not joined.has_cross or order == sorted(order) or not all(map(is_deterministic, joined.parts)):
         return node
     result, places = _together(joined, order)
     columns = tuple(remap(column, places.__getitem__) for column in joined.columns)
