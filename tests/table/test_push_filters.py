@@ -7,12 +7,14 @@ import random
 
 import pytest
 
-from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.table import DataTypes, EnvironmentSettings, TableEnvironment
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rules import push_filters, rules
 from firesteel.table.planner.rules.join_order import avoid_cross_products
 from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
 from firesteel.table.planner.rules.rules import optimize
+from tests.table.environments import environment as tables_environment
+from tests.table.random_queries import result_of
 
 TIMED = (
     "CREATE TABLE {} (k INT, v INT, t TIMESTAMP(3), WATERMARK FOR t AS t, PRIMARY KEY (k) NOT ENFORCED)"
@@ -122,6 +124,32 @@ def test_joins_with_a_random_condition_keep_their_order(streaming):
     outer, inner = found(streaming, query, rel.Join)
     assert "RAND" in str(outer.condition)
     assert inner.condition is None
+
+
+ZEROS = {
+    "(SELECT d, COUNT(*) AS n FROM t GROUP BY d)": [("0.0", 3)],
+    "(SELECT d, n FROM (SELECT d, ROW_NUMBER() OVER (PARTITION BY d ORDER BY a) AS n FROM t) WHERE n = 1)": [
+        ("0.0", 1)
+    ],
+    "(SELECT d, 1 AS n FROM t INTERSECT SELECT d, 1 FROM t)": [("0.0", 1)],
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+@pytest.mark.parametrize("source", ZEROS)
+def test_a_filter_that_tells_zeros_apart_stays_above_their_group(mode, source):
+    made = tables_environment(mode)
+    kind = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT()), DataTypes.FIELD("d", DataTypes.DOUBLE())])
+    made.create_temporary_view("t", made.from_elements([(0, 0.0), (1, -0.0), (2, -0.0), (3, 1.0)], kind))
+    for text in ("0.0", "-0.0"):
+        query = f"SELECT CAST(d AS STRING), n FROM {source} WHERE n <= 3 AND CAST(d AS STRING) = '{text}'"
+        assert result_of(made, query) == [row for row in ZEROS[source] if row[0] == text]
+
+
+def test_a_comparison_of_a_group_with_zero_moves(streaming):
+    query = "SELECT * FROM (SELECT d, COUNT(*) FROM (SELECT CAST(k AS DOUBLE) AS d FROM s) GROUP BY d) WHERE d >= 0.0E0"
+    (node,) = found(streaming, query, rel.Aggregate)
+    assert has_filter(node.inputs[0])
 
 
 # --- results ---------------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import get_args
 
-from firesteel.columns.column_types import DoubleType, FloatType
-from firesteel.columns.rex import Rex
+from firesteel.columns.column_types import ArrayType, DataType, DoubleType, FloatType, MapType, RowType
+from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
@@ -24,6 +24,7 @@ from firesteel.table.planner.rel.rex_tools import (
     is_deterministic,
     is_repeatable,
     remap,
+    walk,
 )
 
 __all__ = ["push_filter", "push_join_condition"]
@@ -93,7 +94,7 @@ def _for_other_side(parts: _Parts, keys: tuple[int, ...], others: tuple[int, ...
     same = {
         key: twin
         for key, twin in zip(keys, others, strict=True)
-        if own[key].same_as(other[twin]) and not isinstance(own[key], DoubleType | FloatType)  # 0.0 equals -0.0
+        if own[key].same_as(other[twin]) and not _may_have_zeros(own[key])
     }
     return [remap(part, same.__getitem__) for part in parts if is_repeatable(part) and input_refs(part) <= same.keys()]
 
@@ -122,8 +123,38 @@ def _below(node: rel.Rel, parts: _Parts, columns: Iterable[tuple[int, int]]) -> 
     return with_inputs(node, inputs), [part for part in parts if part not in moved]
 
 
+def _below_keys(node: rel.Rel, parts: _Parts, columns: Iterable[tuple[int, int]]) -> _Below:
+    """Move parts that read keys: a group has one value of its key, though its rows may have 0.0 and -0.0."""
+    movable = [part for part in parts if _takes_zeros_as_one(part)]
+    below, rest = _below(node, movable, columns)
+    return below, [part for part in parts if part in rest or part not in movable]
+
+
+_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "IS NULL", "IS NOT NULL"})
+
+
+def _takes_zeros_as_one(rex: Rex) -> bool:
+    if not isinstance(rex, Call):
+        return not any(_may_have_zeros(part.type) for part in walk(rex) if isinstance(part, InputRef))
+    compares = rex.function in _COMPARISONS
+    return all((compares and _is_float(part)) or _takes_zeros_as_one(part) for part in rex.operands)
+
+
+def _is_float(rex: Rex) -> bool:
+    return isinstance(rex, InputRef) and isinstance(rex.type, DoubleType | FloatType)
+
+
+def _may_have_zeros(kind: DataType) -> bool:
+    """Return whether equal values of a type may differ: 0.0 and -0.0, which equal each other."""
+    return isinstance(kind, DoubleType | FloatType | ArrayType | MapType | RowType)
+
+
 def _below_all_columns(node: Rel, parts: _Parts) -> _Below:
     return _below(node, parts, ((i, i) for i in range(len(node.inputs[0].row_type))))
+
+
+def _below_set_operation(node: rel.SetOperation, parts: _Parts) -> _Below:
+    return _below_keys(node, parts, ((i, i) for i in range(len(node.row_type))))
 
 
 def _below_sort(node: rel.Sort, parts: _Parts) -> _Below:
@@ -131,28 +162,28 @@ def _below_sort(node: rel.Sort, parts: _Parts) -> _Below:
 
 
 def _below_aggregate(node: rel.Aggregate, parts: _Parts) -> _Below:
-    return _below(node, parts, enumerate(node.keys))
+    return _below_keys(node, parts, enumerate(node.keys))
 
 
 def _below_window_aggregate(node: rel.WindowAggregate, parts: _Parts) -> _Below:
     """Filter by other keys than those of the window, which no rows below have that are aggregated by slices."""
     windows = node.window_columns or ()
-    return _below(node, parts, ((place, key) for place, key in enumerate(node.keys) if key not in windows))
+    return _below_keys(node, parts, ((place, key) for place, key in enumerate(node.keys) if key not in windows))
 
 
 def _below_window_table(node: rel.WindowTableFunction, parts: _Parts) -> _Below:
     if node.window.kind == "SESSION":  # A session is made of all rows of its partition.
-        return _below(node, parts, ((column, column) for column in node.window.partition))
+        return _below_keys(node, parts, ((column, column) for column in node.window.partition))
     return _below_all_columns(node, parts)
 
 
 def _below_over(node: rel.Over, parts: _Parts) -> _Below:
     shared = set.intersection(*(set(group.partition) for group in node.groups))
-    return _below(node, parts, ((column, column) for column in shared))
+    return _below_keys(node, parts, ((column, column) for column in shared))
 
 
 def _below_rank(node: rel.Rank, parts: _Parts) -> _Below:
-    return _below(node, parts, ((column, column) for column in node.partition))
+    return _below_keys(node, parts, ((column, column) for column in node.partition))
 
 
 def _below_join(node: rel.Join, parts: _Parts) -> _Below:
@@ -198,7 +229,7 @@ BELOW: dict[type, Callable[[object, _Parts], _Below]] = dict(
         case(rel.WindowJoin, _below_sides),
         case(rel.Correlate, _below_all_columns),
         case(rel.Union, _below_all_columns),
-        case(rel.SetOperation, _below_all_columns),
+        case(rel.SetOperation, _below_set_operation),
         case(rel.Sort, _below_sort),
         case(rel.Over, _below_over),
         case(rel.Rank, _below_rank),
