@@ -1,4 +1,4 @@
-"""Random tables and queries whose results are the same in Flink, SQLite and Spark SQL."""
+"""Random tables and queries whose results are the same in Flink and Spark SQL."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def random_query(choose):
     return query
 
 
-def environment_with(mode, tables, options=None):
-    t_env = environment(mode, parallelism=2, **(options or {}))
+def environment_with(mode, tables):
+    t_env = environment(mode, parallelism=2)
     for name, rows in tables.items():
         types = (DataTypes.INT(), DataTypes.INT(), DataTypes.STRING())
         fields = [DataTypes.FIELD(column, kind) for column, kind in zip(COLUMNS[name], types, strict=True)]
