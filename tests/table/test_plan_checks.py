@@ -22,7 +22,8 @@ TABLES = (
 
 REFUSED = {
     "SELECT SUM(v) OVER (PARTITION BY k) FROM orders": "requires order by clause",
-    "SELECT SUM(v) OVER (ORDER BY v) FROM orders": "must be defined on a time attribute",
+    "SELECT SUM(v) OVER (ORDER BY v ROWS 1 PRECEDING) FROM orders": "must be defined on a time attribute",
+    "SELECT SUM(v) OVER (ORDER BY v), SUM(v) OVER (ORDER BY t) FROM orders": "must be defined on a time attribute",
     "SELECT SUM(v) OVER (ORDER BY t DESC) FROM orders": "must be ascending",
     "SELECT LEAD(v) OVER (ORDER BY t) FROM orders": "LEAD Function is not supported in stream mode",
     "SELECT SUM(v) OVER (ORDER BY t ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM orders": "OVER ROWS FOLLOWING",

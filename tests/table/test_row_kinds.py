@@ -52,6 +52,11 @@ QUERIES = {
     "anti join": "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.v = a.v)",
     "interval join": """SELECT a.id, b.id FROM a JOIN b ON a.k = b.k AND a.ts BETWEEN b.ts - INTERVAL '3' SECOND AND
         b.ts""",
+    "over in the order of a column": """SELECT id, v, SUM(v) OVER (PARTITION BY k ORDER BY v), COUNT(*) OVER (PARTITION
+        BY k ORDER BY v), RANK() OVER (PARTITION BY k ORDER BY v) FROM a""",
+    "over in the order of columns, by rows": """SELECT id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v, id),
+        LAG(v, 2, -1) OVER (PARTITION BY k ORDER BY v, id), AVG(v) OVER (PARTITION BY k ORDER BY v, id ROWS BETWEEN
+        UNBOUNDED PRECEDING AND CURRENT ROW) FROM a""",
     "union all": "SELECT k, v FROM a UNION ALL SELECT k, v FROM b",
     "intersect": "SELECT k, v FROM a INTERSECT SELECT k, v FROM b",
     "except all": "SELECT k, v FROM a EXCEPT ALL SELECT k, v FROM b",

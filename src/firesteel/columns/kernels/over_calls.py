@@ -80,6 +80,10 @@ class OverCall:
         """Return the results of a whole partition."""
         raise NotImplementedError
 
+    def so_far(self, entries: list[Entry]) -> list[Cell]:
+        """Return the results of a partition whose frames begin with the first row and end with the current one."""
+        return self.whole(entries)
+
     def reach(self, entries: list[Entry]) -> int:
         """Return how many of the last rows the frames of later rows need."""
         return 0
@@ -173,6 +177,11 @@ class Navigation(OverCall):
         name = calls[leader].function
         return [self._neighbour(values, i, name, entries[i][2][leader]) for i in range(len(entries))]
 
+    def so_far(self, entries: list[Entry]) -> list[Cell]:
+        """Return the values of preceding rows, call by call."""
+        values, name = self.values(entries), self.call.function
+        return [self._neighbour(values, place, name, values[place]) for place in range(len(entries))]
+
     def _neighbour(self, values: list[Cell], i: int, name: object, arguments: object) -> object:
         offset = _offset(arguments)
         other = i - offset if name == "LAG" else i + offset
@@ -228,6 +237,10 @@ class Framed(OverCall):
     def whole(self, entries: list[Entry]) -> list[Cell]:
         """Return the aggregates of a whole partition."""
         return self._framed(entries, 0)
+
+    def so_far(self, entries: list[Entry]) -> list[Cell]:
+        """Return the running aggregates."""
+        return self.results(entries, 0, None)[0]
 
     def reach(self, entries: list[Entry]) -> int:
         """Return the number of rows in the frame of the last row or of the next one."""

@@ -28,6 +28,12 @@ def is_proctime(kind: object) -> TypeGuard[TimestampType | LocalZonedTimestampTy
     return getattr(getattr(kind, "kind", None), "name", "") == "PROCTIME"
 
 
+def updates_over(node: rel.Over) -> bool:
+    """Return whether an Over is ordered by columns that are no time, so that rows before others may come later."""
+    kinds = [node.input.row_type.fields[group.order[0].index].data_type for group in node.groups if group.order]
+    return len(kinds) == len(node.groups) and not any(map(is_time, kinds))
+
+
 def deduplicates(node: rel.Rank) -> str | None:
     """Return ROWTIME or PROCTIME if a Rank keeps the first or last row by time, or None for a Top-N."""
     if node.end != 1 or node.start != 1 or node.function != "ROW_NUMBER" or len(node.order) != 1:

@@ -15,7 +15,7 @@ from firesteel.columns.batch import Kind
 from firesteel.common.cases import case
 from firesteel.common.table_errors import TableException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import deduplicates, sorts_all
+from firesteel.table.planner.rel.changelog import deduplicates, sorts_all, updates_over
 from firesteel.table.planner.rel.description import describe
 
 __all__ = ["ALL", "INSERT_ONLY", "check_row_kinds", "kinds_of", "normalizes", "unsupported_changes"]
@@ -102,6 +102,14 @@ def _of_temporal_join(node: rel.TemporalJoin, inputs: list[Kinds]) -> Kinds:
     return inputs[0]
 
 
+def _of_over(node: rel.Over, inputs: list[Kinds]) -> Kinds:
+    return ALL if updates_over(node) else INSERT_ONLY
+
+
+def _taken_by_over(node: rel.Over) -> Kinds:
+    return ALL if updates_over(node) else INSERT_ONLY
+
+
 def _taken_by_rank(node: rel.Rank) -> Kinds:
     return ALL if node.window is None else INSERT_ONLY
 
@@ -145,7 +153,7 @@ ROW_KINDS: dict[type, RowKinds] = dict(
         _declared(rel.Union, _forwarded, _anything),
         _declared(rel.SetOperation, _all, _anything),
         _declared(rel.Sort, _of_sort, _taken_by_sort),
-        _declared(rel.Over, _inserts, _only_inserts),
+        _declared(rel.Over, _of_over, _taken_by_over),
         _declared(rel.Rank, _of_rank, _taken_by_rank),
         _declared(rel.Expand, _forwarded, _anything),
         _declared(rel.Match, _inserts, _only_inserts),

@@ -12,7 +12,14 @@ from firesteel.columns.data_type import DataType
 from firesteel.common.cases import case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import deduplicates, is_proctime, is_rowtime, is_time, sorts_all
+from firesteel.table.planner.rel.changelog import (
+    deduplicates,
+    is_proctime,
+    is_rowtime,
+    is_time,
+    sorts_all,
+    updates_over,
+)
 from firesteel.table.planner.rel.window_columns import window_time
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, check_row_kinds, kinds_of
 from firesteel.table.planner.traits.upsert_keys import upsert_key
@@ -69,8 +76,11 @@ def _check_over(node: rel.Over, is_streaming: bool) -> None:
 def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
     if not group.order:
         raise TableException("The window rank function requires order by clause with non-constant fields.")
-    if not is_time(_type_of(node.input, group.order[0])):
-        raise TableException("OVER windows' ordering in stream mode must be defined on a time attribute.")
+    if not is_time(_type_of(node.input, group.order[0])) and (group.frame.low is not None or not updates_over(node)):
+        raise TableException(
+            "OVER windows' ordering in stream mode must be defined on a time attribute, unless all windows of the "
+            "SELECT are ordered by other columns and begin with UNBOUNDED PRECEDING."
+        )
     if group.order[0].descending:
         raise TableException("OVER windows' ordering in stream mode must be ascending")
     if whole := [call.function for call in group.calls if call.function in _OF_WHOLE_PARTITIONS]:

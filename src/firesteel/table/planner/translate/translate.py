@@ -27,6 +27,7 @@ from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
+from firesteel.columns.kernels.updating_over import UpdatingOverFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
@@ -43,7 +44,7 @@ from firesteel.functions.operator_builder import add_operator, stream_of, transf
 from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import deduplicates, is_rowtime, sorts_all
+from firesteel.table.planner.rel.changelog import deduplicates, is_rowtime, sorts_all, updates_over
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rules.mini_batch import mini_batch_rows
@@ -261,18 +262,18 @@ class Translator:
 
     def _over(self, node: rel.Over) -> Batches:
         stream, width = self.stream(node.input), len(node.input.row_type)
+        make = UpdatingOverFactory if self.is_streaming and updates_over(node) else OverFactory
         types = list(_types(node.input))
         for group in node.groups:
-            time = self._over_time(node, group)
             outputs = [*types, *(call.type for call in group.calls)]
-            factory = OverFactory(
+            factory = make(
                 group.partition,
                 _order(group.order),
                 FramePlan(group.frame.is_rows, group.frame.low, group.frame.high),
                 tuple(map(_call, group.calls)),
                 tuple(types),
                 tuple(outputs),
-                time,
+                self._over_time(node, group),
             )
             stream = self.operator(node, factory, stream, group.partition)
             types = outputs
