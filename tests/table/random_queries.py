@@ -6,7 +6,7 @@ import os
 import random
 
 from firesteel.table import DataTypes
-from tests.table.environments import environment
+from tests.table.environments import environment, remaining
 
 COLUMNS = {"t": ("a", "b", "s"), "u": ("c", "d", "r")}
 
@@ -84,9 +84,4 @@ def environment_with(mode, tables):
 
 
 def result_of(t_env, query):
-    rows = []
-    with t_env.execute_sql(query).collect() as changes:
-        for change in changes:
-            row = tuple(change)
-            rows.append(row) if change.get_row_kind().value in (0, 2) else rows.remove(row)
-    return sorted(rows, key=repr)
+    return sorted(remaining(t_env.sql_query(query)), key=repr)

@@ -10,6 +10,7 @@ from firesteel.columns.column_types import IntType, RowField, RowType
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rules import push_filters
 from firesteel.table.planner.traits import row_kinds, validate
 from firesteel.table.planner.traits.upsert_keys import upsert_key
 
@@ -72,7 +73,7 @@ def test_a_plan_that_reads_itself_twice_at_each_level_is_visited_once_per_node()
     assert upsert_key(node) == (0,)
 
 
-@pytest.mark.parametrize("module", [validate, row_kinds])
+@pytest.mark.parametrize("module", [validate, row_kinds, push_filters])
 def test_a_node_without_a_declaration_does_not_import(module, monkeypatch: pytest.MonkeyPatch) -> None:
     class Unheard:
         pass

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from tests.table.environments import environment
+from tests.table.environments import environment, remaining
 from tests.table.tpch.data import tables
 from tests.table.tpch.queries import QUERIES
 
@@ -56,15 +56,6 @@ def mode_and_tables(request, directory):
             "'format' = 'parquet')"
         )
     return request.param, made
-
-
-def remaining(table):
-    rows = []
-    with table.execute().collect() as found:
-        for row in found:
-            is_added = row.get_row_kind().value in (0, 2)
-            rows.append(tuple(row)) if is_added else rows.remove(tuple(row))
-    return rows
 
 
 def plain(rows):

@@ -98,7 +98,7 @@ def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Rex]) -> re
     )
 
 
-def key_equations(join: rel.Join) -> list[Rex]:
+def condition_parts(join: rel.Join) -> list[Rex]:
     """Return the whole condition of a join, over the columns of both inputs, as parts that must all hold."""
     width, types = len(join.left.row_type), [*join.left.row_type.field_types(), *join.right.row_type.field_types()]
     pairs = [(left, width + right) for left, right in zip(join.left_keys, join.right_keys, strict=True)]

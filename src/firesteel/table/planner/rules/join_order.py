@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from firesteel.columns.rex import Call, Rex
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
+from firesteel.table.planner.rel.equi_joins import condition_parts, inner_join
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     inline,
@@ -50,8 +50,10 @@ def avoid_cross_products(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     if not _is_plain(node):
         return node
     joined = _apart(node)
+    if not joined.has_cross or not all(map(is_deterministic, joined.parts)):
+        return node
     order = _order(joined)
-    if not joined.has_cross or order == sorted(order) or not all(map(is_deterministic, joined.parts)):
+    if order == sorted(order):
         return node
     result, places = _together(joined, order)
     columns = tuple(remap(column, places.__getitem__) for column in joined.columns)
@@ -68,7 +70,7 @@ def _apart(node: Rel) -> _Joined:
         width = sum(len(child.row_type) for child in left.inputs)
         both = (*left.columns, *(remap(column, lambda index: index + width) for column in right.columns))
         moved = [remap(part, lambda index: index + width) for part in right.parts]
-        own = [inline(part, both) for part in key_equations(node)]
+        own = [inline(part, both) for part in condition_parts(node)]
         has_cross = left.has_cross or right.has_cross or not node.left_keys
         return _Joined([*left.inputs, *right.inputs], [*left.parts, *moved, *own], both, has_cross)
     if isinstance(node, rel.Project) and _is_plain(node.input) and all(map(is_repeatable, node.expressions)):

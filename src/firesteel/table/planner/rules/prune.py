@@ -20,6 +20,7 @@ from firesteel.table.planner.rel.field_uses import Fields, Uses, add_use, path_o
 from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import row_type, transform
+from firesteel.table.planner.rel.traversal import inputs_first
 
 T = TypeVar("T")
 
@@ -36,37 +37,19 @@ def prune_columns(roots: Sequence[Rel]) -> list[Rel]:
     Projections determine the columns read; the nodes below are narrowed to them. A node with several consumers has the
     columns that any of them reads, and stays one node.
     """
-    order = _consumers_first(roots)
-    uses: dict[int, Uses] = {id(node): {} for node in order}
+    nodes = inputs_first(roots)
+    uses: dict[int, Uses] = {id(node): {} for node in nodes}
     for root in roots:
         _add_all(uses[id(root)], _whole(root))
-    for node in order:
+    for node in reversed(nodes):
         rule = _RULES.get(type(node))
         needs = _needs_all(node, uses[id(node)]) if rule is None else rule[0](node, uses[id(node)])
         for child, needed in zip(node.inputs, needs, strict=True):
             _add_all(uses[id(child)], needed)
     narrowed: dict[int, Source] = {}
-    for node in reversed(order):
+    for node in nodes:
         narrowed[id(node)] = _narrowed(node, uses[id(node)], [narrowed[id(child)] for child in node.inputs])
     return [narrowed[id(root)][0] for root in roots]
-
-
-def _consumers_first(roots: Sequence[Rel]) -> list[Rel]:
-    """Return all nodes once, each after all of its consumers."""
-    found: list[Rel] = []
-    known: set[int] = set()
-
-    def visit(node: Rel) -> None:
-        if id(node) in known:
-            return
-        known.add(id(node))
-        for child in node.inputs:
-            visit(child)
-        found.append(node)
-
-    for root in roots:
-        visit(root)
-    return found[::-1]
 
 
 def _narrowed(node: Rel, uses: Uses, sources: list[Source]) -> Source:

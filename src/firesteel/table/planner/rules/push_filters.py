@@ -14,7 +14,7 @@ from firesteel.columns.column_types import ArrayType, DataType, DoubleType, Floa
 from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.equi_joins import inner_join, key_equations
+from firesteel.table.planner.rel.equi_joins import condition_parts, inner_join
 from firesteel.table.planner.rel.projections import filtered, with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
@@ -191,7 +191,7 @@ def _below_join(node: rel.Join, parts: _Parts) -> _Below:
     if not rest or node.kind != "INNER" or node.null_aware or node.state_ttl != (None, None):
         return below, rest
     assert isinstance(below, rel.Join)
-    return inner_join(below.left, below.right, [*key_equations(below), *rest], below.row_type), []
+    return inner_join(below.left, below.right, [*condition_parts(below), *rest], below.row_type), []
 
 
 def _below_sides(node: _Joins, parts: _Parts) -> _Below:

@@ -7,7 +7,7 @@ Why: `docs/decisions/0040-row-kinds-by-declaration.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
@@ -176,16 +176,18 @@ def _kinds(node: rel.Rel, known: dict[rel.Rel, Kinds]) -> Kinds:
     return known[node]
 
 
-def check_row_kinds(node: rel.Rel) -> None:
-    """Check that a node of a plan of STREAMING mode takes the kinds of rows that it gets.
+def check_row_kinds(nodes: Iterable[rel.Rel]) -> None:
+    """Check that the nodes of plans of STREAMING mode take the kinds of rows that they get.
 
     Raises:
-        TableException: it does not.
+        TableException: one does not.
     """
-    takes = ROW_KINDS[type(node)].takes(node)
-    for child in node.inputs:
-        if refused := kinds_of(child, True) - takes:
-            raise TableException(unsupported_changes(describe(node).split("(")[0], refused, child))
+    known: dict[rel.Rel, Kinds] = {}
+    for node in nodes:
+        takes = ROW_KINDS[type(node)].takes(node)
+        for child in node.inputs:
+            if refused := _kinds(child, known) - takes:
+                raise TableException(unsupported_changes(describe(node).split("(")[0], refused, child))
 
 
 def unsupported_changes(consumer: str, refused: Kinds, node: rel.Rel) -> str:

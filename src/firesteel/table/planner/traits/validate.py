@@ -20,6 +20,7 @@ from firesteel.table.planner.rel.changelog import (
     sorts_all,
     updates_over,
 )
+from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rel.window_columns import window_time
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, check_row_kinds, kinds_of
 from firesteel.table.planner.traits.upsert_keys import upsert_key
@@ -37,23 +38,11 @@ def validate(plans: Sequence[rel.Rel], is_streaming: bool) -> None:
         TableException: a node can't be run in this mode.
         ValidationException: a join lacks what it needs.
     """
-    nodes: dict[rel.Rel, None] = {}
-    for plan in plans:
-        _collect(plan, nodes)
+    nodes = inputs_first(plans)
     if is_streaming:
-        for node in nodes:
-            check_row_kinds(node)
+        check_row_kinds(nodes)
     for node in nodes:
         CHECKS[type(node)](node, is_streaming)
-
-
-def _collect(node: rel.Rel, nodes: dict[rel.Rel, None]) -> None:
-    """Add the nodes of a plan, each once and after its inputs."""
-    if node in nodes:
-        return
-    for child in node.inputs:
-        _collect(child, nodes)
-    nodes[node] = None
 
 
 def _runs(node: rel.Rel, is_streaming: bool) -> None:
