@@ -473,7 +473,8 @@ OTHERS = {
     "order_all": "SELECT auction, category FROM auctions ORDER BY category DESC, auction",
 }
 
-STREAMING_ONLY = ("temporal", "keyed", "changes")
+STREAMING_ONLY = ("temporal", "keyed", "changes", "first_last", "listagg", "array_agg")
+"""The prefixes of those over changes, or over the order of rows, which is arbitrary in BATCH mode."""
 
 BATCH_ONLY = {
     "batch_sort": "SELECT channel, price, id FROM bids WHERE auction < 200 ORDER BY channel, price DESC, id",
@@ -481,7 +482,7 @@ BATCH_ONLY = {
     "batch_ntile": "SELECT id, NTILE(4) OVER (PARTITION BY auction ORDER BY id) FROM bids WHERE auction < 60",
     "batch_percent_rank": (
         "SELECT id, PERCENT_RANK() OVER (PARTITION BY channel ORDER BY qty), CUME_DIST() OVER (PARTITION BY channel "
-        "ORDER BY qty) FROM bids WHERE auction < 200"
+        "ORDER BY qty, id) FROM bids WHERE auction < 200"
     ),
     "batch_rank": (
         "SELECT id, RANK() OVER w, DENSE_RANK() OVER w FROM bids WHERE auction < 300 "
