@@ -144,7 +144,7 @@ class TaskSlotTable:
 
     def has_timed_out(self, slot: TaskSlot, ticket: int) -> bool:
         """Return whether a timeout with this ticket is still valid."""
-        # Timeouts are not cancelled: one of an earlier state, or of an earlier slot of the allocation, has another ticket.
+        # Timeouts are not cancelled; one of an earlier state, or of an earlier slot, has another ticket.
         return self.get(slot.allocation_id) is slot and slot.ticket == ticket
 
     def free(self, slot: TaskSlot) -> None:

@@ -22,6 +22,50 @@ def _codec(row_type: RowTypeInfo, dialect: CsvDialect) -> CsvCodec:
     return CsvCodec(dialect, row_type.get_field_names(), [type_part(one) for one in row_type.get_field_types()])
 
 
+class _SyntaxBuilder:
+    """What the builders of both schemas set.
+
+    Args:
+        type_info: The type of the rows.
+    """
+
+    def __init__(self, type_info: TypeInformation[Any]) -> None:
+        if not isinstance(type_info, RowTypeInfo):
+            raise TypeError(f"CSV schemas take a Types.ROW, found {type_info!r}")
+        self._type_info = type_info
+        self._dialect = CsvDialect()
+
+    def _with(self, **changes: Any) -> Self:
+        self._dialect = replace(self._dialect, **changes)
+        return self
+
+    def set_array_element_delimiter(self, delimiter: str) -> Self:
+        """Set the delimiter of array elements, and of the fields of nested rows.
+
+        Args:
+            delimiter: Any text except an empty one (default `;`).
+        """
+        if not delimiter:
+            raise ValueError("the delimiter of array elements must not be empty")
+        return self._with(array_element_delimiter=delimiter)
+
+    def set_quote_character(self, c: str) -> Self:
+        """Set the quote character.
+
+        Args:
+            c: A single character (default `"`).
+        """
+        return self._with(quote_character=c)
+
+    def set_escape_character(self, c: str) -> Self:
+        """Set the escape character.
+
+        Args:
+            c: A single character; by default nothing is escaped.
+        """
+        return self._with(escape_character=c)
+
+
 class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     """Deserializes a CSV line to a Row of a declared type.
 
@@ -85,7 +129,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.row_type, self.dialect)
 
-    class Builder:
+    class Builder(_SyntaxBuilder):
         """A builder of `CsvRowDeserializationSchema`.
 
         Args:
@@ -94,14 +138,6 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         Raises:
             TypeError: `type_info` is another type.
         """
-
-        def __init__(self, type_info: TypeInformation[Any]) -> None:
-            self._type_info = _row_type(type_info)
-            self._dialect = CsvDialect()
-
-        def _with(self, **changes: Any) -> Self:
-            self._dialect = replace(self._dialect, **changes)
-            return self
 
         def set_field_delimiter(self, delimiter: str) -> Self:
             """Set the delimiter of fields.
@@ -121,30 +157,6 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
                 allow_comments: False unless this method is called.
             """
             return self._with(allow_comments=allow_comments)
-
-        def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """Set the delimiter of array elements.
-
-            Args:
-                delimiter: Any text except an empty one (default `;`).
-            """
-            return self._with(array_element_delimiter=_not_empty(delimiter))
-
-        def set_quote_character(self, c: str) -> Self:
-            """Set the quote character.
-
-            Args:
-                c: A single character (default `"`).
-            """
-            return self._with(quote_character=c)
-
-        def set_escape_character(self, c: str) -> Self:
-            """Set the escape character.
-
-            Args:
-                c: A single character; by default nothing is escaped.
-            """
-            return self._with(escape_character=c)
 
         def set_null_literal(self, null_literal: str) -> Self:
             """Set the text that is read as null.
@@ -200,7 +212,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         values = all_fields(element, self.row_type.get_field_names())
         return (self._codec.line(values) + self.dialect.line_delimiter).encode()
 
-    class Builder:
+    class Builder(_SyntaxBuilder):
         """A builder of `CsvRowSerializationSchema`.
 
         Args:
@@ -209,14 +221,6 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         Raises:
             TypeError: `type_info` is another type.
         """
-
-        def __init__(self, type_info: TypeInformation[Any]) -> None:
-            self._type_info = _row_type(type_info)
-            self._dialect = CsvDialect()
-
-        def _with(self, **changes: Any) -> Self:
-            self._dialect = replace(self._dialect, **changes)
-            return self
 
         def set_field_delimiter(self, c: str) -> Self:
             """Set the delimiter of fields.
@@ -239,33 +243,9 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
                 raise ValueError(f"the line delimiter must be \\n, \\r, \\r\\n or empty, found {delimiter!r}")
             return self._with(line_delimiter=delimiter)
 
-        def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """Set the delimiter of array elements.
-
-            Args:
-                delimiter: Any text (default `;`).
-            """
-            return self._with(array_element_delimiter=_not_empty(delimiter))
-
         def disable_quote_character(self) -> Self:
             """Disable quoting."""
             return self._with(quote_character=None)
-
-        def set_quote_character(self, c: str) -> Self:
-            """Set the quote character.
-
-            Args:
-                c: A single character (default `"`).
-            """
-            return self._with(quote_character=c)
-
-        def set_escape_character(self, c: str) -> Self:
-            """Set the escape character.
-
-            Args:
-                c: A single character; by default nothing is escaped.
-            """
-            return self._with(escape_character=c)
 
         def set_null_literal(self, s: str) -> Self:
             """Set the text that represents null.
@@ -278,15 +258,3 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         def build(self) -> CsvRowSerializationSchema:
             """Return the schema."""
             return CsvRowSerializationSchema(self._type_info, self._dialect)
-
-
-def _row_type(type_info: TypeInformation[Any]) -> RowTypeInfo:
-    if not isinstance(type_info, RowTypeInfo):
-        raise TypeError(f"CSV schemas take a Types.ROW, found {type_info!r}")
-    return type_info
-
-
-def _not_empty(delimiter: str) -> str:
-    if not delimiter:
-        raise ValueError("the delimiter of array elements must not be empty")
-    return delimiter
