@@ -230,7 +230,7 @@ class Translator:
             _types(node),
             self.retracts(node.input),
             node.flat,
-            window_source(node, self.settings.time_zone),
+            IN_UTC if node.window is not None else window_source(node, self.settings.time_zone),
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
 
