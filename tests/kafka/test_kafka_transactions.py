@@ -134,7 +134,7 @@ def test_an_older_checkpoint_is_not_written_again(cluster: KafkaModel) -> None:
     assert cluster.records == values(2)
 
 
-def test_other_records_under_a_committed_number_are_refused_instead_of_lost(cluster: Cluster) -> None:
+def test_other_records_under_a_committed_number_are_refused_instead_of_lost(cluster: KafkaModel) -> None:
     producer().commit(checkpoint(0))
     other = [*checkpoint(0)[:-1], replace(checkpoint(0)[-1], committable=checkpoint(1)[0].committable)]
     for committed_by in (producer(), producer()):

@@ -191,6 +191,14 @@ def test_malformed_messages_are_refused(text: str, message: str) -> None:
     assert schema(set_ignore_parse_errors=True).deserialize_all([text.encode()]) == [None]
 
 
+def test_a_line_end_may_be_escaped_and_a_quote_may_stay_open() -> None:
+    dialect = CsvDialect(escape_character="\\")
+    lines = ["a\\\n", "b,c\n", "d,e\n", '"f\\\n', "g\n", 'h",i\n']
+    assert list(dialect.records(lines)) == [["a\nb", "c"], ["d", "e"], ["f\ng\nh", "i"]]
+    with pytest.raises(ValueError, match="a closing quote is missing"):
+        list(dialect.records(['"a\n', *["x,y\n"] * 50_000]))
+
+
 def test_reading_goes_on_after_a_malformed_record() -> None:
     records, found = CsvDialect().records(["1,a\n", '"x"y,b\n', "2,c\n"]), []
     while True:

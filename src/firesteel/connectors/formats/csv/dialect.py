@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from firesteel.common.values.jackson_csv import check_characters
 from firesteel.common.values.java_parsing import trimmed
@@ -109,7 +110,8 @@ class CsvRecords:
         self._lines = iter(lines)
         self._of_record: list[str] = []
         self._skips_comments = dialect.allow_comments
-        self._grammar = _Grammar(dialect)
+        self._quote, self._escape = dialect.quote_character or "", dialect.escape_character
+        self._grammar = _grammar(dialect)
         self._reader = _reader(self._next_lines(), dialect) if dialect.escape_character is None else None
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -134,11 +136,23 @@ class CsvRecords:
 
     def _parsed(self, text: str) -> list[str]:
         while (fields := self._grammar.fields(text)) is None:
-            more = next(self._next_lines(), None)
-            if more is None:
-                raise ValueError("unexpected end of data: a closing quote is missing")
-            text += more
+            text += self._rest(text)
         return fields
+
+    def _rest(self, text: str) -> str:
+        """Return the next line of a record; where a quote is open, all lines up to one with a quote."""
+        ends_escaped = self._escape is not None and text.rstrip("\r\n").endswith(self._escape)
+        lines: list[str] = []
+        for line in self._next_lines():
+            lines.append(line)
+            if ends_escaped or self._quote in line:  # not line by line, as all is parsed again
+                return "".join(lines)
+        raise ValueError("unexpected end of data: a closing quote is missing")
+
+
+@lru_cache(16)
+def _grammar(dialect: CsvDialect) -> _Grammar:
+    return _Grammar(dialect)
 
 
 class _Grammar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,12 @@ class CsvFormat(Format):
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return the row of the first line of each message."""
-        return self._batch(self._fields_of_messages(message for message in messages if message is not None))
+        found = [message for message in messages if message is not None]
+        try:
+            records = self._dialect.first_records([message.decode("utf-8-sig") for message in found])
+        except ValueError:  # to find it, or to leave it out
+            return self._batch(self._fields_of_messages(found))
+        return self._batch(fields for fields in records if fields is not None)
 
     def _decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows by Arrow's parser; None where its meaning may differ."""
@@ -103,7 +108,7 @@ class CsvFormat(Format):
         errors = "replace" if self._dialect.ignore_parse_errors else "strict"
         return self._batch(self._dialect.records(io.StringIO(data.decode("utf-8-sig", errors), newline="")))
 
-    def _fields_of_messages(self, messages: Iterator[bytes]) -> Iterator[list[str]]:
+    def _fields_of_messages(self, messages: Iterable[bytes]) -> Iterator[list[str]]:
         for message in messages:
             try:
                 fields = self._dialect.first_record(message.decode("utf-8-sig"))
