@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+if str(BENCHMARKS) not in sys.path:
+    sys.path.insert(0, str(BENCHMARKS))
+
+from nexmark import sql as nexmark  # noqa: E402
 
 Row = dict[str, Any]
 
@@ -20,7 +27,7 @@ START = datetime(2024, 3, 9, 20, 0, tzinfo=UTC)
 SPAN_S = 86_400
 DISORDER_S = 15
 SPLITS = 3
-BIDS, ORDERS, PRICES, AUCTIONS = 30_000, 24_000, 6_000, 2_000
+BIDS, ORDERS, PRICES, AUCTIONS, EVENTS = 30_000, 24_000, 6_000, 2_000, 30_000
 STATUSES = ("new", "paid", "sent", "closed")
 
 TABLES = {
@@ -38,8 +45,6 @@ TABLES = {
         "attributes MAP<STRING, INT>, place ROW<city STRING, zip INT>, tms BIGINT, ts TIMESTAMP(3)"
     ),
 }
-
-
 
 
 def _watermark(column: str) -> str:
@@ -62,16 +67,18 @@ def write_inputs(directory: Path) -> None:
         _write(directory / f"orders/{split}", _changes(random.Random(f"orders {split}"), split, ORDERS, _order))
     _write(directory / "prices", _changes(random.Random("prices"), 0, PRICES * SPLITS, _price))
     _write(directory / "auctions", _auctions())
+    _write(directory / "events", map(json.loads, nexmark.lines(EVENTS)))
 
 
 def declarations(directory: Path, *, with_changes: bool) -> list[str]:
     """Return the statements that declare the tables, with those of changes only for STREAMING.
 
-    A view unites the splits of `bids` and `orders`: each is a source with a watermark of its own. `*_ltz` have the event
-    time `lt`, a TIMESTAMP_LTZ. `keyed` is the first split of `orders` with a primary key, `timed_orders` the same split
-    with event time, `prices` a versioned table. `changed` and `timed_changes` are orders with the columns of `bids`.
+    A view unites the splits of `bids` and `orders`: each is a source with a watermark of its own. `*_ltz` have the
+    event time `lt`, a TIMESTAMP_LTZ. `keyed` is the first split of `orders` with a primary key, `timed_orders` the same
+    split with event time, `prices` a versioned table. `changed` and `timed_changes` are orders with the columns of
+    `bids`. `person`, `auction` and `bid` are the tables of the Nexmark benchmark.
     """
-    statements = []
+    statements = [nexmark.SOURCE.format(path=directory / "events"), *nexmark.VIEWS]
     for suffix, time in (("", _watermark("ts")), ("_ltz", LOCAL_TIME)):
         statements += _united("bids", f"bids{suffix}", "json", f", {time}", directory)
         declared = f"{TABLES['auctions']}, {time}"

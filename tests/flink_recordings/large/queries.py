@@ -4,10 +4,14 @@ Results don't depend on the order in which splits are read: ties are broken by u
 the order of arrival, or may be late, reads one file.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+from tests.flink_recordings.large.inputs import nexmark
 
 UTC, SHANGHAI, NEW_YORK = "UTC", "Asia/Shanghai", "America/New_York"
 ZONES = (UTC, SHANGHAI, NEW_YORK)
@@ -439,9 +443,7 @@ OTHERS = {
     "keyed_changes": "SELECT * FROM keyed",
     "keyed_filter": "SELECT id, status FROM keyed WHERE amount > 250",
     "keyed_group": "SELECT status, COUNT(*), SUM(amount) FROM keyed GROUP BY status",
-    "keyed_join": (
-        "SELECT k.id, p.price FROM keyed AS k JOIN prices AS p ON k.auction = p.item"
-    ),
+    "keyed_join": ("SELECT k.id, p.price FROM keyed AS k JOIN prices AS p ON k.auction = p.item"),
     "keyed_join_by_key": "SELECT k.id, k.status, p.shop FROM keyed AS k LEFT JOIN prices AS p ON k.id = p.item",
     "keyed_join_full": (
         "SELECT k.id, p.item, p.shop FROM keyed AS k FULL JOIN prices AS p ON k.auction = p.item AND p.shop = 'north'"
@@ -501,7 +503,15 @@ BATCH_ONLY = {
 WRONG_IN_FLINK_OVER_CHANGES = frozenset({"top_n_offset", "order_offset"})
 """Flink's changes remove rows that they never added."""
 
-IN_MINI_BATCHES = ("count", "group", "group_filter", "group_distinct", "group_twice", "top_n_of_groups", "join_of_groups_left")
+IN_MINI_BATCHES = (
+    "count",
+    "group",
+    "group_filter",
+    "group_distinct",
+    "group_twice",
+    "top_n_of_groups",
+    "join_of_groups_left",
+)
 
 
 def queries() -> Iterator[Query]:
@@ -517,9 +527,13 @@ def queries() -> Iterator[Query]:
     for name, sql in TIMED.items():
         yield Query(name, _timed(sql, "bids", "ts"))
         yield Query(f"{name}_ltz", _timed(sql, "bids_ltz", "lt"), STREAMING, ZONES)
-        yield Query(f"{name}_of_changes", _timed(sql, "timed_changes", "ts"), STREAMING, options=EACH_RECORD, parallelism=1)
+        yield Query(
+            f"{name}_of_changes", _timed(sql, "timed_changes", "ts"), STREAMING, options=EACH_RECORD, parallelism=1
+        )
     for name, sql in OTHERS.items():
         yield Query(name, sql, STREAMING if name.startswith(STREAMING_ONLY) else BOTH)
+    for name, (_, sql) in nexmark.QUERIES.items():
+        yield Query(f"nexmark_{name}", sql, STREAMING)
     for name, sql in BATCH_ONLY.items():
         yield Query(name, sql, ("batch",), parallelism=1)
 
@@ -528,6 +542,4 @@ def _timed(sql: str, table: str, time: str) -> str:
     window = f"TABLE {table}, DESCRIPTOR({time})"
     by_bidder = f"TABLE {table} PARTITION BY bidder, DESCRIPTOR({time})"
     other = "auctions_ltz" if time == "lt" else "auctions"
-    return sql.format(
-        t=table, time=time, w=window, w_by_bidder=by_bidder, windowed=f"windowed_{table}", other=other
-    )
+    return sql.format(t=table, time=time, w=window, w_by_bidder=by_bidder, windowed=f"windowed_{table}", other=other)

@@ -20,11 +20,11 @@ from typing import Any
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parents[2]))
 
-from folding import NotThereError, folded, line, summary  # noqa: E402
-from inputs import declarations, write_inputs  # noqa: E402
-from queries import Query, queries  # noqa: E402
+from tests.flink_recordings.large.folding import NotThereError, folded, line, summary  # noqa: E402
+from tests.flink_recordings.large.inputs import declarations, write_inputs  # noqa: E402
+from tests.flink_recordings.large.queries import Query, queries  # noqa: E402
 
 RECORDED = HERE / "recorded.json.gz"
 

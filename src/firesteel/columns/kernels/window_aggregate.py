@@ -75,7 +75,8 @@ class WindowAggregate(TimedKernel):
     """Aggregates per key and window, emitted when the window ends.
 
     State: `windows` maps key, start and end to `[values of the key, accumulators, row count]`. For sessions it maps a
-    key to its sessions, each `[start, end, value]`. `_by_end` indexes the entries by window end; it is rebuilt from the state on restore.
+    key to its sessions, each start, end and such a list. `_by_end` indexes the entries by window end; it is rebuilt
+    from the state on restore.
     """
 
     def __init__(self, plan: WindowAggregateFactory) -> None:
