@@ -20,11 +20,12 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from firesteel.client.rest_client import RestClusterClient
-from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel, wait_for
+from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel
 from tests.exactly_once.fault_run import mount
 from tests.exactly_once.processes import processes_of
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.spark.standalone_spark import StandaloneSpark
+from tests.waiting import wait_for
 
 LEADER = "the leading JobManager"
 PAUSED = "the leading JobManager, paused until another leads"

@@ -7,9 +7,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from tests.waiting import wait_for
 
 PROGRAM = """
 import sys
@@ -65,14 +65,6 @@ def _run_directory(arguments: tuple[str, ...]) -> dict[str, str]:
     """Where the JobManager that a command asks has left its token."""
     known = [_run_directories[address] for address in arguments if address in _run_directories]
     return {RUN_DIRECTORY: known[0]} if known else {}
-
-
-def wait_for(condition: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WAIT_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.1)
-    return found
 
 
 class JobManager:

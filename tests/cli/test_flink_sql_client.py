@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.session import WAIT_S, JobManager, wait_for
+from tests.cli.session import WAIT_S, JobManager
 from tests.cli.sql_gateway import gateway_of
 from tests.gateway.client_classes import compile_classes
+from tests.waiting import wait_for
 
 FLINK_HOME = Path(os.environ.get("FLINK_HOME", ""))
 

@@ -17,8 +17,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.cli.session import JobManager, Tail, firesteel
 from tests.rest.browser import Browser
+from tests.waiting import wait_for
 
 FLINK_HOME = Path(os.environ.get("FLINK_HOME", ""))
 

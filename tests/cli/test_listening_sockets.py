@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel, wait_for
+from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel
 from tests.docs.trust_tables import rows_of
 from tests.listening import Listener, listeners
 from tests.spark.standalone_spark import StandaloneSpark
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from functools import partial
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
@@ -116,16 +117,6 @@ def test_the_command_leaves_no_files_however_it_ends(program, end):
         process.kill()
         process.communicate()
     wait_for(lambda: not [pid for pid in started if is_alive(pid)])
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it did not come to that in time")
 
 
 def descendants(pid: int) -> list[int]:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.session import JobManager, Tail, firesteel, firesteel_in_background, wait_for
+from tests.cli.session import JobManager, Tail, firesteel, firesteel_in_background
 from tests.objects.server import Bucket
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
 

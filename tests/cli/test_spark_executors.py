@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.cli.session import JobManager, Tail, firesteel
 from tests.spark.listening_sockets import is_loopback, listening_sockets
 from tests.spark.standalone_spark import StandaloneSpark, can_be_apart
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
 

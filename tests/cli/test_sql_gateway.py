@@ -14,9 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from firesteel.cli.main import cli
-from tests.cli.session import RUN_DIRECTORY, JobManager, firesteel, wait_for
+from tests.cli.session import RUN_DIRECTORY, JobManager, firesteel
 from tests.cli.sql_gateway import gateway_of
 from tests.gateway.gateway_client import Client
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 

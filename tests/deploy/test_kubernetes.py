@@ -22,8 +22,8 @@ from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest.access import Access
 from firesteel.runtime.rpc import rpc_secret
-from tests.cli.session import wait_for
 from tests.spark.standalone_spark import _free_port
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ TAGLINE = "You Know, for Search"
 
 
 @dataclass
-class Cluster:
+class SearchModel:
     """Documents by index and id, and faults of the next requests.
 
     Attributes:
@@ -69,9 +69,9 @@ class Cluster:
 
 
 @contextmanager
-def running() -> Iterator[tuple[Cluster, str]]:
+def running() -> Iterator[tuple[SearchModel, str]]:
     """A cluster and its address."""
-    cluster = Cluster()
+    cluster = SearchModel()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

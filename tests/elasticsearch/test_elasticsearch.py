@@ -24,7 +24,7 @@ from firesteel.datastream.connectors.elasticsearch import (
 from firesteel.errors import InvalidProgramError
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import Fault, run_local
-from tests.elasticsearch.bulk_server import Cluster, running
+from tests.elasticsearch.bulk_server import SearchModel, running
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ WORDS = ElasticsearchEmitter.static_index("words", key_field="word")
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[Cluster, str]]:
+def server() -> Iterator[tuple[SearchModel, str]]:
     with running() as found:
         yield found
 
@@ -63,7 +63,7 @@ def docs(count: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_documents_with_ids_are_written_once_whatever_dies(server: tuple[Cluster, str], is_batch: bool) -> None:
+def test_documents_with_ids_are_written_once_whatever_dies(server: tuple[SearchModel, str], is_batch: bool) -> None:
     cluster, url = server
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
@@ -76,7 +76,7 @@ def test_documents_with_ids_are_written_once_whatever_dies(server: tuple[Cluster
     assert cluster.indices == {"words": {doc["word"]: doc for doc in docs(40)}}
 
 
-def test_a_refused_document_fails_the_job_and_is_named(server: tuple[Cluster, str]) -> None:
+def test_a_refused_document_fails_the_job_and_is_named(server: tuple[SearchModel, str]) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([{"word": "to", "n": "two"}]).sink_to(builder(server[1]).build()).name("index")
     refused = (
@@ -90,7 +90,7 @@ def test_a_refused_document_fails_the_job_and_is_named(server: tuple[Cluster, st
 # --- emitters --------------------------------------------------------------------------------------------------------
 
 
-def test_elements_become_documents(server: tuple[Cluster, str], writers: Any) -> None:
+def test_elements_become_documents(server: tuple[SearchModel, str], writers: Any) -> None:
     cluster, url = server
     writer = writers(builder(url, ElasticsearchEmitter.dynamic_index("to")))
     writer.write({"to": "a", "at": datetime.datetime(2024, 1, 31)}, None)
@@ -101,7 +101,7 @@ def test_elements_become_documents(server: tuple[Cluster, str], writers: Any) ->
     assert cluster.requests == [[{"index": {"_index": "a"}}, {"index": {"_index": "b"}}]]
 
 
-def test_a_document_with_an_existing_id_is_updated(server: tuple[Cluster, str], writers: Any) -> None:
+def test_a_document_with_an_existing_id_is_updated(server: tuple[SearchModel, str], writers: Any) -> None:
     cluster, url = server
     cluster.indices["words"]["to"] = {"word": "to", "seen": True}
     writer = writers(builder(url))
@@ -110,7 +110,7 @@ def test_a_document_with_an_existing_id_is_updated(server: tuple[Cluster, str], 
     assert cluster.indices["words"] == {"to": {"word": "to", "seen": True, "n": 2}}
 
 
-def test_only_elasticsearch_6_is_sent_types(server: tuple[Cluster, str], writers: Any) -> None:
+def test_only_elasticsearch_6_is_sent_types(server: tuple[SearchModel, str], writers: Any) -> None:
     cluster, url = server
     cluster.version = "6.8.23"
     typed = ElasticsearchEmitter.static_index("words", "word", "word_type")
@@ -137,7 +137,7 @@ def test_elements_other_than_documents_are_rejected() -> None:
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-def test_requests_are_bounded_in_number_and_bytes(server: tuple[Cluster, str], writers: Any) -> None:
+def test_requests_are_bounded_in_number_and_bytes(server: tuple[SearchModel, str], writers: Any) -> None:
     cluster, url = server
     by_number = writers(builder(url).set_bulk_flush_max_actions(3).set_bulk_flush_interval(100))
     for doc in docs(7):
@@ -155,7 +155,7 @@ def test_requests_are_bounded_in_number_and_bytes(server: tuple[Cluster, str], w
 
 
 def test_only_what_a_busy_cluster_rejected_is_sent_again(
-    server: tuple[Cluster, str], writers: Any, monkeypatch: Any
+    server: tuple[SearchModel, str], writers: Any, monkeypatch: Any
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(elasticsearch_writer, "time", SimpleNamespace(sleep=waits.append))
@@ -171,7 +171,9 @@ def test_only_what_a_busy_cluster_rejected_is_sent_again(
     assert waits == [0.05, 0.06]
 
 
-def test_a_cluster_that_stays_busy_fails_the_job(server: tuple[Cluster, str], writers: Any, monkeypatch: Any) -> None:
+def test_a_cluster_that_stays_busy_fails_the_job(
+    server: tuple[SearchModel, str], writers: Any, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(elasticsearch_writer, "time", SimpleNamespace(sleep=lambda seconds: None))
     cluster, url = server
     cluster.busy_items = 100
@@ -183,7 +185,7 @@ def test_a_cluster_that_stays_busy_fails_the_job(server: tuple[Cluster, str], wr
     assert len(cluster.requests) == 4
 
 
-def test_user_password_and_prefix_go_along(server: tuple[Cluster, str], writers: Any) -> None:
+def test_user_password_and_prefix_go_along(server: tuple[SearchModel, str], writers: Any) -> None:
     cluster, url = server
     cluster.user = "me:secret"
     good = builder(url).set_connection_username("me").set_connection_password("secret")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 from firesteel.spark.java import find_java
 from tests.hosts.network import HERE, Host, Network
 from tests.runtime.highavailability.zookeeper_server import JAR, java_for_zookeeper
+from tests.waiting import wait_for
 
 STORE, ZOOKEEPER, MASTER, CLIENT = "store", "zookeeper", "master", "client"
 JOB_MANAGERS = ("jobmanager1", "jobmanager2")
@@ -258,15 +257,6 @@ class HostCluster:
         assert doubled == [], doubled
         assert set(found) <= set(self.expected())
         return len(found) == len(self.expected())
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = _WAIT_S) -> Any:
-    """Return the value of a condition once it is true."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.1)
-    return found
 
 
 def _answers(url: str) -> bool:

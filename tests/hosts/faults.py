@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.hosts.cluster import JOB_MANAGERS, MASTER, STORE, WORKERS, ZOOKEEPER, HostCluster, wait_for
+from tests.hosts.cluster import JOB_MANAGERS, MASTER, STORE, WORKERS, ZOOKEEPER, HostCluster
 from tests.hosts.network import network, why_not
+from tests.waiting import wait_for
 
 Chance = random.Random
 

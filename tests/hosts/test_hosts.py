@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.cluster import WORKERS, HostCluster, wait_for
+from tests.hosts.cluster import WORKERS, HostCluster
 from tests.hosts.network import network, why_not
+from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.spark,

@@ -21,7 +21,7 @@ from firesteel.connectors.kafka.transactions import TransactionalProducer
 from firesteel.connectors.kafka.writer import PreparedRecords
 from firesteel.connectors.staging import PreparedRows
 from firesteel.datastream.connectors.base import CommitRequest
-from tests.kafka.transaction_model import Cluster, ProcessDied, dies_after, dies_before, library
+from tests.kafka.transaction_model import KafkaModel, ProcessDied, dies_after, dies_before, library
 
 pytestmark = pytest.mark.slow
 
@@ -30,11 +30,11 @@ BATCHES = 3
 
 
 @pytest.fixture
-def new_cluster(monkeypatch: Any) -> Callable[[], Cluster]:
+def new_cluster(monkeypatch: Any) -> Callable[[], KafkaModel]:
     """Makes a cluster, to which producers connect from then on."""
 
-    def make() -> Cluster:
-        made = Cluster()
+    def make() -> KafkaModel:
+        made = KafkaModel()
         for module in (kafka_client, kafka_transactions, kafka_writer):
             monkeypatch.setattr(module, "kafka_library", lambda: library(made))
         return made
@@ -43,7 +43,7 @@ def new_cluster(monkeypatch: Any) -> Callable[[], Cluster]:
 
 
 @pytest.fixture
-def cluster(new_cluster: Callable[[], Cluster]) -> Cluster:
+def cluster(new_cluster: Callable[[], KafkaModel]) -> KafkaModel:
     return new_cluster()
 
 
@@ -108,7 +108,7 @@ def _while_a_successor_commits(call: Callable[[], Any]) -> Any:
     return call()
 
 
-def test_a_committer_that_wakes_up_late_does_not_commit_twice(cluster: Cluster) -> None:
+def test_a_committer_that_wakes_up_late_does_not_commit_twice(cluster: KafkaModel) -> None:
     leader = producer()
     leader.commit(checkpoint(0))
     late = producer()
@@ -120,7 +120,7 @@ def test_a_committer_that_wakes_up_late_does_not_commit_twice(cluster: Cluster) 
     assert cluster.records == values(2)
 
 
-def test_a_commit_marker_is_valid_for_any_topic(cluster: Cluster) -> None:
+def test_a_commit_marker_is_valid_for_any_topic(cluster: KafkaModel) -> None:
     producer().commit(checkpoint(0, "t"))
     producer().commit(checkpoint(1, "a"))
     for number, topic in ((0, "t"), (1, "a")):
@@ -128,13 +128,13 @@ def test_a_commit_marker_is_valid_for_any_topic(cluster: Cluster) -> None:
     assert cluster.records == values(2)
 
 
-def test_an_older_checkpoint_is_not_written_again(cluster: Cluster) -> None:
+def test_an_older_checkpoint_is_not_written_again(cluster: KafkaModel) -> None:
     for number in (0, 1, 0):
         producer().commit(checkpoint(number))
     assert cluster.records == values(2)
 
 
-def test_other_records_under_a_committed_number_are_refused_instead_of_lost(cluster: Cluster) -> None:
+def test_other_records_under_a_committed_number_are_refused_instead_of_lost(cluster: KafkaModel) -> None:
     producer().commit(checkpoint(0))
     other = [*checkpoint(0)[:-1], replace(checkpoint(0)[-1], committable=checkpoint(1)[0].committable)]
     for committed_by in (producer(), producer()):

@@ -17,7 +17,7 @@ class ProcessDied(BaseException):
 
 
 @dataclass
-class Cluster:
+class KafkaModel:
     """The state of the brokers: committed records and markers, and the newest epoch of each transactional id.
 
     Attributes:
@@ -61,7 +61,7 @@ def _error(name: str) -> Fault:
 class Producer:
     """A transactional producer."""
 
-    def __init__(self, cluster: Cluster, settings: dict[str, Any]) -> None:
+    def __init__(self, cluster: KafkaModel, settings: dict[str, Any]) -> None:
         self.cluster = cluster
         self.id = settings["transactional.id"]
         self.epoch = -1
@@ -110,7 +110,7 @@ class Producer:
 class AdminClient:
     """Answers for groups."""
 
-    def __init__(self, cluster: Cluster, settings: dict[str, Any]) -> None:
+    def __init__(self, cluster: KafkaModel, settings: dict[str, Any]) -> None:
         self.cluster = cluster
 
     def list_consumer_group_offsets(self, groups: list[Any], require_stable: bool, request_timeout: float) -> Any:
@@ -126,7 +126,7 @@ class AdminClient:
         return self.cluster.step(look_up)
 
 
-def library(cluster: Cluster) -> SimpleNamespace:
+def library(cluster: KafkaModel) -> SimpleNamespace:
     """The part of `confluent_kafka` that the connector uses."""
     return SimpleNamespace(
         Producer=lambda settings: Producer(cluster, settings),

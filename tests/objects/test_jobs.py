@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from tests.objects.server import Bucket
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
 
@@ -277,10 +277,3 @@ def test_a_wrong_bucket_and_wrong_credentials_are_named(bucket: Bucket, options:
     word_count(env, bucket, lambda line: [(word, 1) for word in line.split()])
     with pytest.raises(Exception, match=text):
         env.execute()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -144,7 +144,7 @@ class SimulatedQuery(RunningQuery):
 class SimulatedDataPlane(DataPlane):
     """The data plane of one JobManager process."""
 
-    def __init__(self, cluster: Cluster, process: SimulatedProcess) -> None:
+    def __init__(self, cluster: SimulatedCluster, process: SimulatedProcess) -> None:
         self.cluster = cluster
         self.process = process
         self.has_queries = cluster.has_queries
@@ -162,7 +162,7 @@ class SimulatedDataPlane(DataPlane):
 class JobManagerProcess:
     """Dispatcher, ResourceManager and JobMasters in one process."""
 
-    cluster: Cluster
+    cluster: SimulatedCluster
     name: str
     process: SimulatedProcess = field(init=False)
 
@@ -197,7 +197,7 @@ class JobManagerProcess:
 class TaskExecutorProcess:
     """A TaskExecutor in a process of its own."""
 
-    cluster: Cluster
+    cluster: SimulatedCluster
     name: str
     slots: int
     process: SimulatedProcess = field(init=False)
@@ -231,7 +231,7 @@ class TaskExecutorProcess:
 class Client:
     """Submits jobs until they are acknowledged, and cancels some."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: SimulatedCluster) -> None:
         self.cluster = cluster
         self.process = cluster.new_process("client")
         self.ha = ProcessHa(cluster.ha, self.process)
@@ -267,7 +267,7 @@ class Client:
         return gateway
 
 
-class Cluster:
+class SimulatedCluster:
     """All processes, and their actual state.
 
     Args:

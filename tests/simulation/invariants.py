@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from tests.simulation.cluster import Cluster
+from tests.simulation.cluster import SimulatedCluster
 
 
-def check_always(cluster: Cluster) -> None:
+def check_always(cluster: SimulatedCluster) -> None:
     """Invariants of every moment."""
     _slots_have_one_job(cluster)
     _subtasks_have_one_attempt(cluster)
     _jobs_have_one_leader(cluster)
 
 
-def _slots_have_one_job(cluster: Cluster) -> None:
+def _slots_have_one_job(cluster: SimulatedCluster) -> None:
     for host in cluster.task_executors:
         if not host.is_up or not host.runner.live:
             continue
@@ -30,7 +30,7 @@ def _slots_have_one_job(cluster: Cluster) -> None:
     _job_masters_agree(cluster)
 
 
-def _job_masters_agree(cluster: Cluster) -> None:
+def _job_masters_agree(cluster: SimulatedCluster) -> None:
     """No two jobs run tasks in the same slot, as far as their leaders know."""
     users: dict[str, str] = {}
     for manager in cluster.job_managers:
@@ -48,7 +48,7 @@ def _job_masters_agree(cluster: Cluster) -> None:
                         )
 
 
-def _subtasks_have_one_attempt(cluster: Cluster) -> None:
+def _subtasks_have_one_attempt(cluster: SimulatedCluster) -> None:
     """Among the tasks that a leader can reach, no subtask runs twice."""
     leaders = {
         job_master.job_id: job_master
@@ -71,7 +71,7 @@ def _subtasks_have_one_attempt(cluster: Cluster) -> None:
                 cluster.violated(f"a subtask runs twice: {other} and {attempt} on {host.name}")
 
 
-def _jobs_have_one_leader(cluster: Cluster) -> None:
+def _jobs_have_one_leader(cluster: SimulatedCluster) -> None:
     leading: dict[str, str] = {}
     for manager in cluster.job_managers:
         if not manager.process.is_alive:
@@ -87,13 +87,13 @@ def _jobs_have_one_leader(cluster: Cluster) -> None:
                 cluster.violated(f"job {job_master.job_id} is led by {other} and {manager.name}")
 
 
-def check_ended(cluster: Cluster) -> list[str]:
+def check_ended(cluster: SimulatedCluster) -> list[str]:
     """Return why an idle cluster has not completed all jobs; empty if it has."""
     missing = [job_id[:6] for job_id in sorted(cluster.client.acknowledged - cluster.finished_jobs())]
     return [f"job {job_id} was acknowledged and has no result" for job_id in missing]
 
 
-def check_nothing_left(cluster: Cluster) -> None:
+def check_nothing_left(cluster: SimulatedCluster) -> None:
     """Once all jobs are over, nothing of them is left."""
     for host in cluster.task_executors:
         used = [status for status in host.task_executor._table.report().slots if status.allocation_id is not None]
@@ -119,7 +119,7 @@ def check_nothing_left(cluster: Cluster) -> None:
             cluster.violated(f"{folder} still has {sorted(cluster.ha._entries.folders[folder])}")
 
 
-def waiting_work(cluster: Cluster) -> dict[str, tuple[int, int]]:
+def waiting_work(cluster: SimulatedCluster) -> dict[str, tuple[int, int]]:
     """Tasks and timers of each process: what a cluster without jobs has is all that may be left.
 
     Heartbeats under way, each with the timer of its call, do not count.

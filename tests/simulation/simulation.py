@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import random
-import uuid
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
-from unittest import mock
 
 from firesteel.graph.job_graph import JobGraph
 from tests.runtime.helpers import Input, job_graph
-from tests.simulation.cluster import Cluster, JobManagerProcess, TaskExecutorProcess
+from tests.simulation.cluster import JobManagerProcess, SimulatedCluster, TaskExecutorProcess
 from tests.simulation.invariants import check_always, check_ended, check_nothing_left, waiting_work
 from tests.simulation.network import Network, Weather
+from tests.simulation.seeds import Outcome, repeatable
 from tests.simulation.virtual_time import NothingToDoError, VirtualTimeLoop
 
 FAULTS_S = 60.0
@@ -26,29 +25,22 @@ SETTLED_S = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a seed went."""
+class ClusterOutcome(Outcome):
+    """How a seed went, and how much happened in it."""
 
-    seed: int
-    violations: tuple[str, ...]
-    story: tuple[str, ...]
     jobs: int
     messages: int
-    steps: int
     virtual_s: float
 
 
-def simulate(seed: int) -> Outcome:
+def simulate(seed: int) -> ClusterOutcome:
     """Run one seed; the same seed takes the same way (with the same PYTHONHASHSEED)."""
     chance = random.Random(seed)
-    logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore", RuntimeWarning)  # Coroutines of a killed process were never awaited, as expected.
-    loop = VirtualTimeLoop()
     random.seed(seed + 2)  # The jitter of restart delays.
-    gc.disable()
-    try:
-        with mock.patch.object(uuid, "uuid4", _Ids(seed + 1)):
-            asyncio.set_event_loop(loop)
+    with repeatable(random.Random(seed + 1)), closing(VirtualTimeLoop()) as loop:
+        asyncio.set_event_loop(loop)
+        try:
             run = _Run(seed, chance)
             try:
                 loop.run_until_complete(run.run())
@@ -56,22 +48,9 @@ def simulate(seed: int) -> Outcome:
                 if not run.cluster.violations:
                     raise
             return run.outcome(loop.time())
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
-        gc.enable()
-        gc.collect()
-        logging.disable(logging.NOTSET)
-
-
-class _Ids:
-    """Gives the same ids in each run of a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def __call__(self) -> uuid.UUID:
-        return uuid.UUID(int=self._random.getrandbits(128), version=4)
+        finally:
+            asyncio.set_event_loop(None)
+            gc.collect()  # What a seed leaves are circles of coroutines and endpoints.
 
 
 def _frames(awaited: Any) -> list[str]:
@@ -107,7 +86,7 @@ class _Run:
     async def run(self) -> None:
         chance = self.chance
         network = Network(chance, self.weather)
-        self.cluster = cluster = Cluster(chance, network, self._configuration())
+        self.cluster = cluster = SimulatedCluster(chance, network, self._configuration())
         cluster.check = lambda: check_always(cluster)
         for number in range(chance.choice([1, 2, 3])):
             cluster.job_managers.append(JobManagerProcess(cluster, f"jm{number}"))
@@ -129,16 +108,16 @@ class _Run:
             cluster.violated(str(error))
         watch.cancel()
 
-    def outcome(self, virtual_s: float) -> Outcome:
+    def outcome(self, virtual_s: float) -> ClusterOutcome:
         """How it went."""
         cluster = self.cluster
-        return Outcome(
+        return ClusterOutcome(
             self.seed,
             tuple(cluster.violations),
             tuple(cluster.story),
+            cluster.steps,
             self.jobs,
             cluster.network.messages,
-            cluster.steps,
             virtual_s,
         )
 

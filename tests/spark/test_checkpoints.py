@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from firesteel.datastream.connectors.file_system import (
 )
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
 
@@ -81,14 +81,6 @@ class Tail:
     def lines(self) -> Counter[str]:
         files = [path for path in self.output.rglob("*") if path.is_file() and not path.name.startswith(".")]
         return Counter(line for path in files for line in path.read_text().splitlines())
-
-
-def wait_for(condition: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WAIT_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.05)
-    return found
 
 
 def test_a_savepoint_is_taken_while_the_job_is_idle_and_goes_on_in_another_parallelism(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from firesteel.common.options.state_options import RECOVERY_ALLOW_UNVERIFIED
 from firesteel.errors import FiresteelError
 from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
 from firesteel.task.state_file import UnverifiedStateError, check_state_file
-from tests.spark.test_checkpoints import Tail, wait_for
+from tests.spark.test_checkpoints import Tail
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
 

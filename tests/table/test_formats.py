@@ -101,9 +101,54 @@ def test_csv_by_columns_and_by_records_agree():
     )
 
 
+@pytest.mark.parametrize("field", ['"a" ', '"a"b', '"" x', '"a""" x', "0x1F", "a\n", "a\r\n\r\n"])
+def test_csv_that_arrow_reads_otherwise_is_read_by_records(field):
+    found = format_of("csv", CSV)
+    assert found._decode_columns(f"1,a\n{field.strip()[:1]}{field[1:]},2\n".encode()) is None
+
+
+QUOTED = st.lists(st.text(st.sampled_from('",\n x'), max_size=5), max_size=5)
+
+
+@settings(max_examples=300)
+@given(QUOTED, QUOTED)
+def test_csv_by_columns_means_the_same_as_by_records(written, raw):
+    columns = {"a": "STRING", "b": "STRING"}
+    found = format_of("csv", columns)
+    lines = ["{},{}\n".format(*(f'"{text.replace(chr(34), chr(34) * 2)}"' for text in (one, one))) for one in written]
+    for text in ("".join(lines), "".join(f"{one},x\n" for one in raw)):
+        fast = found._decode_columns(text.encode())
+        if fast is not None:
+            assert rows_of(fast) == rows_of(found._decode_records(text.encode()))
+
+
+def test_csv_messages_are_their_first_line_and_utf_8():
+    found = format_of("csv", CSV)
+    assert rows_of(found.decode_messages([b"1,a\n2,b", None, b"3,c\n"])) == [(1, "a"), (3, "c")]
+    for message in (b"1,\xff", b""):
+        with pytest.raises(ValueError, match="Failed to deserialize CSV row"):
+            found.decode_messages([message])
+        assert format_of("csv", CSV, ignore_parse_errors="true").decode_messages([message]).length == 0
+
+
+def test_plain_decimals_have_all_digits_of_their_scale():
+    plain = format_of("csv", {"d": "DECIMAL(10, 2)"}, **{"write-bigdecimal-in-scientific-notation": "false"})
+    batch = plain.decode_block(b"100\n")
+    assert plain.encode(batch) == [b"100.00"]
+    assert format_of("csv", {"d": "DECIMAL(10, 2)"}).encode(batch) == [b"1E+2"]
+
+
+def test_json_leaves_null_fields_out_at_any_depth():
+    found = format_of("json", {"r": "ROW<x INT, y INT>", "l": "ARRAY<INT>"}, **{"encode.ignore-null-fields": "true"})
+    lines = b'{"r":{"x":1,"y":null},"l":[null]}\n{"r":null}\n'
+    assert found.encode(found.decode_block(lines)) == [b'{"r":{"x":1},"l":[null]}', b"{}"]
+
+
 def test_csv_field_that_does_not_fit_fails_or_becomes_null():
     data = b"1,ok\nx,broken\n"
-    with pytest.raises(ValueError, match=r"'a'.*'x' is no INT"):
+    with pytest.raises(
+        ValueError, match=r"Failed to deserialize CSV row \['x', 'broken'\]: field a: 'x' is not an integer"
+    ):
         format_of("csv", CSV).decode_block(data)
     assert rows_of(format_of("csv", CSV, ignore_parse_errors="true").decode_block(data)) == [
         (1, "ok"),
@@ -205,7 +250,7 @@ def test_json_writes_numbers_as_java():
     found = format_of("json", {"d": "DOUBLE", "e": "DECIMAL(10, 2)"})
     assert found.encode(found.decode_block(b'{"d": 1e10, "e": 100}\n')) == [b'{"d":1.0E10,"e":1E+2}']
     plain = format_of("json", {"e": "DECIMAL(10, 2)"}, **{"encode.decimal-as-plain-number": "true"})
-    assert plain.encode(plain.decode_block(b'{"e": 100}\n')) == [b'{"e":100}']
+    assert plain.encode(plain.decode_block(b'{"e": 100}\n')) == [b'{"e":100.00}']
 
 
 def test_raw_takes_one_column_as_it_is():

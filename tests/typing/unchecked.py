@@ -15,9 +15,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 
 BOUNDS = {
-    "annotations that are `Any`": 728,
-    "mentions of `Any`": 2610,
-    "`type: ignore`": 28,
+    "annotations that are `Any`": 717,
+    "mentions of `Any`": 2596,
+    "`type: ignore`": 27,
 }
 """The most of each that the sources may have. Lower them when the counts have fallen."""
 

@@ -44,6 +44,7 @@ def row_hashes(batch: ColumnBatch, columns: Sequence[int]) -> Hashes:
     with np.errstate(over="ignore"):
         hashes = np.zeros(batch.length, np.uint64)
         for index in columns:
+            # Multiplied, so that (1, 2) and (2, 1) differ.
             hashes = _mix(hashes * _PRIME + _hash(batch.columns[index]))
         return hashes
 
@@ -66,6 +67,7 @@ def _hash(array: pa.Array) -> Hashes:
     elif pa.types.is_boolean(kind):
         found = pc.fill_null(array, False).cast(pa.int8()).to_numpy(zero_copy_only=False).astype(np.uint64)
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
+        # CRC-32 and not `hash`, which differs between processes for texts.
         texts = [repr(freeze(value)).encode() for value in array.to_pylist()]
         return np.fromiter((zlib.crc32(text) for text in texts), np.uint64, len(texts))
     else:
@@ -83,6 +85,7 @@ def _integer_of(kind: pa.DataType) -> pa.DataType:
 def _hash_bytes(array: pa.Array) -> Hashes:
     """Return a polynomial hash of each value: the sum of `(byte + 1) * _BASE**place`, plus the length."""
     if array.null_count:
+        # A buffer of NULL may hold any bytes; its hash is replaced by the caller.
         array = pc.fill_null(array, "" if pa.types.is_string(array.type) else b"")
     starts, lengths, content = _bytes_of(array)
     found: Hashes = lengths.astype(np.uint64)

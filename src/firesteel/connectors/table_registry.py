@@ -9,25 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.identifiers import table_connectors
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
 
 if TYPE_CHECKING:
     from firesteel.table.table_config import TableConfig
-
-_CONNECTORS = {
-    "blackhole": "blackhole.table",
-    "datagen": "datagen.table",
-    "filesystem": "files.table",
-    "iceberg": "iceberg.table",
-    "jdbc": "jdbc.table",
-    "kafka": "kafka.table",
-    "print": "print.table",
-    "python": "python.table",
-    "spark": "spark.table",
-    "upsert-kafka": "kafka.upsert_table",
-}
-"""The module of each connector. It has `source(table, context)`, `sink(table, request, context)` or both."""
-
 
 T = TypeVar("T")
 
@@ -88,15 +74,16 @@ def _module(table: ResolvedTable, direction: str) -> ModuleType:
             "assumes a managed table. However, a managed table factory that implements "
             "org.apache.flink.table.factories.ManagedTableFactory is not in the classpath.",
         )
-    if name not in _CONNECTORS:
-        known = "\n".join(sorted(_CONNECTORS))
+    modules = table_connectors()
+    if name not in modules:
+        known = "\n".join(modules)
         raise _failed(
             table,
             direction,
             f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'.\n\n"
             f"Available factory identifiers are:\n\n{known}",
         )
-    return importlib.import_module(f"firesteel.connectors.{_CONNECTORS[name]}")
+    return importlib.import_module(modules[name])
 
 
 def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationException:

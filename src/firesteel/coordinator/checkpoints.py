@@ -197,6 +197,7 @@ class Checkpoints:
         """
         pending = list(self.protocol.pending)
         check(pending, self._committers.committer)
+        # From here on the metadata may be written by others; so the files are no longer this run's to remove.
         self._may_have_decided = True
         chains = dict(self._files.present)
         state = RegionState(self.batch_id, chains, enumerator.snapshot(), pickled(pending), self.next_time)

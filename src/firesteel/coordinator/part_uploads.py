@@ -166,6 +166,7 @@ class PartUploads:
             self._has_abandoned |= any(waiting.missing for waiting in self._waiting[:count])
             del self._waiting[:count]
             self._failed = 0
+        # Each failure is claimed once, by the oldest part that waits for the file.
         for waiting in list(self._waiting):
             failed = waiting.missing & self._unclaimed
             self._unclaimed -= failed
@@ -178,6 +179,7 @@ class PartUploads:
 
     def _decline(self, waiting: WaitingPart, reason: str) -> None:
         """Abandon a checkpoint; its committables are committed with the next one."""
+        # An older one needs no other checkpoint: a later one is under way already, which has its committables.
         self.needs_another |= waiting is self._waiting[-1]
         self._waiting.remove(waiting)
         self._has_abandoned = True

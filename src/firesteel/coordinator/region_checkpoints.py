@@ -80,6 +80,7 @@ class RegionCheckpoints:
         self._savepoints |= {request for request in part.covers if request.is_savepoint}
         self._numbers += 1
         count = self._committed + len(self._pending)
+        # Counted since the run began, not since the last part: an older part may be decided after this one was taken.
         part = replace(part, number=self._numbers, committables=count, is_final=has_ended)
         # The batch of a part that was asked for has waited for the uploads.
         has_waited = bool(part.covers) or has_ended
@@ -93,6 +94,7 @@ class RegionCheckpoints:
 
     def directed(self, directive: Directive, now_s: float) -> list[CommitPart]:
         """Process the answer to a report; a newly decided part is to be committed, once."""
+        # An answer that was overtaken by a later one, or came twice.
         if directive.serial <= self._directive.serial:
             return []
         self._directive = directive
@@ -133,6 +135,7 @@ class RegionCheckpoints:
 
     def due_in_s(self, now_s: float) -> float:
         """Return the time in seconds until the next checkpoint is due, infinite if there is nothing for it."""
+        # A failed checkpoint is made up for even if nothing has come since.
         if not self._has_new and not self.uploads.needs_another:
             return math.inf
         return max(self._schedule.due_in_s(now_s), self.uploads.pause_left_s(now_s))

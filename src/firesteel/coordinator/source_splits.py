@@ -37,6 +37,7 @@ class KnownKeys:
             self._packed = None
 
     def __reduce__(self) -> Any:
+        # Kept between checkpoints, as most change no key and there may be millions.
         if self._packed is None:
             self._packed = zlib.compress(pickle.dumps(sorted(self.keys), protocol=5), 1)
         return _unpack_keys, (self._packed,)

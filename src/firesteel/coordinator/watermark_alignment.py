@@ -51,6 +51,7 @@ class WatermarkAligner:
                 before, after = progress.watermark, report.source_watermark
                 if progress.given and before is not None and after is not None:
                     progress.pace = (after - before) / progress.given
+                # While the watermark stands still, elements are added up: the pace is that over several batches.
                 if after != before:
                     progress.given = 0
                 progress.watermark = after
@@ -78,6 +79,7 @@ class WatermarkAligner:
         if not others:
             return elements
         left = others[0] + self._drift[vertex] - progress.watermark
+        # At the limit itself it may read on: two readers at one watermark would wait for each other with a drift of 0.
         if left < 0:
             return 0
         if progress.pace is None:

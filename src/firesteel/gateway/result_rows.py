@@ -12,7 +12,9 @@ from firesteel.columns import column_types as t
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
-from firesteel.connectors.formats.json.column_values import json_writer
+from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules, quoted
+from firesteel.connectors.formats.json.column_parts import column_part
+from firesteel.connectors.formats.text_values import Style
 from firesteel.gateway.logical_types import logical_type
 
 
@@ -54,11 +56,6 @@ def _values(values: list[Any], kind: t.DataType) -> list[Any]:
 
 def _writer(kind: t.DataType, form: RowFormat, time_zone: datetime.tzinfo) -> Callable[[object], str]:
     if form is RowFormat.JSON:
-        write = json_writer(kind, is_iso=True, is_plain=False, null_keys="literal", null_key="null")
-    else:
-        text = cast_formatter(kind, time_zone)
-
-        def write(value: object) -> str:
-            return json.dumps(text(value), ensure_ascii=False)
-
-    return lambda value: "null" if value is None else write(value)
+        return JsonCodec(JsonRules(null_keys="literal")).writer(column_part(kind, Style.ISO, False))
+    text = cast_formatter(kind, time_zone)
+    return lambda value: "null" if value is None else quoted(text(value))

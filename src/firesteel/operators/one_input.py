@@ -192,22 +192,13 @@ class FilterRunner(FunctionOperator):
         self._loop.process(values, timestamps)
 
 
-class ProcessRunner(FunctionOperator):
-    """The operator of `process` with a `ProcessFunction`: results and side outputs."""
+class ProcessingOperator(FunctionOperator):
+    """A base of operators that call process functions without keys: results and side outputs."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
         super().__init__(name, task, output, function)
-        self._process_element = method_of(function, "process_element")
         self._context = ProcessContext()
         self._collector = Collector(output)
-
-    def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Call the function for each element."""
-        context, process_element, collect = self._context, self._process_element, self._collector.collect
-        for value, timestamp in pairs(values, timestamps):
-            context.current_timestamp = timestamp
-            collect(process_element(value, context), timestamp)
-        self._collector.flush()
 
     def emit_gathered(self) -> None:
         """Emit the collected results."""
@@ -225,6 +216,22 @@ class ProcessRunner(FunctionOperator):
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the watermark."""
         self.watermark = self._context.timers.watermark = snapshot
+
+
+class ProcessRunner(ProcessingOperator):
+    """The operator of `process` with a `ProcessFunction`: results and side outputs."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: object) -> None:
+        super().__init__(name, task, output, function)
+        self._process_element = method_of(function, "process_element")
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Call the function for each element."""
+        context, process_element, collect = self._context, self._process_element, self._collector.collect
+        for value, timestamp in pairs(values, timestamps):
+            context.current_timestamp = timestamp
+            collect(process_element(value, context), timestamp)
+        self._collector.flush()
 
 
 class ElementwiseRunner(Operator):

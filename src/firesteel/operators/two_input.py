@@ -10,12 +10,12 @@ from firesteel.functions.time_domain import TimeDomain
 from firesteel.functions.timerservice import TimerService
 from firesteel.functions.user_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from firesteel.operators.chain.clock import now_ms
-from firesteel.operators.chain.context import KeyedContext, ProcessContext
-from firesteel.operators.chain.function_calls import Collector, pairs
+from firesteel.operators.chain.context import KeyedContext
+from firesteel.operators.chain.function_calls import pairs
 from firesteel.operators.chain.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.exchange.spill import SpilledList, memory_of
 from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
-from firesteel.operators.one_input import FunctionOperator
+from firesteel.operators.one_input import ProcessingOperator
 from firesteel.operators.state.broadcast_state import BroadcastStates, OperatorBroadcastState
 from firesteel.operators.state.keyed_state_backend import Delta
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 
 
-class CoProcessRunner(FunctionOperator):
+class CoProcessRunner(ProcessingOperator):
     """The operator of non-keyed `ConnectedStreams`; map and flat_map are adapted to one process function per input."""
 
     def __init__(
@@ -40,8 +40,6 @@ class CoProcessRunner(FunctionOperator):
     ) -> None:
         super().__init__(name, task, output, function)
         self._process_elements = process_elements
-        self._context = ProcessContext()
-        self._collector = Collector(output)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Process elements of the first input."""
@@ -57,23 +55,6 @@ class CoProcessRunner(FunctionOperator):
             context.current_timestamp = timestamp
             collect(process_element(value, context), timestamp)
         self._collector.flush()
-
-    def emit_gathered(self) -> None:
-        """Emit the collected results."""
-        self._collector.flush()
-
-    def process_watermark(self, timestamp: int) -> None:
-        """Update the watermark that the function sees, then emit it."""
-        self._context.timers.watermark = timestamp
-        super().process_watermark(timestamp)
-
-    def snapshot(self) -> Snapshot:
-        """Return the watermark last seen by the function."""
-        return self.watermark
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Restore the watermark."""
-        self.watermark = self._context.timers.watermark = snapshot
 
 
 class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunction.ReadOnlyContext):

@@ -80,6 +80,11 @@ def test_a_field_is_read_as_its_type(parser, text, type_info, value):
         (b"ab", Types.PRIMITIVE_ARRAY(Types.BYTE()), '"YWI="'),
         ({"k": [Row(1, "x")]}, Types.MAP(Types.STRING(), Types.LIST(PAIR)), '{"k":[{"a":1,"b":"x"}]}'),
         (Instant.of_epoch_milli(1000), Types.INSTANT(), '"1970-01-01T00:00:01Z"'),
+        (Decimal("12345678901234567890.10"), Types.BIG_DEC(), "12345678901234567890.10"),
+        (1e10, Types.DOUBLE(), "1.0E10"),
+        (float("inf"), Types.DOUBLE(), '"Infinity"'),
+        (0.5, Types.FLOAT(), "0.5"),
+        ({True: 1}, Types.MAP(Types.BOOLEAN(), Types.INT()), '{"true":1}'),
     ],
 )
 def test_a_field_is_written_as_its_type_and_read_again(value, type_info, text):
@@ -132,8 +137,20 @@ def test_bad_messages_are_skipped_if_errors_are_ignored(parser):
 
 def test_a_missing_field_is_null_or_an_error(parser):
     assert schema().deserialize_all([b"{}"]) == [Row(a=None, b=None)]
-    with pytest.raises(ValueError, match="could not find field with name 'b'"):
+    with pytest.raises(ValueError, match="Could not find field with name 'b'"):
         schema(fail_on_missing_field=True).deserialize_all([b'{"a":1,"b":""}', b'{"a":1}'])
+
+
+def test_a_missing_field_of_a_nested_row_is_an_error_too(parser):
+    read = schema(one_field(PAIR), fail_on_missing_field=True)
+    with pytest.raises(ValueError, match="field x: Could not find field with name 'b'"):
+        read.deserialize_all([b'{"x":{"a":1}}'])
+
+
+@pytest.mark.parametrize("message", [b'{"a":NaN}', b'{"a":Infinity}'])
+def test_numbers_that_json_does_not_have_are_refused(parser, message):
+    with pytest.raises(ValueError, match="Failed to deserialize JSON"):
+        schema(one_field(Types.DOUBLE())).deserialize_all([message])
 
 
 def test_time_that_is_not_utc_is_refused():
@@ -204,4 +221,4 @@ def test_integers_that_do_not_fit_are_errors_and_do_not_wrap(text, kind):
         builder.build().deserialize(message)
     with pytest.raises(ValueError, match=r"field a: .*(out of the range|is not an integer)"):
         builder.build().deserialize_all([message])
-    assert builder.ignore_parse_errors().build().deserialize_all([message]) == [None]
+    assert builder.ignore_parse_errors().build().deserialize_all([message]) == [Row(a=None)]

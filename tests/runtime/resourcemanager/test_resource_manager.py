@@ -122,7 +122,7 @@ class SlowRpcService(InMemoryRpcService):
         return await super().connect(address, gateway_type, fencing_token)
 
 
-class Cluster:
+class Managed:
     """A ResourceManager and the processes that register at it."""
 
     def __init__(self, driver: Framework | None, configuration: dict[str, str]) -> None:
@@ -184,8 +184,8 @@ def request(job_master: SimulatedJobMaster, allocation_id: str) -> SlotRequest:
 
 
 @pytest.fixture
-async def standalone() -> AsyncIterator[Cluster]:
-    cluster = Cluster(None, {})
+async def standalone() -> AsyncIterator[Managed]:
+    cluster = Managed(None, {})
     await cluster.start()
     yield cluster
     await cluster.manager.stop()
@@ -197,15 +197,15 @@ def framework() -> Framework:
 
 
 @pytest.fixture
-async def active(framework: Framework) -> AsyncIterator[Cluster]:
+async def active(framework: Framework) -> AsyncIterator[Managed]:
     """A cluster whose workers, with two slots each, come from a framework."""
-    cluster = Cluster(framework, {"taskmanager.numberOfTaskSlots": "2"})
+    cluster = Managed(framework, {"taskmanager.numberOfTaskSlots": "2"})
     await cluster.start()
     yield cluster
     await cluster.manager.stop()
 
 
-async def test_slots_are_given_to_registered_job_masters_of_the_right_session_only(standalone: Cluster) -> None:  # K01
+async def test_slots_are_given_to_registered_job_masters_of_the_right_session_only(standalone: Managed) -> None:  # K01
     job_master = await standalone.lead()
     with pytest.raises(ResourceManagerError, match="job job has no JobMaster registered"):
         await standalone.gateway.request_slot(job_master.fencing_token, request(job_master, "a"))
@@ -219,7 +219,7 @@ async def test_slots_are_given_to_registered_job_masters_of_the_right_session_on
     assert [given.allocation_id for given in worker.given] == ["a"]
 
 
-async def test_only_the_leading_job_master_is_registered(standalone: Cluster) -> None:  # K02
+async def test_only_the_leading_job_master_is_registered(standalone: Managed) -> None:  # K02
     job_master = await standalone.lead()
     stranger = SimulatedJobMaster(standalone.rpc, "stranger", "other-session")
     await stranger.start()
@@ -229,14 +229,14 @@ async def test_only_the_leading_job_master_is_registered(standalone: Cluster) ->
     assert await standalone.register_job_master(job_master) == JobMasterRegistrationSuccess("session")
 
 
-async def test_a_job_master_that_cannot_be_reached_is_declined(standalone: Cluster) -> None:  # K02
+async def test_a_job_master_that_cannot_be_reached_is_declined(standalone: Managed) -> None:  # K02
     job_master = await standalone.lead()
     await job_master.stop()
     assert isinstance(await standalone.register_job_master(job_master), Declined)
 
 
 async def test_a_job_master_registers_again_without_effect_and_a_new_leader_replaces_it(
-    standalone: Cluster,
+    standalone: Managed,
 ) -> None:  # K03
     first = await standalone.lead("first")
     for _ in range(2):
@@ -251,7 +251,7 @@ async def test_a_job_master_registers_again_without_effect_and_a_new_leader_repl
         await standalone.gateway.request_slot(first.fencing_token, request(first, "a"))
 
 
-async def test_the_latest_of_overlapping_registrations_wins(standalone: Cluster) -> None:  # K04
+async def test_the_latest_of_overlapping_registrations_wins(standalone: Managed) -> None:  # K04
     worker = SimulatedTaskExecutor(standalone.rpc, "taskmanager")
     await worker.start()
     registration = TaskExecutorRegistration("tm", worker.address)
@@ -261,7 +261,7 @@ async def test_the_latest_of_overlapping_registrations_wins(standalone: Cluster)
     assert isinstance(await second, TaskExecutorRegistrationSuccess)
 
 
-async def test_a_task_executor_that_registers_again_is_a_new_instance(standalone: Cluster) -> None:  # K05 K07 K08
+async def test_a_task_executor_that_registers_again_is_a_new_instance(standalone: Managed) -> None:  # K05 K07 K08
     worker, former = await standalone.register_worker("tm", FREE)
     success = await standalone.gateway.register_task_executor(TaskExecutorRegistration("tm", worker.address))
     assert success.instance_id != former
@@ -272,7 +272,7 @@ async def test_a_task_executor_that_registers_again_is_a_new_instance(standalone
     await standalone.gateway.notify_slot_available("nobody", 0, "a")
 
 
-async def test_a_worker_that_the_framework_did_not_start_is_unrecognized(active: Cluster) -> None:  # K06
+async def test_a_worker_that_the_framework_did_not_start_is_unrecognized(active: Managed) -> None:  # K06
     worker = SimulatedTaskExecutor(active.rpc, "taskmanager")
     await worker.start()
     declined = await active.gateway.register_task_executor(TaskExecutorRegistration("stranger", worker.address))
@@ -281,10 +281,10 @@ async def test_a_worker_that_the_framework_did_not_start_is_unrecognized(active:
 
 
 async def test_no_worker_is_requested_for_an_unfulfillable_profile(
-    active: Cluster, framework: Framework
+    active: Managed, framework: Framework
 ) -> None:  # K09
     framework.worker_slot = ResourceProfile(cpu_cores=1)
-    cluster = Cluster(framework, {})
+    cluster = Managed(framework, {})
     await cluster.start()
     job_master = await cluster.lead()
     await cluster.register_job_master(job_master)
@@ -295,7 +295,7 @@ async def test_no_worker_is_requested_for_an_unfulfillable_profile(
     await cluster.manager.stop()
 
 
-async def asked_for(active: Cluster, *allocations: str) -> SimulatedJobMaster:
+async def asked_for(active: Managed, *allocations: str) -> SimulatedJobMaster:
     job_master = await active.lead()
     await active.register_job_master(job_master)
     for allocation_id in allocations:
@@ -304,7 +304,7 @@ async def asked_for(active: Cluster, *allocations: str) -> SimulatedJobMaster:
     return job_master
 
 
-async def test_requests_obtain_workers_whose_slots_serve_them(active: Cluster, framework: Framework) -> None:  # K10 K13
+async def test_requests_obtain_workers_whose_slots_serve_them(active: Managed, framework: Framework) -> None:  # K10 K13
     await asked_for(active, "a", "b", "c")
     assert framework.of(RequestContainers) == [RequestContainers(1), RequestContainers(1)]
     active.manager.containers_granted(["c1", "c2", "c3"], pending_at_framework=2)
@@ -316,7 +316,7 @@ async def test_requests_obtain_workers_whose_slots_serve_them(active: Cluster, f
     assert [given.allocation_id for given in worker.given] == ["a", "b"]
 
 
-async def test_a_worker_that_does_not_start_is_replaced(active: Cluster, framework: Framework) -> None:  # K12
+async def test_a_worker_that_does_not_start_is_replaced(active: Managed, framework: Framework) -> None:  # K12
     await asked_for(active, "a")
     framework.start_error = OSError("no disk")
     active.manager.containers_granted(["c1"])
@@ -325,7 +325,7 @@ async def test_a_worker_that_does_not_start_is_replaced(active: Cluster, framewo
     assert framework.of(RequestContainers) == [RequestContainers(1), RequestContainers(1)]
 
 
-async def test_a_worker_whose_container_ended_is_gone_at_once(active: Cluster, framework: Framework) -> None:  # K14
+async def test_a_worker_whose_container_ended_is_gone_at_once(active: Managed, framework: Framework) -> None:  # K14
     job_master = await asked_for(active, "a")
     active.manager.containers_granted(["c1"])
     worker, _ = await active.register_worker("c1", SlotReport((SlotStatus(0, JOB, "a"), SlotStatus(1))))
@@ -337,7 +337,7 @@ async def test_a_worker_whose_container_ended_is_gone_at_once(active: Cluster, f
 
 
 async def test_a_container_that_ends_before_its_worker_registered_is_replaced(
-    active: Cluster, framework: Framework
+    active: Managed, framework: Framework
 ) -> None:  # K14
     await asked_for(active, "a")
     active.manager.containers_granted(["c1"])
@@ -347,7 +347,7 @@ async def test_a_container_that_ends_before_its_worker_registered_is_replaced(
 
 
 async def test_idle_workers_are_stopped_and_their_containers_go_back(
-    active: Cluster, framework: Framework
+    active: Managed, framework: Framework
 ) -> None:  # K15 J24
     framework.recovered = []
     await asked_for(active, "a")
@@ -367,7 +367,7 @@ async def test_idle_workers_are_stopped_and_their_containers_go_back(
     assert framework.of(RequestContainers) == [RequestContainers(1)]
 
 
-async def test_a_different_count_at_the_framework_is_fatal(active: Cluster) -> None:  # K16
+async def test_a_different_count_at_the_framework_is_fatal(active: Managed) -> None:  # K16
     await asked_for(active, "a")
     active.manager.containers_granted(["c1"], pending_at_framework=7)
     assert [str(error) for error in active.errors] == ["1 workers are pending here, but 7 at the cluster's framework"]
@@ -375,7 +375,7 @@ async def test_a_different_count_at_the_framework_is_fatal(active: Cluster) -> N
 
 async def test_workers_of_a_former_leader_register_again(framework: Framework) -> None:  # K18
     framework.recovered = ["old"]
-    cluster = Cluster(framework, {})
+    cluster = Managed(framework, {})
     await cluster.start()
     await cluster.register_worker("old", FREE)
     assert (await cluster.gateway.request_resource_overview()).slots_total == 1
@@ -383,7 +383,7 @@ async def test_workers_of_a_former_leader_register_again(framework: Framework) -
     await cluster.manager.stop()
 
 
-async def test_a_job_whose_leader_is_lost_is_disconnected(standalone: Cluster) -> None:  # K03
+async def test_a_job_whose_leader_is_lost_is_disconnected(standalone: Managed) -> None:  # K03
     job_master = await standalone.lead()
     await standalone.register_job_master(job_master)
     await standalone.election.close()
@@ -391,7 +391,7 @@ async def test_a_job_whose_leader_is_lost_is_disconnected(standalone: Cluster) -
     assert job_master.disconnected == ["its JobMaster is no longer the leader"]
 
 
-async def test_heartbeats_tell_what_a_task_executor_uses(standalone: Cluster) -> None:
+async def test_heartbeats_tell_what_a_task_executor_uses(standalone: Managed) -> None:
     await standalone.register_worker("one", FREE)
     (info,) = await standalone.gateway.request_task_managers()
     assert info.usage == NO_USAGE
@@ -401,7 +401,7 @@ async def test_heartbeats_tell_what_a_task_executor_uses(standalone: Cluster) ->
     assert info.usage == USAGE
 
 
-async def test_a_failed_periodic_check_does_not_end_later_ones(cluster: Cluster) -> None:
+async def test_a_failed_periodic_check_does_not_end_later_ones(cluster: Managed) -> None:
     resource_manager: Any = cluster.resource_manager._process
     checks: list[float] = []
 

@@ -13,7 +13,7 @@ from firesteel.common.options.checkpointing_options import (
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from tests.simulation.checkpoints.leader import Leader
 from tests.simulation.checkpoints.world import Faults, ViolationError, World
-from tests.simulation.data_plane.simulation import Outcome
+from tests.simulation.seeds import Outcome, maybe
 
 MOST_STEPS = 20_000
 QUIET_AFTER_S = 20.0
@@ -98,17 +98,15 @@ class _Run:
 def _faults(chance: random.Random) -> Faults:
     """Return the faults of a seed: some kinds, more or less often."""
 
-    def maybe(*likely: float) -> float:
-        return chance.choice([0.0, *likely])
-
+    likely = maybe(chance)
     return Faults(
-        lost=maybe(0.1, 0.5),
-        doubled=maybe(0.1, 0.5),
+        lost=likely(0.1, 0.5),
+        doubled=likely(0.1, 0.5),
         delay_s=chance.choice([0.002, 0.02, 0.1]),
-        crash=maybe(0.002, 0.02),
-        upload=maybe(0.1),
-        give_up=maybe(0.01),
-        kill_leader=maybe(0.005),
-        depose=maybe(0.005),
-        request=maybe(0.02, 0.2),
+        crash=likely(0.002, 0.02),
+        upload=likely(0.1),
+        give_up=likely(0.01),
+        kill_leader=likely(0.005),
+        depose=likely(0.005),
+        request=likely(0.02, 0.2),
     )

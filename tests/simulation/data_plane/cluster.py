@@ -89,7 +89,7 @@ class Copy:
 class Deployment:
     """The slots of one run of one leader; they may outlive it, because they may not be notified."""
 
-    def __init__(self, cluster: Cluster, name: str) -> None:
+    def __init__(self, cluster: SimulatedJobCluster, name: str) -> None:
         self.cluster = cluster
         self.name = name
         self._processes: dict[int, SlotProcess] = {}
@@ -142,7 +142,7 @@ class SimulatedSpark(Pipeline):
 
     retry_pause_s = 0.0  # The real clock does not count here.
 
-    def __init__(self, cluster: Cluster, deployment: Deployment, plan: StagePlan, directory: Path) -> None:
+    def __init__(self, cluster: SimulatedJobCluster, deployment: Deployment, plan: StagePlan, directory: Path) -> None:
         self._cluster = cluster
         self._deployment = deployment
         self._plan = plan
@@ -256,7 +256,7 @@ class SimulatedSpark(Pipeline):
 class Leader:
     """A JobManager that leads the job, or thinks so: it runs the job again and again until it is over."""
 
-    def __init__(self, cluster: Cluster, number: int) -> None:
+    def __init__(self, cluster: SimulatedJobCluster, number: int) -> None:
         self.cluster = cluster
         self.number = number
         self.is_deposed = False
@@ -364,7 +364,7 @@ class _Nobody:
 
 
 @dataclass
-class Cluster:
+class SimulatedJobCluster:
     """All that runs in a simulation.
 
     Attributes:
@@ -468,4 +468,4 @@ class Cluster:
         self.elect()
 
 
-Check = Callable[[Cluster], None]
+Check = Callable[[SimulatedJobCluster], None]

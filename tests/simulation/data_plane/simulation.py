@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import logging
 import os
 import pickle
 import random
 import secrets
-import shutil
 import tempfile
 import time
-import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,13 +27,14 @@ from firesteel.common.options.checkpointing_options import (
 )
 from firesteel.connectors.files.committer import FinishedPart
 from firesteel.operators.sinks.committables import SinkCommittables
-from firesteel.task import checkpoint_metadata, version_chains, version_store
+from firesteel.task import checkpoint_metadata
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from firesteel.task.state_file import StateFileError, check_state_file
-from tests.simulation.data_plane.cluster import Cluster, Faults
+from tests.simulation.data_plane.cluster import Faults, SimulatedJobCluster
 from tests.simulation.data_plane.job import JOB_ID, OUTPUT, SEEN, job, with_options, wrong_with
 from tests.simulation.data_plane.object_store import ObjectStore, SimulatedThreads, StoreFaults
 from tests.simulation.data_plane.processes import Scheduler, StepsExceededError
+from tests.simulation.seeds import Outcome, maybe, merging_early, repeatable
 
 CHECK_EVERY = 25
 """Steps between two looks at what must always hold."""
@@ -56,49 +53,23 @@ MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 """A file system in memory, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a seed went."""
-
-    seed: int
-    violations: tuple[str, ...]
-    story: tuple[str, ...]
-    steps: int
-
-
 def simulate(seed: int) -> Outcome:
     """Run one seed; the same seed takes the same way."""
-    chance = random.Random(seed)
-    directory = Path(tempfile.mkdtemp(prefix="firesteel-simulated-", dir=MEMORY))
-    before = os.getcwd()
-    logging.disable(logging.CRITICAL)
-    gc.disable()
+    chance, ids = random.Random(seed), random.Random(seed + 1)
     SEEN.clear()
-    ids = random.Random(seed + 1)
-    os.chdir(directory)
-    try:
-        with (
-            warnings.catch_warnings(),
-            mock.patch.object(uuid, "uuid4", side_effect=lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
-            mock.patch.object(secrets, "token_hex", lambda size: f"{ids.getrandbits(8 * size):0{2 * size}x}"),
-        ):
-            warnings.simplefilter("ignore", ResourceWarning)  # Files of a killed process are never closed.
-            return _Run(seed, chance, directory).run()
-    finally:
-        os.chdir(before)
-        gc.enable()
-        logging.disable(logging.NOTSET)
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-@contextmanager
-def _merging_early() -> Iterator[None]:
-    """Merge deltas after three files instead of eight, since seeds have few batches."""
+    before = os.getcwd()
     with (
-        mock.patch.object(version_chains, "FAN_IN", 3),
-        mock.patch.object(version_store, "is_full_due", lambda parent: not parent or len(parent) > 9),
+        tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=MEMORY, ignore_cleanup_errors=True) as directory,
+        warnings.catch_warnings(),
+        repeatable(ids),
+        mock.patch.object(secrets, "token_hex", lambda size: f"{ids.getrandbits(8 * size):0{2 * size}x}"),
     ):
-        yield
+        warnings.simplefilter("ignore", ResourceWarning)  # Files of a killed process are never closed.
+        os.chdir(directory)
+        try:
+            return _Run(seed, chance, Path(directory)).run()
+        finally:
+            os.chdir(before)
 
 
 class _Run:
@@ -112,7 +83,7 @@ class _Run:
         self._output = directory / OUTPUT
         job_directory = directory / "host-0" / JOB_ID
         job_directory.parent.mkdir()
-        self._cluster = Cluster(
+        self._cluster = SimulatedJobCluster(
             self._scheduler,
             chance,
             _faults(chance),
@@ -155,7 +126,7 @@ class _Run:
         write_metadata = checkpoint_metadata.write_metadata
         with (
             scheduler.files(),
-            _merging_early() if self._seed % 2 else nullcontext(),
+            merging_early(9) if self._seed % 2 else nullcontext(),
             self._in_virtual_time(),
             mock.patch(
                 "firesteel.coordinator.checkpoint_files.write_metadata",
@@ -256,18 +227,16 @@ def _threads(scheduler: Scheduler, *_: Any, **__: Any) -> SimulatedThreads:
 def _faults(chance: random.Random) -> Faults:
     """Return the faults of a seed: some kinds, more or less often."""
 
-    def maybe(*likely: float) -> float:
-        return chance.choice([0.0, *likely])
-
+    likely = maybe(chance)
     return Faults(
-        kill_slot=maybe(0.002, 0.01),
-        kill_leader=maybe(0.0005, 0.002),
-        pause=maybe(0.001, 0.01),
-        depose=maybe(0.0005, 0.002),
-        copy=maybe(0.01, 0.1),
-        late_copy=maybe(0.1, 0.4),
-        lose_output=maybe(0.1, 0.4),
-        lose_worker=maybe(0.02, 0.1),
+        kill_slot=likely(0.002, 0.01),
+        kill_leader=likely(0.0005, 0.002),
+        pause=likely(0.001, 0.01),
+        depose=likely(0.0005, 0.002),
+        copy=likely(0.01, 0.1),
+        late_copy=likely(0.1, 0.4),
+        lose_output=likely(0.1, 0.4),
+        lose_worker=likely(0.02, 0.1),
     )
 
 

@@ -9,15 +9,15 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from firesteel.operators.chain.clock import SteadyClock, use_time_source
-from firesteel.task import version_chains, version_store
 from firesteel.testing.local_job import Fault, _LocalJob
-from tests.simulation.data_plane.simulation import MEMORY, Outcome
+from tests.simulation.data_plane.simulation import MEMORY
+from tests.simulation.seeds import Outcome, merging_early
 from tests.simulation.state import job as simulated
 
 MOST_BATCHES = 4_000
@@ -28,23 +28,16 @@ def simulate(seed: int) -> Outcome:
     """Run one seed; the same seed takes the same way."""
     logging.disable(logging.CRITICAL)
     try:
-        with tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=MEMORY) as directory, _small_limits():
+        with (
+            tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=MEMORY) as directory,
+            merging_early(25),
+            mock.patch("firesteel.operators.state.timers._SLACK", 4),  # Rebuild timer queues after a few deletions.
+        ):
             return _Run(seed, Path(directory)).run()
     finally:
         use_time_source(None)
         logging.disable(logging.NOTSET)
         gc.collect()
-
-
-@contextmanager
-def _small_limits() -> Iterator[None]:
-    """Merge deltas after three files, and rebuild timer queues after a few deletions, so that seeds get there."""
-    with (
-        mock.patch.object(version_chains, "FAN_IN", 3),
-        mock.patch.object(version_store, "is_full_due", lambda parent: not parent or len(parent) > 25),
-        mock.patch("firesteel.operators.state.timers._SLACK", 4),
-    ):
-        yield
 
 
 class _Clocks:

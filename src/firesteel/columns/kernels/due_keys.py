@@ -17,6 +17,7 @@ class DueKeys:
 
     def add(self, time: int, key: Row) -> None:
         """Add a key; it may be there already, for other times."""
+        # The number breaks ties: keys may have parts without an order, such as NULL.
         heappush(self._queue, (time, next(self._number), key))
 
     def take(self, until: int) -> list[Row]:

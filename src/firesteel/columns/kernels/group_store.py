@@ -82,6 +82,7 @@ class GroupStore:
         """Read groups from the table, and return their numbers."""
         states: list[Cell] = list(map(self._table.data.get, entries))
         start, stop = len(self._entries), len(self._entries) + len(entries)
+        # Doubled, so that adding groups one by one copies each a constant number of times on average.
         while stop > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
             self._fields = [[np.concatenate([part, part]) for part in parts] for parts in self._fields]
@@ -135,5 +136,6 @@ class GroupStore:
             states = [state for state in states if state[0]]
         self._table.put_all(entries, states)
         total = len(self._entries)
+        # All have just been written, so those that are still in use can be loaded again.
         if 2 * np.count_nonzero(self._counts[:total]) < total - _LEAST:  # most groups have no rows any more
             self.clear()

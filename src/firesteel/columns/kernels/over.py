@@ -101,6 +101,7 @@ class Over(TimedKernel):
         self._watermark = timestamp
         if self.context.is_streaming and self._plan.time is not None:
             for key, rows in list(self._waiting.data.items()):
+                # By time alone: rows of one time stay in the order in which they came, and rows need not be comparable.
                 due = sorted((entry for entry in rows if entry[0] <= timestamp), key=lambda entry: entry[0])
                 if not due:
                     continue
@@ -129,6 +130,7 @@ class Over(TimedKernel):
             results.append(found)
         for i, (_, row, _) in enumerate(due):
             self._output.extend([(*row, *(found[i] for found in results))])
+        # So many of the last rows are in frames of rows that are still to come.
         reach = max((call.reach(entries) for call in self._calls), default=0)
         self._past.put(key, (entries[max(0, len(entries) - reach) :], kept, due[-1][0]))
 

@@ -112,6 +112,7 @@ class Rank(Kernel):
                 return
             del rows[place]
         else:
+            # To the right of equal rows: of those at the end the first that came stays.
             insort_right(rows, row, key=self._key)
             if not plan.keeps_all:
                 del rows[plan.end :]

@@ -51,6 +51,7 @@ class RowIndex:
         waiting, self._waiting = self._waiting, []
         for parts in _limited(waiting):
             hashes = np.concatenate([part[1] for part in parts])
+            # Stable: rows of equal hashes stay in the order in which they came.
             order = np.argsort(hashes, kind="stable")
             self._runs.append(Run(concat([part[0] for part in parts]), hashes[order], order))
             while len(self._runs) > 1 and _should_merge(*self._runs[-2:]):
@@ -92,6 +93,7 @@ def _limited(waiting: list[tuple[ColumnBatch, Hashes]]) -> Iterator[list[tuple[C
 
 
 def _should_merge(older: Run, newer: Run) -> bool:
+    # Merging runs of similar size only keeps the times that a row is copied logarithmic.
     if older.rows.length > 2 * newer.rows.length or older.rows.length + newer.rows.length > _MAX_ROWS:
         return False
     return _bytes(older.rows) + _bytes(newer.rows) <= _MAX_BYTES

@@ -36,6 +36,7 @@ class RowLog:
 
     def append(self, rows: ColumnBatch, groups: Array, bucket: int = 0) -> None:
         """Add rows, each with its key group."""
+        # Stable: within a key group rows keep the order in which they came.
         order = np.argsort(groups, kind="stable")
         rows, groups = rows.take(order), groups[order]
         starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()
@@ -59,6 +60,7 @@ class RowLog:
         lengths = self._segments(bucket, group)
         merged = [segment]
         total = segment.length
+        # Like the carry of a binary counter: a segment is taken up only by one that is not smaller.
         while lengths and lengths[-1] <= total and lengths[-1] < _FULL:
             total += lengths.pop()
             entry = (group, bucket, len(lengths))

@@ -88,6 +88,7 @@ class SemiJoin(Kernel):
             self._output.add(kind, row)
 
     def _right(self, key: Row, kind: int, row: Row) -> None:
+        # A retraction of a row that is not there, as it had expired, changes nothing.
         change = self._change_right(key, kind, row)
         if not change:
             return
@@ -111,6 +112,7 @@ class SemiJoin(Kernel):
             return False
         for key, entries in list(self._sides[0].data.items()):
             for entry in entries:
+                # By identity: two equal left rows are two entries, each with its own count.
                 count = counts[id(entry)] if id(entry) in counts else entry[1]
                 was = self._is_shown(key, count, before)
                 self._turn(entry, was, self._is_shown(key, entry[1], self._nulls))

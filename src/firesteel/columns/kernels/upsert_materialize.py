@@ -91,6 +91,7 @@ class UpsertMaterialize(Kernel):
             self._output.add(DELETE, removed)
             return
         self._table.put(key, rows)
+        # Only the last row of a key was visible; those before it go without a trace.
         if place == len(rows):
             self._output.add(UPDATE_AFTER, rows[-1])
 

@@ -47,6 +47,7 @@ class WindowPlan:
             return [(start, start + self.size)]
         if self.kind == "HOP":
             last = time - (time - self.offset) % self.step
+            # -(-a // b) rounds up; `%` is never negative in Python, so times before 1970 need no other rule.
             count = -(-(self.size - (time - last)) // self.step)
             return [(last - i * self.step, last - i * self.step + self.size) for i in range(count)]
         start = time - (time - self.offset) % self.size
@@ -56,6 +57,7 @@ class WindowPlan:
 
 def times_of(column: pa.Array) -> list[int | None]:
     """Return timestamps in milliseconds."""
+    # Floor division, which also rounds times before 1970 down.
     values = column.cast(pa.int64()).to_pylist()
     return [None if value is None else value // US for value in values]
 
@@ -164,6 +166,7 @@ class SessionTable(TimedKernel):
             if time is None:
                 continue
             sessions, end = self._table.data.get(key, []), time + window.size
+            # A window ends with its last ms, so that a watermark of that ms closes it.
             is_late = window.is_rowtime and window.clock.timer(end - 1) <= self._watermark
             if not is_late or touching(sessions, time, end):
                 self._table.put(key, merge_session(sessions, time, end, [(row, kind)], list.extend))

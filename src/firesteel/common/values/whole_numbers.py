@@ -1,8 +1,7 @@
-"""Integers of the width of a type: their ranges, and how Java's `parseInt` and its like read them."""
+"""Integers of the width of a type."""
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +15,6 @@ __all__ = [
     "check_timestamp",
     "check_timestamps",
     "in_range",
-    "parse_whole",
     "range_of",
 ]
 
@@ -29,18 +27,6 @@ WHOLE_BITS: Mapping[BasicType, int] = {
 """The width of each integer type with a range; a value outside of it fails the job."""
 
 MIN_LONG, MAX_LONG = -(1 << 63), (1 << 63) - 1
-_DIGITS = re.compile(r"[+-]?\d+")
-
-
-def parse_whole(text: str, basic_type: BasicType) -> int:
-    """Return the integer that a text is, which may be surrounded by blanks.
-
-    Raises:
-        ValueError: the text is no integer, such as `1_000`, or out of the type's range.
-    """
-    if not _DIGITS.fullmatch(text.strip()):
-        raise ValueError(f"{text[:100]!r} is not an integer")
-    return in_range(int(text), basic_type)
 
 
 def range_of(basic_type: BasicType) -> tuple[int, int]:

@@ -1,1 +1,3 @@
 """The table connector `blackhole`."""
+
+TABLES = {"blackhole": "table"}

@@ -1,1 +1,3 @@
 """The table connector `datagen`."""
+
+TABLES = {"datagen": "table"}

@@ -1,1 +1,3 @@
 """Files: source and sinks of streams, and the table connector `filesystem`."""
+
+TABLES = {"filesystem": "table"}

@@ -11,7 +11,6 @@ from typing import IO, Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from firesteel.common.serialization import BulkWriterFactory
-from firesteel.common.values.jackson_csv import jackson_quoter
 from firesteel.common.values.java_charset import java_encoder
 from firesteel.common.values.java_text import java_formatter
 from firesteel.connectors.files.pending_files import Began, pending_name
@@ -22,10 +21,8 @@ from firesteel.connectors.files.sink_settings import (
     RollingPolicy,
 )
 from firesteel.connectors.formats.avro.files import AvroStream
-from firesteel.connectors.formats.csv.file_schema import CsvSchema
-from firesteel.connectors.formats.csv.schemas import CsvDialect, CsvRowSerializationSchema
+from firesteel.connectors.formats.csv.files import csv_encoder
 from firesteel.connectors.formats.parquet.files import OrcStream, ParquetStream
-from firesteel.connectors.formats.row_fields import all_fields
 
 _PATTERN_FIELDS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 _PATTERN = re.compile("|".join(_PATTERN_FIELDS))
@@ -189,35 +186,8 @@ def format_of(settings: FileSinkSettings, input_type: Any) -> PartFormat:
 
 
 def _csv(factory: BulkWriterFactory) -> PartFormat:
-    schema: CsvSchema = factory.settings
-    dialect = CsvDialect(
-        schema.column_separator,
-        schema.line_separator,
-        schema.array_element_separator,
-        schema.quote_char,
-        schema.escape_char,
-        schema.null_value,
-    )
-    separators = tuple(schema.array_separator_of(column) for column in schema.columns)
-    serialize = CsvRowSerializationSchema(schema.row_type, dialect, separators).serialize
-    has_decimals = any(column.decimal is not None for column in schema.columns)
-    quoted = jackson_quoter(schema.column_separator, schema.quote_char, schema.escape_char)
-    names = [quoted(column.name) for column in schema.columns]
-    header = schema.column_separator.join(names) + schema.line_separator if schema.use_header else ""
-
-    def encode(row: object) -> bytes:
-        return serialize(_with_scales(row, schema) if has_decimals else row)
-
-    return PartFormat("CSV", lambda file: EncodedStream(file, encode, header.encode()))
-
-
-def _with_scales(row: object, schema: CsvSchema) -> list[Any]:
-    """Return the fields of a row, with decimals rounded to the scales of their columns."""
-    values = all_fields(row, schema.row_type.get_field_names())
-    return [
-        [column.fit(one) for one in value] if isinstance(value, (list, tuple)) else column.fit(value)
-        for column, value in zip(schema.columns, values, strict=True)
-    ]
+    header, encode = csv_encoder(factory.settings)
+    return PartFormat("CSV", lambda file: EncodedStream(file, encode, header))
 
 
 def _parquet(factory: BulkWriterFactory) -> PartFormat:

@@ -5,20 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, Literal
+from typing import IO
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.identifiers import Use, table_formats
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.connectors.table_options import Options
-
-_TEXT = {"csv": "csv.table", "debezium-json": "json.debezium_table", "json": "json.table", "raw": "raw.table"}
-_MODULES = {
-    "files": {**_TEXT, "avro": "avro.table_files", "parquet": "parquet.table"},
-    "messages": {**_TEXT, "avro": "avro.table", "avro-confluent": "avro.confluent_table"},
-}
-"""The module of each format, by use. It has `make(columns, options)`."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +92,7 @@ class Format:
         raise NotImplementedError(f"{type(self).__name__} does not write files")
 
 
-def make_format(name: str, columns: Columns, options: Options, use: Literal["files", "messages"]) -> Format:
+def make_format(name: str, columns: Columns, options: Options, use: Use) -> Format:
     """Create a format by name.
 
     Args:
@@ -110,13 +104,12 @@ def make_format(name: str, columns: Columns, options: Options, use: Literal["fil
     Raises:
         ValidationException: there is no such format, or an option is invalid.
     """
-    modules = _MODULES[use]
+    modules = table_formats(use)
     if name not in modules:
-        known = "\n".join(sorted(modules))
+        known = "\n".join(modules)
         raise ValidationException(
             f"Could not find any format factory for identifier '{name}' in the classpath.\n\n"
             f"Available factory identifiers for {use} are:\n\n{known}"
         )
-    module = importlib.import_module(f"firesteel.connectors.formats.{modules[name]}")
-    made: Format = module.make(columns, options)
+    made: Format = importlib.import_module(modules[name]).make(columns, options)
     return made

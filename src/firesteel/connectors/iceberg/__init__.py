@@ -1,1 +1,3 @@
 """Apache Iceberg, with pyiceberg."""
+
+TABLES = {"iceberg": "table"}

@@ -43,6 +43,7 @@ class PostgresDatabase:
 
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
         """Yield the rows of a query with a server-side cursor."""
+        # Cursors on the server exist within a transaction only.
         with connection.transaction():
             yield from fetch_rows(connection.cursor(name="firesteel"), sql, parameters, fetch_size)
 

@@ -67,6 +67,7 @@ class JdbcReader(SourceReader):
                 failed.enter_context(closing(rows))
                 while chunk := list(islice(rows, settings.fetch_size)):
                     yield self._elements(chunk)
+                # Only a query that was read to its end leaves a connection which can be used again.
                 failed.pop_all()
             self._idle = connection
         except Exception as error:

@@ -146,6 +146,7 @@ class JdbcCommitter(Committer):
             of_sinks: dict[tuple[str, str], list[CommitRequest]] = {}
             for request in requests:
                 of_sinks.setdefault((request.job_id, request.sink_id), []).append(request)
+            # Sorted, so that two committers which take several locks cannot wait for each other.
             for sink in sorted(of_sinks):
                 if self.database.lock is not None:  # before MySQL takes the snapshot that the transaction reads
                     cursor.execute(self.database.lock, ("/".join(sink),))
@@ -164,6 +165,7 @@ class JdbcCommitter(Committer):
         before: dict[int, int] = dict(cursor.fetchall())
         numbers: dict[int, int] = {}
         for request in requests:
+            # A request is written again after a failure: the numbers in the same transaction tell.
             if request.number > before.get(request.subtask_index, -1):
                 self._write_rows(cursor, request.committable)
                 numbers[request.subtask_index] = max(request.number, numbers.get(request.subtask_index, -1))
@@ -186,6 +188,7 @@ class JdbcCommitter(Committer):
     def _write_chunk(self, cursor: Cursor, sql: str, rows: Sequence[_Row]) -> None:
         """Execute a statement for each row; if the database rejects one, find it."""
         native = native_statement(sql, self.database)
+        # PostgreSQL refuses all that follows an error, up to a savepoint.
         cursor.execute("SAVEPOINT firesteel_rows")
         try:
             cursor.executemany(native, rows)

@@ -1,1 +1,3 @@
 """The table connector `print`."""
+
+TABLES = {"print": "table"}

@@ -1,1 +1,3 @@
 """The table connector `spark`: tables of a Spark catalog."""
+
+TABLES = {"spark": "table"}

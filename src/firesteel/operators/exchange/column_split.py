@@ -30,6 +30,7 @@ class SplitColumns:
         for batch in values:
             groups = key_groups(batch, self._columns, self._max_parallelism).astype(np.int64)
             channels = groups * self._channels // self._max_parallelism
+            # Stable, since the changes of a key must arrive in their order.
             order = np.argsort(channels, kind="stable")
             bounds = np.searchsorted(channels[order], np.arange(self._channels + 1))
             for channel in range(self._channels):

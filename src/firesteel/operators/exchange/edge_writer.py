@@ -129,6 +129,7 @@ class Shuffle(SplitBy):
 
     def snapshot(self) -> int:
         """Return the seed for the choices of the next batch."""
+        # A new seed, as the state of the generator itself has 2.5 kB, once per subtask and version.
         seed = self._random.getrandbits(64)
         self._random.seed(seed)
         return seed
@@ -157,6 +158,7 @@ def select_by_key(
     remembered: dict[object, int] = {}
 
     def select(key: object) -> int:
+        # All at once: an order of use would cost more for each element than computing these again.
         if len(remembered) >= _REMEMBERED_KEYS:
             remembered.clear()
         channel = remembered[key] = operator_index(key_group(key), channels, max_parallelism)
@@ -184,6 +186,7 @@ def select_by_partitioner(function: Any, channels: int) -> Callable[[list[Any]],
         return int(channel)
 
     def select_all(values: list[Any]) -> list[int]:
+        # Errors find the element that failed by this name (`operator_errors.in_hand`).
         remaining = iter(values)
         return [select(element[0]) for element in remaining]
 
@@ -254,6 +257,7 @@ class EdgeWriter:
         self._mark(None)
 
     def _mark(self, item: Item) -> None:
+        # A mark alone sends no buffer: it goes with the next elements, or at the end of the batch.
         for items in self._pending.values():
             items.append(item)
 

@@ -47,6 +47,7 @@ class _Valve:
         self._watermarks[channel] = timestamp
         if timestamp == MAX_WATERMARK:
             self._settle_idleness()
+        # A channel that was ahead of the input did not hold it back.
         return (before <= self.watermark and self._advance()) or self.is_idle != was_idle
 
     def _settle_idleness(self) -> None:
@@ -121,6 +122,7 @@ class InputGate:
             elif item is None:
                 self._end(channel, index)
             elif isinstance(item, bool):
+                # Before int, of which bool is a subclass.
                 advanced = valve.set_idle(channel, item)
                 self._combine(advanced)
             else:

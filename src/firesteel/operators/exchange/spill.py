@@ -56,6 +56,7 @@ class SpillFile:
         data = memoryview(pickled(chunk))
         self._check_reserve(len(data))
         place = (self._end, len(data))
+        # pwrite may write less than it is given.
         while data:
             written = os.pwrite(self._descriptor, data, self._end)
             self._end += written
@@ -123,6 +124,7 @@ class SpilledList:
         for place in places:
             assert self._file is not None
             yield from self._file.read(place)
+        # Popped from the end, so that each batch is free as soon as it was used.
         kept.reverse()
         while kept:
             yield kept.pop()

@@ -66,6 +66,7 @@ class DiskStore:
             local_directory(configured) if configured else made_directory(temporary_directory(configuration))
         )
         self._database = sqlite3.connect("", isolation_level=None)
+        # Nothing is restored from the file, so it needs neither a journal nor to reach the disk.
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {setting}")
         self._tables = 0
@@ -118,6 +119,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
         return value
 
     def _keep(self, entry: object, value: object) -> None:
+        # Changed entries must be on disk before their generation may be dropped.
         if len(self._young) >= CACHED_ENTRIES:
             self.write()
             self._old, self._young = self._young, {}
@@ -140,6 +142,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
             young, old = self._young, self._old
             values = ((entry, young.get(entry, old.get(entry))) for entry in self._unwritten)
             self._execute("BEGIN")
+            # In the order of the keys, so that neighbours share pages of the tree.
             self._execute_many(self._write, sorted(self._row(entry, value) for entry, value in values))
             self._execute("COMMIT")
             self._unwritten.clear()
@@ -179,6 +182,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
     def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Entry, bytes]]:
         """Yield all entries and their pickled values, or those with bytes after `first` and before `end`."""
         self.write()
+        # A query per thousand entries and not a cursor, as the caller may change the table in between.
         while rows := self._execute(self._read_between, (first, end)).fetchall():
             first = rows[-1][0]
             for key, value, whole in rows:

@@ -135,6 +135,7 @@ class MapsInMemory(MapTable):
     def _delete(self, entry: object, key: object) -> None:
         stored = self._maps[entry]
         del stored[key]
+        # `is_empty` and `maps` look only whether there is a map.
         if not stored:
             del self._maps[entry]
 
@@ -171,6 +172,7 @@ class MapsOnDisk(MapTable):
         return default if boxed is None else boxed[0]
 
     def _set(self, entry: object, key: object, value: object) -> None:
+        # In a tuple: the dictionary on disk takes None for an absent entry.
         self._data[entry, key] = (value,)
 
     def _delete(self, entry: object, key: object) -> None:

@@ -39,6 +39,7 @@ class _TimerQueue:
 
     def push(self, timestamp: int, entry: object) -> None:
         """Add a registered timer."""
+        # Breaks ties, so that heapq never compares entries: keys of users need no order.
         self._sequence += 1
         self.live += 1
         heapq.heappush(self._heap, (timestamp, self._sequence, entry))
@@ -147,6 +148,7 @@ class InternalTimerService(TimerService):
         queue = self._queues[domain]
         while (first := queue.first()) is not None and first[0] <= until:
             timestamp, entry = first
+            # Before the handler runs, as it may register the same timer again.
             queue.pop()
             self._delete(entry)
             yield entry[0], entry[2], timestamp

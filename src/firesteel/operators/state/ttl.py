@@ -72,6 +72,7 @@ class IncrementalCleanup:
         deadline, waiting = now_ms() - self._ttl_ms, self._waiting
         if len(waiting) < count:
             seen = set(waiting)
+            # In front of those that are left, which `pop` takes first.
             waiting[:0] = [entry for entry in self._entries() if entry not in seen]
         for _ in range(min(count, len(waiting))):
             self._clean(waiting.pop(), deadline)

@@ -137,6 +137,7 @@ class HeartbeatManager:
 
     def _arm_expiry(self) -> None:
         deadline_s = self._monitors.next_deadline_s()
+        # A timer that is too early by now finds nothing and arms the next one, so that no heartbeat moves a timer.
         if self._expiry is None and deadline_s is not None:
             self._expiry = self._clock.call_later(max(0.0, deadline_s - self._clock.monotonic_s()), self._expire)
 

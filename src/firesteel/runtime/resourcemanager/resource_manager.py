@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from firesteel.common.options.rpc_options import HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, RPC_ASK_TIMEOUT
@@ -128,21 +128,21 @@ class ResourceManager(FencedRpcEndpoint):
             self._job_master_lost_leadership,
             lambda job_id: self._close_job(job_id, "its job has had no leader for too long"),
         )
-        interval_s = HEARTBEAT_INTERVAL.of(configuration)
-        timeout_s = HEARTBEAT_TIMEOUT.of(configuration)
-        self._worker_heartbeats = HeartbeatManager(
+        self._worker_heartbeats = self._heartbeats(configuration, self._stop_worker, self._ask_worker)
+        self._job_heartbeats = self._heartbeats(configuration, self._close_job, self._ask_job)
+
+    def _heartbeats(
+        self,
+        configuration: Mapping[str, str],
+        lose: Callable[[str, str], object],
+        ask: Callable[[str], Coroutine[object, object, None]],
+    ) -> HeartbeatManager:
+        return HeartbeatManager(
             self.clock,
-            timeout_s,
-            lambda resource_id: self._stop_worker(resource_id, "its heartbeat timed out"),
-            interval_s,
-            lambda resource_id: self.spawn(self._ask_worker(resource_id), "heartbeat"),
-        )
-        self._job_heartbeats = HeartbeatManager(
-            self.clock,
-            timeout_s,
-            lambda job_id: self._close_job(job_id, "its heartbeat timed out"),
-            interval_s,
-            lambda job_id: self.spawn(self._ask_job(job_id), "heartbeat"),
+            HEARTBEAT_TIMEOUT.of(configuration),
+            lambda target: lose(target, "its heartbeat timed out"),
+            HEARTBEAT_INTERVAL.of(configuration),
+            lambda target: self.spawn(ask(target), "heartbeat"),
         )
 
     async def on_start(self) -> None:

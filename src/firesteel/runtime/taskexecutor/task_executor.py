@@ -91,13 +91,11 @@ class TaskExecutor(RpcEndpoint):
         self._runner = runner_factory(self)
         self._table = TaskSlotTable(slots, resources)
         host = TASKMANAGER_HOST.text_in(configuration) or ""
-        registration_options = RegistrationOptions.of(configuration)
-        registration_timeout_s = TASKMANAGER_REGISTRATION_TIMEOUT.of(configuration)
         self._jobs = JobLeaderService(
             self,
             ha,
             lambda gateway: gateway.register_task_manager(self.resource_id, self.address, host),
-            registration_options,
+            RegistrationOptions.of(configuration),
         )
         self._slot_timeout_s = TASKMANAGER_SLOT_TIMEOUT.of(configuration)
         heartbeat_timeout_s = HEARTBEAT_TIMEOUT.of(configuration)
@@ -111,7 +109,16 @@ class TaskExecutor(RpcEndpoint):
         self._offers: dict[str, int] = {}  # job -> number of slot offers to it
         self._progress: dict[str, TaskProgress] = {}
         self._reports = TaskReports(self, self._job_master, self._give_up)
-        self._resource_manager = LeaderConnection(
+        self._resource_manager = self._connection(ha, configuration, on_fatal_error)
+
+    def _connection(
+        self,
+        ha: ClientHighAvailabilityServices,
+        configuration: Mapping[str, str],
+        on_fatal_error: Callable[[BaseException], object],
+    ) -> LeaderConnection[ResourceManagerGateway, TaskExecutorRegistrationSuccess]:
+        timeout_s = TASKMANAGER_REGISTRATION_TIMEOUT.of(configuration)
+        return LeaderConnection(
             self,
             ha.leader_retrieval(RESOURCE_MANAGER),
             ResourceManagerGateway,
@@ -119,9 +126,9 @@ class TaskExecutor(RpcEndpoint):
             TaskExecutorRegistrationSuccess,
             self._resource_manager_connected,
             lambda gateway, cause: self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER),
-            registration_options,
-            registration_timeout_s,
-            lambda: on_fatal_error(RegistrationTimeoutError(self.address, registration_timeout_s)),
+            RegistrationOptions.of(configuration),
+            timeout_s,
+            lambda: on_fatal_error(RegistrationTimeoutError(self.address, timeout_s)),
         )
 
     async def on_start(self) -> None:

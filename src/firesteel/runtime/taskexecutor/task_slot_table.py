@@ -144,10 +144,12 @@ class TaskSlotTable:
 
     def has_timed_out(self, slot: TaskSlot, ticket: int) -> bool:
         """Return whether a timeout with this ticket is still valid."""
+        # Timeouts are not cancelled; one of an earlier state, or of an earlier slot, has another ticket.
         return self.get(slot.allocation_id) is slot and slot.ticket == ticket
 
     def free(self, slot: TaskSlot) -> None:
         """Free a slot and remove its tasks."""
+        # It was freed before, and may belong to another job by now.
         if self._slots.get(slot.index) is not slot:
             return
         for attempt_id in slot.tasks:
@@ -187,6 +189,7 @@ class TaskSlotTable:
     def remove_task(self, attempt_id: str) -> None:
         """Remove a task; later submissions of the same attempt are rejected."""
         self._ended[attempt_id] = None
+        # The oldest one is forgotten: no submission is overtaken by so many others.
         if len(self._ended) > MOST_ENDED_TASKS:
             del self._ended[next(iter(self._ended))]
         slot = self._by_task.pop(attempt_id, None)

@@ -1,1 +1,3 @@
 """CSV."""
+
+FILES = MESSAGES = {"csv": "table"}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, Self
 
 from firesteel.columns.column_type_information import type_info_of
 from firesteel.columns.data_type import DataType
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
-from firesteel.common.values.decimals import fitted
-from firesteel.common.values.jackson_csv import check_characters
+from firesteel.connectors.formats.csv.dialect import CsvDialect
 from firesteel.connectors.formats.stream_format import StreamFormat
 
 
@@ -30,14 +28,6 @@ class CsvColumn:
     type_info: TypeInformation[Any]
     array_separator: str | None = None
     decimal: tuple[int, int] | None = None
-
-    def fit(self, number: Decimal | None) -> Decimal | None:
-        """Return a number of a decimal column rounded to its scale; None if it has too many digits.
-
-        Args:
-            number: A value of the column, or an element of its arrays.
-        """
-        return number if self.decimal is None or number is None else fitted(number, *self.decimal)
 
 
 @dataclass(frozen=True)
@@ -79,13 +69,7 @@ class CsvSchema:
     use_header: bool = False
 
     def __post_init__(self) -> None:
-        check_characters(
-            {
-                "column separator": self.column_separator,
-                "quote character": self.quote_char,
-                "escape character": self.escape_char,
-            }
-        )
+        _ = self.dialect  # checks its characters
 
     @property
     def row_type(self) -> RowTypeInfo:
@@ -97,13 +81,18 @@ class CsvSchema:
         """Return a builder."""
         return CsvSchemaBuilder()
 
-    def array_separator_of(self, column: CsvColumn) -> str:
-        """Return the separator of the elements of a column: its own, or that of the schema.
-
-        Args:
-            column: One of the columns.
-        """
-        return column.array_separator or self.array_element_separator
+    @property
+    def dialect(self) -> CsvDialect:
+        """The syntax."""
+        return CsvDialect(
+            self.column_separator,
+            self.line_separator,
+            self.array_element_separator,
+            self.quote_char,
+            self.escape_char,
+            self.null_value,
+            self.allow_comments,
+        )
 
     def size(self) -> int:
         """Return the number of columns."""
@@ -324,7 +313,9 @@ class CsvSchemaBuilder:
             ValueError: an array column has no separator, neither its own nor that of the schema.
         """
         for column in self._schema.columns:
-            if isinstance(column.type_info, ListTypeInfo) and not self._schema.array_separator_of(column):
+            if isinstance(column.type_info, ListTypeInfo) and not (
+                column.array_separator or self._schema.array_element_separator
+            ):
                 raise ValueError(f"Column {column.name!r}: an array needs an array element separator")
         return self._schema
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type, to_arrow
-from firesteel.common.values.jackson_csv import jackson_quoter
+from firesteel.connectors.formats.csv.codec import CsvCodec
+from firesteel.connectors.formats.csv.column_parts import column_part
+from firesteel.connectors.formats.csv.dialect import CsvDialect
 from firesteel.connectors.formats.table_format import Columns, Format
-from firesteel.connectors.formats.text_values import reader_of, writer_of
 from firesteel.connectors.table_options import Options
 
 _OPTIONS = (
@@ -30,7 +31,6 @@ _OPTIONS = (
     "write-bigdecimal-in-scientific-notation",
 )
 _FAST = (t.CharType, t.VarCharType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
-_LARGEST_FIELD = 1 << 30
 
 
 def make(columns: Columns, options: Options) -> CsvFormat:
@@ -44,16 +44,14 @@ class CsvFormat(Format):
 
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
-        self._delimiter = options.character("field-delimiter", ",") or ","
-        quote = None if options.flag("disable-quote-character") else options.character("quote-character", '"')
-        self._quote = quote
+        self._dialect = _dialect(options)
+        quote = self._dialect.quote_character
         self.quote = None if quote is None else quote.encode()
-        self._escape = options.character("escape-character", None)
-        self._null = options.values.get("null-literal")
-        self._elements = options.text("array-element-delimiter", ";")
-        self._comments = options.flag("allow-comments")
-        self._ignores = options.flag("ignore-parse-errors")
-        self._plain = not options.flag("write-bigdecimal-in-scientific-notation", True)
+
+    @property
+    def _codec(self) -> CsvCodec:
+        parts = [column_part(kind, self._dialect.plain_decimals) for kind in self.columns.types]
+        return CsvCodec(self._dialect, self.columns.names, parts)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -62,150 +60,151 @@ class CsvFormat(Format):
         return self._decode_columns(data) or self._decode_records(data)
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
-        """Return the rows of messages of one line each."""
-        return self._decode_records(b"\n".join(message.rstrip(b"\r\n") for message in messages if message))
+        """Return the row of the first line of each message."""
+        found = [message for message in messages if message is not None]
+        try:
+            records = self._dialect.first_records([message.decode("utf-8-sig") for message in found])
+        except ValueError:  # to find it, or to leave it out
+            return self._batch(self._fields_of_messages(found))
+        return self._batch(fields for fields in records if fields is not None)
 
     def _decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows by Arrow's parser; None where its meaning may differ."""
-        if self._comments or self._escape or len(self._delimiter.encode()) > 1 or b"\n\n" in data:
-            return None
-        if not all(isinstance(kind, _FAST) for kind in self.columns.types):
+        if not self._is_columnar or _may_differ(data, self._dialect):
             return None
         names = [str(index) for index in range(len(self.columns.names))]
         types = dict(zip(names, map(arrow_type, self.columns.types), strict=True))
+        null = self._dialect.null_literal
         try:
             table = pa.csv.read_csv(
                 pa.py_buffer(data),
                 pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=names),
                 pa.csv.ParseOptions(
-                    delimiter=self._delimiter, quote_char=self._quote or False, newlines_in_values=True
+                    delimiter=self._dialect.field_delimiter,
+                    quote_char=self._dialect.quote_character or False,
+                    newlines_in_values=True,
                 ),
                 pa.csv.ConvertOptions(
                     column_types=types,
-                    null_values=[] if self._null is None else [self._null],
-                    strings_can_be_null=self._null is not None,
+                    null_values=[] if null is None else [null],
+                    strings_can_be_null=null is not None,
                 ),
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
         return ColumnBatch(tuple(_one(table.column(name)) for name in names), table.num_rows)
 
+    @property
+    def _is_columnar(self) -> bool:
+        dialect = self._dialect
+        characters = dialect.field_delimiter + (dialect.quote_character or "")
+        return (
+            not (dialect.allow_comments or dialect.escape_character)
+            and characters.isascii()
+            and all(isinstance(kind, _FAST) for kind in self.columns.types)
+        )
+
     def _decode_records(self, data: bytes) -> ColumnBatch:
-        rows = list(self._records(data.decode("utf-8", "replace")))
+        errors = "replace" if self._dialect.ignore_parse_errors else "strict"
+        return self._batch(self._dialect.records(io.StringIO(data.decode("utf-8-sig", errors), newline="")))
+
+    def _fields_of_messages(self, messages: Iterable[bytes]) -> Iterator[list[str]]:
+        for message in messages:
+            try:
+                fields = self._dialect.first_record(message.decode("utf-8-sig"))
+            except ValueError as error:
+                if self._dialect.ignore_parse_errors:
+                    continue
+                raise _problem(message[:200].decode(errors="backslashreplace"), error) from error
+            if fields is not None:
+                yield fields
+
+    def _batch(self, records: Iterator[list[str]]) -> ColumnBatch:
+        rows = list(self._rows(records))
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.columns.types)
         pairs = zip(columns, self.columns.types, strict=True)
         return ColumnBatch(tuple(to_arrow(list(column), kind) for column, kind in pairs), len(rows))
 
-    def _records(self, text: str) -> Iterator[list[Any]]:
-        converters = [self._converter(kind) for kind in self.columns.types]
-        count = len(converters)
-        for fields in self._fields(text):
-            if len(fields) > count:
-                if self._ignores:
-                    continue
-                raise ValueError(f"Failed to deserialize CSV row {fields}: Too many entries: expected at most {count}")
-            if len(fields) < count and not self._ignores:
-                raise ValueError(
-                    f"Failed to deserialize CSV row {fields}: Row length mismatch. {count} fields expected but was "
-                    f"{len(fields)}."
-                )
-            padded = [*fields, *[None] * (count - len(fields))]
-            yield [
-                self._value(convert, field, name)
-                for convert, field, name in zip(converters, padded, self.columns.names, strict=True)
-            ]
-
-    def _value(self, convert: Callable[[str], Any], field: str | None, name: str) -> object:
-        if field is None:
-            return None
-        try:
-            return convert(field)
-        except ValueError as error:
-            if self._ignores:
-                return None
-            raise ValueError(f"Failed to deserialize CSV field '{name}': {error}") from error
-
-    def _fields(self, text: str) -> Iterator[list[str]]:
-        csv.field_size_limit(_LARGEST_FIELD)
-        lines = io.StringIO(text, newline="")
-        wanted = (line for line in lines if not (self._comments and line.startswith("#")))
-        reader = csv.reader(wanted, strict=not self._ignores, **self._dialect())
+    def _rows(self, records: Iterator[list[str]]) -> Iterator[list[Any]]:
+        values, ignores = self._codec.values, self._dialect.ignore_parse_errors
         while True:
+            fields: object = ""
             try:
-                fields = next(reader)
+                fields = next(records)
+                row = values(fields)
             except StopIteration:
                 return
-            except csv.Error as error:
-                if self._ignores:
+            except ValueError as error:
+                if ignores:
                     continue
-                raise ValueError(f"Failed to deserialize CSV row: {error}") from error
-            if fields:
-                yield fields
-
-    def _dialect(self) -> dict[str, Any]:
-        return {
-            "delimiter": self._delimiter,
-            "quotechar": self._quote,
-            "quoting": csv.QUOTE_MINIMAL if self._quote else csv.QUOTE_NONE,
-            "escapechar": self._escape,
-        }
-
-    def _converter(self, kind: t.DataType) -> Callable[[str], Any]:
-        null = self._null
-        convert = self._nested_converter(kind) if isinstance(kind, (t.ArrayType, t.RowType)) else _reader_of(kind)
-        return convert if null is None else lambda text: None if text == null else convert(text)
-
-    def _nested_converter(self, kind: t.ArrayType | t.RowType) -> Callable[[str], Any]:
-        if isinstance(kind, t.ArrayType):
-            element = self._converter(kind.element_type)
-            return lambda text: [element(part) for part in text.split(self._elements)] if text else []
-        fields = [self._converter(field) for field in kind.field_types()]
-
-        def convert(text: str) -> tuple[Any, ...]:
-            parts = text.split(self._elements)
-            if len(parts) != len(fields):
-                raise ValueError(f"{len(fields)} fields expected but was {len(parts)}")
-            return tuple(read(part) for read, part in zip(fields, parts, strict=True))
-
-        return convert
+                raise _problem(fields, error) from error
+            yield row
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return a line per row."""
         columns = [
-            self._texts(array.to_pylist(), kind) for array, kind in zip(batch.columns, self.columns.types, strict=True)
+            [write(value) for value in array.to_pylist()]
+            for array, write in zip(batch.columns, self._codec.writers, strict=True)
         ]
-        delimiter = self._delimiter
+        delimiter = self._dialect.field_delimiter
         return [delimiter.join(fields).encode() for fields in zip(*columns, strict=True)]
 
-    def _texts(self, values: list[Any], kind: t.DataType) -> list[str]:
-        write, null = self._writer(kind), self._null or ""
-        if isinstance(kind, (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType, t.FloatType,
-                             t.DoubleType, t.BooleanType)):  # fmt: skip
-            return [null if value is None else write(value) for value in values]
-        quoted = jackson_quoter(self._delimiter, self._quote, self._escape)
-        return [null if value is None else quoted(write(value)) for value in values]
 
-    def _writer(self, kind: t.DataType) -> Callable[[Any], str]:
-        null = self._null or ""
-        if isinstance(kind, t.ArrayType):
-            element = self._writer(kind.element_type)
-            return lambda value: self._elements.join(null if item is None else element(item) for item in value)
-        if isinstance(kind, t.RowType):
-            fields = [self._writer(field) for field in kind.field_types()]
-            return lambda value: self._elements.join(
-                null if item is None else field(item) for field, item in zip(fields, value.values(), strict=True)
-            )
-        return writer_of(kind, is_plain=self._plain)
+def _dialect(options: Options) -> CsvDialect:
+    elements = options.text("array-element-delimiter", ";")
+    if not elements:
+        raise options.invalid("array-element-delimiter", "a text that is not empty")
+    return CsvDialect(
+        field_delimiter=options.character("field-delimiter", ",") or ",",
+        array_element_delimiter=elements,
+        quote_character=None if options.flag("disable-quote-character") else options.character("quote-character", '"'),
+        escape_character=options.character("escape-character", None),
+        null_literal=options.values.get("null-literal"),
+        allow_comments=options.flag("allow-comments"),
+        ignore_parse_errors=options.flag("ignore-parse-errors"),
+        plain_decimals=not options.flag("write-bigdecimal-in-scientific-notation", True),
+    )
 
 
-def _reader_of(kind: t.DataType) -> Callable[[str], Any]:
-    """Return the function that parses a field; blanks around times are ignored, as around numbers."""
-    read = reader_of(kind)
-    if isinstance(kind, (t.TimeType, t.TimestampType, t.LocalZonedTimestampType)):
-        return lambda text: read(text.strip())
-    return read
+def _problem(found: object, error: ValueError) -> ValueError:
+    return ValueError(f"Failed to deserialize CSV row {found!r}: {error}")
+
+
+def _may_differ(data: bytes, dialect: CsvDialect) -> bool:
+    """Return whether Arrow's parser may read what Jackson's and Java's refuse, or read it otherwise."""
+    if _has_blank_lines(data):  # Arrow skips them
+        return True
+    # Arrow reads hexadecimal integers. To look for one byte first is many times faster.
+    if (b"x" in data and b"0x" in data) or (b"X" in data and b"0X" in data):
+        return True
+    quote = dialect.quote_character
+    return quote is not None and quote.encode() in data and _has_open_ends(data, dialect.field_delimiter, quote)
+
+
+def _has_blank_lines(data: bytes) -> bool:
+    return data[:1] in (b"\r", b"\n") or b"\n\n" in data or (b"\r" in data and (b"\n\r" in data or b"\r\r" in data))
+
+
+def _has_open_ends(data: bytes, delimiter: str, quote: str) -> bool:
+    """Return whether a quote is within a text without quotes, or something follows a closing quote, or none closes.
+
+    Within quotes a quote is doubled. So runs of an odd number of quotes open and close a field in turn, and one of an
+    even number is either within quotes or a whole field.
+    """
+    characters = np.frombuffer(b"\n" + data + b"\n", np.uint8)
+    is_quote = characters == ord(quote)
+    changes = np.flatnonzero(is_quote[1:] != is_quote[:-1])
+    before, last = changes[::2], changes[1::2]
+    is_end = np.zeros(256, bool)
+    is_end[[ord(delimiter), 10, 13]] = True
+    begins, ends = is_end[characters[before]], is_end[characters[last + 1]]
+    is_odd = ((last - before) & 1).astype(bool)
+    is_open = (np.cumsum(is_odd, dtype=np.uint8) & 1).astype(bool)  # after each run; a sum that wraps stays odd or even
+    is_within = is_open ^ is_odd
+    is_fine = np.where(is_within, ends | is_open, begins & (ends | is_open))
+    return bool(is_open[-1]) or not is_fine.all()
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

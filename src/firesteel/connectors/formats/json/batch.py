@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -12,23 +11,35 @@ from typing import Any
 from firesteel.common.compiled_source import function_of
 from firesteel.common.typeinfo import BasicTypeInfo, ElementTypeInfo, MapTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row, RowKind
-from firesteel.common.values.coercion import fits
+from firesteel.common.values.coercion import coercer, fits
 from firesteel.common.values.ownership import IMMUTABLE
-from firesteel.connectors.formats.json.values import json_reader
+from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules, parse
+from firesteel.connectors.formats.json.type_parts import type_part
 
 BatchDecoder = Callable[[list[bytes]], list[Row]]
 
 
-def json_batch_decoder(row_type: RowTypeInfo, fail_on_missing_field: bool) -> BatchDecoder:
+def json_batch_decoder(row_type: RowTypeInfo, rules: JsonRules) -> BatchDecoder:
     """Return a function that converts messages to Rows and raises an error if any message is invalid."""
-    parse = _parser(row_type)
-    rows = _compiled(row_type, fail_on_missing_field)
-    return lambda messages: rows(parse(messages))
+    parsed = _parser(row_type)
+    rows = _compiled(row_type, rules)
+    return lambda messages: rows(parsed(messages))
 
 
 def parse_json(message: bytes, row_type: RowTypeInfo) -> Any:
     """Parse one message; decimals are exact if the type requires it."""
-    return json.loads(message, parse_float=Decimal) if _is_exact(row_type) else json.loads(message)
+    return parse(message, Decimal if _is_exact(row_type) else float)
+
+
+def json_reader(type_info: TypeInformation[Any], rules: JsonRules) -> Callable[[Any], Any]:
+    """Return the function that converts a parsed JSON value to a value of `type_info`.
+
+    Example:
+        >>> json_reader(Types.SQL_TIMESTAMP(), JsonRules())("2021-01-09T12:00:00Z")
+        datetime.datetime(2021, 1, 9, 12, 0)
+    """
+    read, coerce = JsonCodec(rules).reader(type_part(type_info)), coercer(type_info)
+    return read if coerce is None else lambda value: coerce(read(value))
 
 
 def _parser(row_type: RowTypeInfo) -> Callable[[list[bytes]], list[Any]]:
@@ -80,12 +91,12 @@ def _scalar_types(type_info: TypeInformation[Any]) -> set[TypeInformation[Any]]:
     return _scalar_types(type_info.element_type) if isinstance(type_info, ElementTypeInfo) else set()
 
 
-def _compiled(row_type: RowTypeInfo, fail_on_missing_field: bool) -> Callable[[list[Any]], list[Row]]:
+def _compiled(row_type: RowTypeInfo, rules: JsonRules) -> Callable[[list[Any]], list[Row]]:
     """Return one function for all parsed messages; a field that already has its type costs no function call."""
     names, types = row_type.get_field_names(), row_type.get_field_types()
     scope: dict[str, Any] = {"Row": Row, "new": Row.__new__, "insert": RowKind.INSERT, "names": tuple(names)}
-    scope |= {"immutable": IMMUTABLE} | {f"read{i}": json_reader(type_info) for i, type_info in enumerate(types)}
-    lookup = "o[{!r}]" if fail_on_missing_field else "get({!r})"
+    scope |= {"immutable": IMMUTABLE} | {f"read{i}": json_reader(type_info, rules) for i, type_info in enumerate(types)}
+    lookup = "o[{!r}]" if rules.fail_on_missing_field else "get({!r})"
     fields = "; ".join(f"v{i} = {lookup.format(name)}" for i, name in enumerate(names)) or "pass"
     values = ", ".join(f"v{i} if {fits(type_info, f'v{i}')} else read{i}(v{i})" for i, type_info in enumerate(types))
     source = f"""

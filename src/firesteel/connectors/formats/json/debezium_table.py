@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.values import to_arrow
-from firesteel.connectors.formats.json.column_values import Number, json_reader
+from firesteel.connectors.formats.json.codec import parse
+from firesteel.connectors.formats.json.scalars import Number
 from firesteel.connectors.formats.json.table import JsonFormat
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_connector import ALL_KINDS
@@ -42,7 +41,6 @@ class DebeziumJsonFormat(Format):
         super().__init__(columns, options)
         self._ignores = options.flag("ignore-parse-errors")
         self._has_schema = options.flag("schema-include")
-        self._is_iso = options.text("timestamp-format.standard", "SQL").upper() == "ISO-8601"
         own = {key: value for key, value in options.values.items() if key != "schema-include"}
         self._json = JsonFormat(columns, Options(own, "json"))
 
@@ -57,9 +55,7 @@ class DebeziumJsonFormat(Format):
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return the changes of messages."""
-        names, types = self.columns.names, self.columns.types
-        row_type = t.RowType([t.RowField(name, kind) for name, kind in zip(names, types, strict=True)])
-        convert = json_reader(row_type, self._is_iso, self._ignores, False)
+        types, convert = self.columns.types, self._json.codec.reader(self._json.part)
         changes = [change for message in messages if message for change in self._changes(message, convert)]
         columns = list(zip(*(row for _, row in changes), strict=True)) if changes else [()] * len(types)
         arrays = tuple(to_arrow(list(column), kind) for column, kind in zip(columns, types, strict=True))
@@ -68,7 +64,7 @@ class DebeziumJsonFormat(Format):
 
     def _changes(self, message: bytes, convert: object) -> Iterator[tuple[Kind, Any]]:
         try:
-            found = json.loads(message, parse_float=Number)
+            found = parse(message, Number)
             found = found["payload"] if self._has_schema else found
             yield from list(self._rows(found, convert))
         except (ValueError, KeyError, TypeError) as error:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from firesteel.common.serialization import DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import RowTypeInfo, TypeInformation
 from firesteel.common.types import Row
 from firesteel.common.values.batch_decoding import decode_all
-from firesteel.connectors.formats.json.batch import json_batch_decoder, parse_json
+from firesteel.connectors.formats.json.batch import json_batch_decoder, json_reader, parse_json
+from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules
 from firesteel.connectors.formats.json.json_schema import type_of_json_schema
-from firesteel.connectors.formats.json.values import json_reader, json_value
+from firesteel.connectors.formats.json.type_parts import type_part
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -22,8 +22,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
     Args:
         row_type: Names and types of the fields; other fields of an object are ignored.
         fail_on_missing_field: Whether an object without one of the fields is invalid; otherwise the field is null.
-        ignore_parse_errors: Whether invalid messages are skipped; otherwise they fail the job. Takes precedence over
-            `fail_on_missing_field`, but the builder rejects both together.
+        ignore_parse_errors: Whether invalid fields are null, and messages that are no JSON objects are skipped;
+            otherwise they fail the job. The builder rejects it together with `fail_on_missing_field`.
 
     Example:
         >>> schema = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["a"], [Types.INT()])).build()
@@ -35,8 +35,9 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
         self.row_type = row_type
         self.fail_on_missing_field = fail_on_missing_field
         self.ignore_parse_errors = ignore_parse_errors
-        self._read = json_reader(row_type)
-        self._read_all = json_batch_decoder(row_type, fail_on_missing_field)
+        rules = JsonRules(ignore_parse_errors, fail_on_missing_field)
+        self._read = json_reader(row_type, rules)
+        self._read_all = json_batch_decoder(row_type, rules)
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
@@ -44,7 +45,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
         return JsonRowDeserializationSchema.Builder()
 
     def deserialize(self, message: bytes) -> Row | None:
-        """Return the Row of a message, or None for an invalid message if parse errors are ignored.
+        """Return the Row of a message; None for `null`, and for an invalid message if parse errors are ignored.
 
         Raises:
             ValueError: the message is not a JSON object, or a field is missing or has another type; the error names it.
@@ -68,14 +69,11 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
         """Return the type of the rows."""
         return self.row_type
 
-    def _read_one(self, message: bytes) -> Row:
+    def _read_one(self, message: bytes) -> Row | None:
         value = parse_json(message, self.row_type)
-        if not isinstance(value, dict):
+        if value is not None and not isinstance(value, dict):
             raise ValueError("the message is not a JSON object")
-        missing = [name for name in self.row_type.get_field_names() if name not in value]
-        if missing and self.fail_on_missing_field:
-            raise ValueError(f"could not find field with name {missing[0]!r}")
-        row: Row = self._read(value)
+        row: Row | None = self._read(value)
         return row
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -116,7 +114,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
             return self
 
         def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
-            """Skip messages that cannot be parsed."""
+            """Read fields that cannot be converted as null, and skip messages that cannot be parsed."""
             self._ignore_parse_errors = True
             return self
 
@@ -147,6 +145,10 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
 
     def __init__(self, row_type: RowTypeInfo) -> None:
         self.row_type = row_type
+        self._write = JsonCodec(JsonRules()).writer(type_part(row_type))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.row_type,)
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
@@ -155,7 +157,7 @@ class JsonRowSerializationSchema(SerializationSchema[Any]):
 
     def serialize(self, element: object) -> bytes:
         """Return the JSON object, without whitespace."""
-        return json.dumps(json_value(element, self.row_type), separators=(",", ":"), ensure_ascii=False).encode()
+        return self._write(element).encode()
 
     class Builder:
         """A builder of `JsonRowSerializationSchema`."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,11 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.formats.json.column_values import Number, json_reader, json_writer
+from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules, Part, object_of, parse
+from firesteel.connectors.formats.json.column_parts import column_part
+from firesteel.connectors.formats.json.scalars import Number
 from firesteel.connectors.formats.table_format import Columns, Format
+from firesteel.connectors.formats.text_values import Style
 from firesteel.connectors.table_options import Options
 
 _OPTIONS = (
@@ -58,21 +60,20 @@ class JsonFormat(Format):
 
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
-        self._ignores = options.flag("ignore-parse-errors")
-        self._fails_on_missing = options.flag("fail-on-missing-field")
-        if self._ignores and self._fails_on_missing:
-            raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
-        self.reads_fields = not self._fails_on_missing
-        standard = options.text("timestamp-format.standard", "SQL").upper()
-        if standard not in ("SQL", "ISO-8601"):
-            raise ValidationException(
-                f"Unsupported value '{standard}' for timestamp-format.standard. Supported values are [SQL, ISO-8601]."
-            )
-        self._is_iso = standard == "ISO-8601"
-        self._null_keys = options.choice("map-null-key.mode", ("fail", "drop", "literal"), "fail")
-        self._null_key = options.text("map-null-key.literal", "null")
+        self._style = style_of(options)
+        self._rules = json_rules(options)
         self._plain = options.flag("encode.decimal-as-plain-number")
-        self._skips_nulls = options.flag("encode.ignore-null-fields")
+        self.reads_fields = not self._rules.fail_on_missing_field
+
+    @property
+    def part(self) -> Part:
+        """How rows are written and read."""
+        return column_part(row_type(self.columns), self._style, self._plain)
+
+    @property
+    def codec(self) -> JsonCodec:
+        """The conversion of values."""
+        return JsonCodec(self._rules)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -87,10 +88,10 @@ class JsonFormat(Format):
 
     def _decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows by Arrow's parser; None where its meaning may differ."""
-        row_type = t.RowType(list(map(t.RowField, self.columns.names, self.columns.types)))
-        if self._fails_on_missing or not _is_columnar(row_type) or data.isspace() or not data:
+        rows = row_type(self.columns)
+        if self._rules.fail_on_missing_field or not _is_columnar(rows) or data.isspace() or not data:
             return None
-        schema = pa.schema(_text_type(row_type))
+        schema = pa.schema(_text_type(rows))
         try:
             table = pa.json.read_json(
                 pa.py_buffer(data),
@@ -132,8 +133,9 @@ class JsonFormat(Format):
 
     def _timestamps(self, texts: pa.Array, kind: t.TimestampType) -> pa.Array | None:
         """Return timestamps, None where a text has another form."""
-        pattern = _ISO_TIMESTAMP if self._is_iso else _SQL_TIMESTAMP
-        form = "0000-00-00T00:00:00.000000" if self._is_iso else "0000-00-00 00:00:00.000000"
+        is_iso = self._style is Style.ISO
+        pattern = _ISO_TIMESTAMP if is_iso else _SQL_TIMESTAMP
+        form = "0000-00-00T00:00:00.000000" if is_iso else "0000-00-00 00:00:00.000000"
         if not has_form(texts, form, pattern):
             return None
         try:
@@ -153,45 +155,67 @@ class JsonFormat(Format):
         return ColumnBatch(tuple(to_arrow(list(column), kind) for column, kind in pairs), len(rows))
 
     def _rows(self, records: list[bytes]) -> Iterator[tuple[Any, ...]]:
-        row_type = t.RowType(
-            [t.RowField(name, kind) for name, kind in zip(self.columns.names, self.columns.types, strict=True)]
-        )
-        convert = json_reader(row_type, self._is_iso, self._ignores, self._fails_on_missing)
+        read = self.codec.reader(self.part)
         for record in records:
             if not record.strip():
                 continue
             try:
-                value = json.loads(record, parse_float=Number)
-                values = [convert(item) for item in (value if isinstance(value, list) else [value])]
+                value = parse(record, Number)
+                rows = [read(item) for item in (value if isinstance(value, list) else [value])]
             except (ValueError, RecursionError) as error:
-                if self._ignores:
+                if self._rules.ignore_parse_errors:
                     continue
                 shown = record[:200].decode("utf-8", "replace")
                 raise ValueError(f"Failed to deserialize JSON '{shown}'. {error}") from error
-            yield from (row for row in values if row is not None)
+            yield from (row for row in rows if row is not None)
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return an object per row."""
-        names = [json.dumps(name, ensure_ascii=False) for name in self.columns.names]
+        parts = [column_part(kind, self._style, self._plain) for kind in self.columns.types]
         columns = [
-            self._texts(array.to_pylist(), kind) for array, kind in zip(batch.columns, self.columns.types, strict=True)
+            list(map(write, array.to_pylist()))
+            for write, array in zip(map(self.codec.field_writer, self.columns.names, parts), batch.columns, strict=True)
         ]
-        if self._skips_nulls:
-            return [
-                _object(pair for pair in zip(names, row, strict=True) if pair[1] != "null")
-                for row in zip(*columns, strict=True)
-            ]
-        return [_object(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return [object_of(fields).encode() for fields in zip(*columns, strict=True)]
 
-    def _texts(self, values: list[Any], kind: t.DataType) -> list[str]:
-        write = self.writer(kind)
-        return ["null" if value is None else write(value) for value in values]
 
-    def writer(self, kind: t.DataType) -> Callable[[Any], str]:
-        """Return the function that returns the JSON text of a value."""
-        return json_writer(kind, self._is_iso, self._plain, self._null_keys, self._null_key)
+def row_type(columns: Columns) -> t.RowType:
+    """Return the type of whole rows."""
+    return t.RowType(list(map(t.RowField, columns.names, columns.types)))
+
+
+def style_of(options: Options) -> Style:
+    """Return how timestamps are written.
+
+    Raises:
+        ValidationException: the option is invalid.
+    """
+    standard = options.text("timestamp-format.standard", "SQL").upper()
+    if standard not in ("SQL", "ISO-8601"):
+        raise ValidationException(
+            f"Unsupported value '{standard}' for timestamp-format.standard. Supported values are [SQL, ISO-8601]."
+        )
+    return Style.SQL if standard == "SQL" else Style.ISO
+
+
+def json_rules(options: Options) -> JsonRules:
+    """Return what to do with problems.
+
+    Raises:
+        ValidationException: options are invalid.
+    """
+    rules = JsonRules(
+        options.flag("ignore-parse-errors"),
+        options.flag("fail-on-missing-field"),
+        options.choice("map-null-key.mode", ("fail", "drop", "literal"), "fail"),
+        options.text("map-null-key.literal", "null"),
+        options.flag("encode.ignore-null-fields"),
+    )
+    if rules.ignore_parse_errors and rules.fail_on_missing_field:
+        raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
+    return rules
 
 
 def _is_columnar(kind: t.DataType) -> bool:
@@ -211,10 +235,6 @@ def _text_type(kind: t.DataType) -> pa.DataType:
     if isinstance(kind, t.ArrayType):
         return pa.list_(_text_type(kind.element_type))
     return pa.string() if isinstance(kind, (t.TimestampType, t.DateType)) else arrow_type(kind)
-
-
-def _object(pairs: Any) -> bytes:
-    return ("{" + ",".join(f"{name}:{text}" for name, text in pairs) + "}").encode()
 
 
 def has_form(texts: pa.Array, form: str, pattern: str) -> bool:

@@ -1,1 +1,3 @@
 """Parquet and ORC."""
+
+FILES = {"parquet": "table"}

@@ -1,1 +1,3 @@
 """The format `raw`."""
+
+FILES = MESSAGES = {"raw": "table"}

@@ -87,6 +87,7 @@ def _order(joined: _Joined) -> list[int]:
     sides = [tuple(map(input_refs, part.operands)) for part in joined.parts if _is_equation(part)]
     order, seen, rest = [0], set(columns[0]), list(range(1, len(columns)))
     while rest:
+        # Else the next one of the query: then there is no way around a cross product.
         following = next((one for one in rest if _connects(sides, seen, columns[one])), rest[0])
         rest.remove(following)
         order.append(following)

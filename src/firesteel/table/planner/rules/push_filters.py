@@ -38,6 +38,7 @@ def push_filter(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     if not isinstance(node, rel.Filter):
         return node
     parts = conjuncts(node.condition)
+    # A condition without columns stays: FALSE below a COUNT(*) would give a row with 0 instead of none.
     movable = [part for part in parts if is_deterministic(part) and input_refs(part)]
     below, rest = BELOW[type(node.input)](node.input, movable)
     if below is node.input:
@@ -79,6 +80,7 @@ def _by_side(join: rel.Join, parts: _Parts, to_left: bool, to_right: bool) -> tu
 
 def _filter_sides(join: rel.Join, left: _Parts, right: _Parts) -> rel.Join:
     """Filter the inputs of a join; a condition on a key holds for the equal key of the other side, too."""
+    # NOT IN looks at all rows of the right side: one with NULL decides about every left row.
     more_right = [] if join.null_aware else _for_other_side(left, join.left_keys, join.right_keys, join)
     more_left = _for_other_side(right, join.right_keys, join.left_keys, join)
     drops_right, drops_left = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT", "SEMI")
@@ -178,6 +180,7 @@ def _below_window_table(node: rel.WindowTableFunction, parts: _Parts) -> _Below:
 
 
 def _below_over(node: rel.Over, parts: _Parts) -> _Below:
+    # Whole partitions of every window have to be left out.
     shared = set.intersection(*(set(group.partition) for group in node.groups))
     return _below_keys(node, parts, ((column, column) for column in shared))
 

@@ -62,6 +62,7 @@ class _Sharing:
         key = _key(result)
         if key is not None:
             result = self._by_key.setdefault(key, result)
+        # The node is kept beside, so that its id is not given to another one.
         self._by_id[id(node)] = (node, result)
         return result
 
@@ -71,6 +72,7 @@ def _key(node: object) -> Hashable:
     if not isinstance(node, _REUSABLE):
         return None
     try:
+        # By the ids of inputs, which are shared already; equality would compare whole plans again at each level.
         key = (_attributes(node), tuple(map(id, node.inputs)))
         hash(key)
     except (_NotReusableError, TypeError):
