@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from firesteel.columns.column_types import BooleanType, DataType, RowField, RowType
 from firesteel.columns.functions.registry import find_function
@@ -108,6 +109,18 @@ def conjunction(parts: Sequence[Rex]) -> Rex | None:
         nullable = result.type.is_nullable or part.type.is_nullable
         result = Call("AND", (result, part), BooleanType(nullable))
     return result
+
+
+def disjuncts(rex: Rex) -> list[Rex]:
+    """Return the parts of an OR."""
+    if isinstance(rex, Call) and rex.function == "OR":
+        return [part for operand in rex.operands for part in disjuncts(operand)]
+    return [rex]
+
+
+def disjunction(parts: Sequence[Rex]) -> Rex:
+    """Return the OR of conditions, of which there is at least one."""
+    return reduce(lambda a, b: Call("OR", (a, b), BooleanType(a.type.is_nullable or b.type.is_nullable)), parts)
 
 
 def refs(row: RowType) -> tuple[InputRef, ...]:

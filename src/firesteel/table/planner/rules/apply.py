@@ -25,9 +25,10 @@ from firesteel.table.planner.rel.rex_tools import (
     transform,
     walk,
 )
+from firesteel.table.planner.rules.constants import ONE_ROW
 from firesteel.table.planner.rules.domain import Domain, cannot_unnest
 from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
-from firesteel.table.planner.rules.empty import ONE_ROW, WITHOUT_ROWS
+from firesteel.table.planner.rules.empty import WITHOUT_ROWS
 from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys

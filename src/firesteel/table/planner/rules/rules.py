@@ -17,6 +17,7 @@ from firesteel.table.planner.rules.partition_pruning import push_partitions_into
 from firesteel.table.planner.rules.prune import prune_columns
 from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
 from firesteel.table.planner.rules.reuse import share_subplans
+from firesteel.table.planner.rules.simplify import simplify_filter, simplify_join
 from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
 
 Rule = Callable[[Rel, bool], Rel]
@@ -196,6 +197,8 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
 _RULES = (
     avoid_cross_products,
     merge_projects,
+    simplify_filter,
+    simplify_join,
     top_n,
     filter_below_project,
     push_filter,
