@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.rex import Rex
 from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
@@ -108,14 +109,20 @@ class FileTable(_Files):
         """Whether it needs only the columns, and fields of rows, that are read."""
         return self.format_of(self.stored).reads_fields
 
+    def uses_condition(self, rex: Rex) -> bool:
+        """Return whether a condition keeps the format from reading parts of files."""
+        return self.format_of(self.stored).uses_condition(rex)
+
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         keys = self.table.partition_keys
         stored = self.stored
         if self.reads_fields:
             stored = tuple(c for c in request.columns if c.name not in keys) or stored[:1]
+        table = self.table.physical_columns
+        known = Columns(tuple(c.name for c in table), tuple(c.type for c in table))
         reading = TableFiles(
-            self.format_of(stored),
+            self.format_of(stored).with_condition(request.condition, known),
             tuple((c.name, c.type, c.name in keys) for c in request.columns),
             request.metadata,
             tuple((c.name, c.type) for c in self.table.physical_columns if c.name in keys),

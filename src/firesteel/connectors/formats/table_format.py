@@ -9,6 +9,7 @@ from typing import IO, Literal
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
+from firesteel.columns.rex import Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.connectors.table_options import Options
@@ -48,6 +49,19 @@ class Format:
 
     def __init__(self, columns: Columns, options: Options) -> None:
         self.columns = columns
+
+    def with_condition(self, condition: Rex | None, columns: Columns) -> Format:
+        """Return a format that may leave out rows for which a condition is not TRUE.
+
+        Args:
+            condition: None for all rows.
+            columns: All columns of the table, to which the condition refers by number.
+        """
+        return self
+
+    def uses_condition(self, rex: Rex) -> bool:
+        """Return whether a condition may keep the format from reading parts of a file."""
+        return False
 
     @property
     def kinds(self) -> frozenset[Kind]:

@@ -37,6 +37,22 @@ def rex_text(rex: object, names: list[str]) -> str:
     return f"{rex.function}({', '.join(parts)})"
 
 
+def call_text(rex: Rex, names: list[str]) -> str:
+    """Return an expression as Flink writes it for scans, with names before operands: `and(>(a, 1), =(b, 'x'))`."""
+    if not isinstance(rex, Call):
+        return rex_text(rex, names)
+    name = rex.function.lower() if rex.function.isupper() else rex.function
+    return f"{name}({', '.join(call_text(operand, names) for operand in _flat(rex))})"
+
+
+def _flat(rex: Call) -> tuple[Rex, ...]:
+    """Return the operands of a call, and in their place those of operands that are calls of the same AND or OR."""
+    if rex.function not in ("AND", "OR"):
+        return rex.operands
+    same = (_flat(one) if isinstance(one, Call) and one.function == rex.function else (one,) for one in rex.operands)
+    return tuple(part for parts in same for part in parts)
+
+
 def _literal_text(value: object, kind: object) -> str:
     if value is None:
         return "null"
@@ -58,6 +74,8 @@ def _names(node: Rel) -> str:
 
 def _scan(node: rel.TableScan) -> str:
     parts = [*node.table.path]
+    if node.condition is not None:
+        parts.append(f"filter=[{call_text(node.condition, [column.name for column in node.table.physical_columns])}]")
     if node.watermark is not None:
         text = rex_text(node.watermark, node.row_type.names)
         parts += [f"watermark=[{text}]", "watermarkEmitStrategy=[on-periodic]"]

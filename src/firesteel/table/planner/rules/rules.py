@@ -17,6 +17,7 @@ from firesteel.table.planner.rules.partition_pruning import push_partitions_into
 from firesteel.table.planner.rules.prune import prune_columns
 from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
 from firesteel.table.planner.rules.reuse import share_subplans
+from firesteel.table.planner.rules.scan_conditions import push_condition_into_scan
 from firesteel.table.planner.rules.simplify import simplify_filter, simplify_join
 from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
 
@@ -206,6 +207,7 @@ _RULES = (
     merge_projects,
     drop_rank_number,
     push_partitions_into_scan,
+    push_condition_into_scan,
     prune_empty,
 )
 _LAST_RULES = (push_watermark_into_scan,)
