@@ -11,7 +11,6 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import Column, as_array
-from firesteel.columns.functions.function_errors import UnsupportedFunctionError
 from firesteel.columns.lazy_calls import Node
 from firesteel.columns.rex import UserCall
 from firesteel.columns.values import arrow_type, to_arrow, to_python
@@ -27,16 +26,10 @@ class UserFunctionNode:
     A general function is called with the values of one row, a pandas function with one `pandas.Series` per argument, or
     a `pandas.DataFrame` for a row. A pandas function that gives rows may return a `pandas.DataFrame`.
     Exceptions of the function propagate unchanged.
-
-    Raises:
-        UnsupportedFunctionError: The function's `eval` is a coroutine function.
+    An asynchronous function is called for several rows at a time.
     """
 
     def __init__(self, call: UserCall, operands: list[Node], context: EvaluationContext) -> None:
-        if inspect.iscoroutinefunction(getattr(call.function, "eval", None)):
-            raise UnsupportedFunctionError(
-                f"firesteel does not support asynchronous scalar functions: {call.function!r}"
-            )
         self._function = call.function
         self._operands = operands
         self._types = [operand.type for operand in call.operands]
@@ -59,10 +52,14 @@ class UserFunctionNode:
 
     def _general(self, columns: list[pa.Array], length: int) -> Column:
         function = self._function.eval
-        if not columns:
-            return to_arrow([function() for _ in range(length)], self._type)
-        lists = [to_python(column, data_type) for column, data_type in zip(columns, self._types, strict=True)]
-        return to_arrow([function(*row) for row in zip(*lists, strict=True)], self._type)
+        rows = self._rows(columns) if columns else [()] * length
+        if inspect.iscoroutinefunction(function):
+            return to_arrow(self._context.call_all(function, rows), self._type)
+        return to_arrow([function(*row) for row in rows], self._type)
+
+    def _rows(self, columns: list[pa.Array]) -> list[tuple[Any, ...]]:
+        lists = (to_python(column, data_type) for column, data_type in zip(columns, self._types, strict=True))
+        return list(zip(*lists, strict=True))
 
     def _pandas(self, columns: list[pa.Array], length: int) -> Column:
         if not length:
