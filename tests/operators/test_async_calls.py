@@ -110,8 +110,8 @@ def test_a_query_calls_asynchronous_functions_around_others():
     t_env = StreamTableEnvironment.create(env)
     t_env.create_temporary_system_function("opened", udf(Opened(), result_type=DataTypes.STRING()))
     words = t_env.from_elements([("a",), ("b",), ("c",)], ["word"])
-    t_env.create_temporary_view("words", words.select(col("word"), starred(upper(starred(col("word")))).alias("both")))
-    query = "SELECT opened(word), both FROM words WHERE opened(word) <> 'opened b'"
+    t_env.create_temporary_view("words", words.select(col("word"), starred(upper(starred(col("word")))).alias("pair")))
+    query = "SELECT opened(word), pair FROM words WHERE opened(word) <> 'opened b'"
     t_env.to_data_stream(t_env.sql_query(query)).collect_async()
     assert [tuple(row) for row in run_local(env).elements] == [("opened a", "**A"), ("opened c", "**C")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -64,16 +65,33 @@ class UserFunctionNode:
     def _pandas(self, columns: list[pa.Array], length: int) -> Column:
         if not length:
             return pa.array([], arrow_type(self._type))
-        result = self._function.eval(*map(self._series, columns, self._types))
-        if len(result) != length:
-            raise JobExecutionError(
-                f"The result length '{len(result)}' of Pandas UDF is not equal to the input length '{length}'"
-            )
+        result = self._function.eval(*map(self._argument, columns, self._types))
+        self._check(result, length)
         if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:
             return to_arrow(_rows(result), self._type)
         if isinstance(self._type, (t.RowType, t.MapType, t.LocalZonedTimestampType, t.DecimalType)):
             return to_arrow([None if _missing(value) else value for value in result], self._type)
         return pa.Array.from_pandas(result, type=arrow_type(self._type))
+
+    def _check(self, result: object, length: int) -> None:
+        if not (hasattr(result, "iloc") and isinstance(result, Sized)):
+            raise JobExecutionError(
+                f"The result type of Pandas UDF '{self._function.name}' must be pandas.Series or pandas.DataFrame, got "
+                f"{type(result)}"
+            )
+        if len(result) != length:
+            raise JobExecutionError(
+                f"The result length '{len(result)}' of Pandas UDF '{self._function.name}' is not equal to the input "
+                f"length '{length}'"
+            )
+
+    def _argument(self, column: pa.Array, data_type: t.DataType) -> object:
+        if not isinstance(data_type, t.RowType):
+            return self._series(column, data_type)
+        import pandas
+
+        fields = zip(data_type.fields, column.flatten(), strict=True)
+        return pandas.DataFrame({field.name: self._series(part, field.data_type) for field, part in fields})
 
     def _series(self, column: pa.Array, data_type: t.DataType) -> object:
         series = column.to_pandas()
@@ -93,4 +111,4 @@ def _rows(frame: pandas.DataFrame) -> list[tuple[Any, ...]]:
 
 def _missing(value: object) -> bool:
     """Return whether a value is None, NaN or NaT."""
-    return value is None or (not isinstance(value, (list, tuple, dict)) and value != value)
+    return value is None or (not isinstance(value, Sized) and value != value)

@@ -58,7 +58,7 @@ class RowInput(UserDefinedFunction):
         if self._is_pandas:
             import pandas
 
-            return pandas.DataFrame(dict(zip(self._names, values, strict=True)))
+            return pandas.concat([_named(*pair) for pair in zip(values, self._names, strict=True)], axis=1)
         row = Row(*values)
         row.set_field_names(list(self._names))
         return row
@@ -67,3 +67,8 @@ class RowInput(UserDefinedFunction):
         if name.startswith("__") or name == "function":
             raise AttributeError(name)
         return getattr(self.function, name)
+
+
+def _named(column: Any, name: str) -> Any:
+    """Return a column under its name; that of a row has the fields instead."""
+    return column if column.ndim == 2 else column.rename(name)

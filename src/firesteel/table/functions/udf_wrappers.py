@@ -216,7 +216,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
             getattr(self.func, "function", None), AggregateFunction
         ):
             return functools.partial(_aggregate_columns, self.func)
-        return self.func
+        return super().eval
 
 
 def _aggregate_columns(function: Any, *columns: object) -> object:
