@@ -22,7 +22,8 @@ class ColumnDefinition:
 
     Attributes:
         type: Its logical type; None for that of `expression`.
-        expression: The unresolved expression of a computed column; `text` is its text.
+        expression: The unresolved expression of a computed column.
+        text: The text of that expression, or of the type, if it was given as text.
         metadata_key: The key of a metadata column (`is_metadata`), by default its name.
         is_virtual: Whether it is a metadata column that sinks do not write.
     """
