@@ -7,6 +7,7 @@ and one that seemed dead may resume.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -130,4 +131,14 @@ def test_a_commit_marker_is_valid_for_any_topic(cluster: Cluster) -> None:
 def test_an_older_checkpoint_is_not_written_again(cluster: Cluster) -> None:
     for number in (0, 1, 0):
         producer().commit(checkpoint(number))
+    assert cluster.records == values(2)
+
+
+def test_other_records_under_a_committed_number_are_refused_instead_of_lost(cluster: Cluster) -> None:
+    producer().commit(checkpoint(0))
+    other = [*checkpoint(0)[:-1], replace(checkpoint(0)[-1], committable=checkpoint(1)[0].committable)]
+    for committed_by in (producer(), producer()):
+        with pytest.raises(KafkaError, match=r"commit 2 of .* is in Kafka with other records \(checksum 2-"):
+            committed_by.commit(other)
+    producer().commit(checkpoint(1))
     assert cluster.records == values(2)

@@ -26,7 +26,7 @@ class Cluster:
     """
 
     records: list[bytes] = field(default_factory=list)
-    markers: dict[str, dict[tuple[str, int], int]] = field(default_factory=dict)
+    markers: dict[str, dict[tuple[str, int], tuple[int, str]]] = field(default_factory=dict)
     epochs: dict[str, int] = field(default_factory=dict)
     steps: int = 0
     interrupted: tuple[int, Callable[[Callable[[], Any]], Any]] | None = None
@@ -66,7 +66,7 @@ class Producer:
         self.id = settings["transactional.id"]
         self.epoch = -1
         self.records: list[bytes] = []
-        self.offsets: dict[str, dict[tuple[str, int], int]] = {}
+        self.offsets: dict[str, dict[tuple[str, int], tuple[int, str]]] = {}
 
     def _call(self, call: Callable[[], Any]) -> Any:
         def unless_fenced() -> Any:
@@ -95,7 +95,8 @@ class Producer:
         pass
 
     def send_offsets_to_transaction(self, offsets: list[Any], group: str, timeout: float) -> None:
-        self._call(lambda: self.offsets.update({group: {(o.topic, o.partition): o.offset for o in offsets}}))
+        noted = {(o.topic, o.partition): (o.offset, o.metadata) for o in offsets}
+        self._call(lambda: self.offsets.update({group: noted}))
 
     def commit_transaction(self, timeout: float) -> None:
         def commit() -> None:
@@ -116,7 +117,10 @@ class AdminClient:
         def look_up() -> Any:
             assert require_stable
             found = self.cluster.markers.get(groups[0].group, {})
-            offsets = [SimpleNamespace(topic=t, partition=p, offset=offset) for (t, p), offset in found.items()]
+            offsets = [
+                SimpleNamespace(topic=topic, partition=partition, offset=offset, metadata=metadata)
+                for (topic, partition), (offset, metadata) in found.items()
+            ]
             return {groups[0].group: SimpleNamespace(result=lambda: SimpleNamespace(topic_partitions=offsets))}
 
         return self.cluster.step(look_up)
@@ -129,8 +133,8 @@ def library(cluster: Cluster) -> SimpleNamespace:
         Consumer=lambda settings: SimpleNamespace(
             consumer_group_metadata=lambda: settings["group.id"], close=lambda: None
         ),
-        TopicPartition=lambda topic, partition, offset=0: SimpleNamespace(
-            topic=topic, partition=partition, offset=offset
+        TopicPartition=lambda topic, partition, offset=0, metadata="": SimpleNamespace(
+            topic=topic, partition=partition, offset=offset, metadata=metadata
         ),
         ConsumerGroupTopicPartitions=lambda group, partitions: SimpleNamespace(group=group),
         KafkaException=Fault,

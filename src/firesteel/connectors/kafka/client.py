@@ -124,14 +124,19 @@ class KafkaAdmin:
     def committed(self, group: str, partitions: Iterable[KafkaTopicPartition] | None) -> Offsets:
         """Return the committed offsets of a group by partition; `partitions` None queries all of them."""
         asked = None if partitions is None else [self._theirs(partition) for partition in partitions]
+        return {} if asked == [] else {_ours(theirs): theirs.offset for theirs in self._committed(group, asked)}
 
-        def ask(left_s: float) -> Offsets:
+    def committed_notes(self, group: str) -> list[tuple[int, str]]:
+        """Return the committed offsets of a group in all partitions, each with its metadata."""
+        return [(theirs.offset, theirs.metadata or "") for theirs in self._committed(group, None)]
+
+    def _committed(self, group: str, asked: list[Any] | None) -> list[Any]:
+        def ask(left_s: float) -> list[Any]:
             request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
             answers = self._client.list_consumer_group_offsets(request, require_stable=True, request_timeout=left_s)
-            found = _only(answers).topic_partitions
-            return {_ours(theirs): theirs.offset for theirs in found if theirs.offset >= 0}
+            return [theirs for theirs in _only(answers).topic_partitions if theirs.offset >= 0]
 
-        return {} if asked == [] else self._retry(f"look up offsets of group {group!r}", ask)
+        return self._retry(f"look up offsets of group {group!r}", ask)
 
     def commit(self, group: str, offsets: Mapping[KafkaTopicPartition, int]) -> None:
         """Commit offsets for a group."""

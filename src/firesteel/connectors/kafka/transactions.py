@@ -3,6 +3,9 @@
 A transaction also commits a marker: the number of the writer's next commit, stored as an offset of a consumer group
 that belongs to the writer. Kafka commits both atomically.
 
+The marker's metadata is a checksum of the records of the last commit. A request below the marker is skipped only if its
+records are those that were committed: whatever else the reason, other records under a known number would be lost.
+
 If the outcome of a commit is unknown, the retry first starts a producer with the same transactional id. That fences the
 former producer and completes or aborts its transaction. Then the marker is final and tells which requests are left.
 """
@@ -12,8 +15,9 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from firesteel.connectors.kafka.client import QUIET, KafkaAdmin, KafkaError, kafka_library
 from firesteel.connectors.kafka.properties import timeout_s
@@ -29,6 +33,13 @@ _UNUSED_S = 600.0
 _OF_A_FENCED_PRODUCER = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
 
 
+class _Marker(NamedTuple):
+    """The number of a writer's next commit, and the checksum of the records of its last one (empty: not known)."""
+
+    following: int = 0
+    checksum: str = ""
+
+
 class TransactionalProducer:
     """A producer with a transactional id and the known markers of its writers.
 
@@ -42,7 +53,8 @@ class TransactionalProducer:
         self._admin = KafkaAdmin(properties)
         settings = {"transaction.timeout.ms": properties.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)}
         self._producer = RecordProducer(properties, **{"transactional.id": transactional_id, **settings})
-        self._markers: dict[str, tuple[int, Any]] = {}
+        self._markers: dict[str, _Marker] = {}
+        self._metadata: dict[str, Any] = {}
         self._call("begin to write", self._producer.client.init_transactions, self._timeout_s)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
@@ -53,9 +65,11 @@ class TransactionalProducer:
         """
         group = _group(self._id, requests[0])
         if group not in self._markers:
-            self._markers[group] = self._read_marker(group), _group_metadata(group)
-        marker, metadata = self._markers[group]
-        new = [request for request in requests if request.number >= marker]
+            self._markers[group] = self._read_marker(group)
+            self._metadata[group] = _group_metadata(group)
+        marker = self._markers[group]
+        self._check_committed(requests, marker)
+        new = [request for request in requests if request.number >= marker.following]
         if not new:
             return
         client = self._producer.client
@@ -63,15 +77,27 @@ class TransactionalProducer:
         for request in new:
             for records in request.committable.rows.chunks():
                 self._call("write", self._producer.produce, records)
-        topic, following = min(new[-1].committable.topics), new[-1].number + 1
-        offsets = [kafka_library().TopicPartition(topic, 0, following)]
-        self._call("note the commit", client.send_offsets_to_transaction, offsets, metadata, self._timeout_s)
+        following = _Marker(new[-1].number + 1, _checksum(new[-1]))
+        topic = min(new[-1].committable.topics)
+        offset = kafka_library().TopicPartition(topic, 0, following.following, following.checksum)
+        metadata = self._metadata[group]
+        self._call("note the commit", client.send_offsets_to_transaction, [offset], metadata, self._timeout_s)
         # Waits until brokers have received all records.
         self._call("commit a transaction", client.commit_transaction, self._producer.timeout_s)
-        self._markers[group] = following, metadata
+        self._markers[group] = following
 
-    def _read_marker(self, group: str) -> int:
-        return max(self._admin.committed(group, None).values(), default=0)
+    def _read_marker(self, group: str) -> _Marker:
+        # One of each topic that a commit began with; the last commit has the highest.
+        return max(map(_Marker._make, self._admin.committed_notes(group)), default=_Marker())
+
+    def _check_committed(self, requests: Sequence[CommitRequest], marker: _Marker) -> None:
+        last = next((request for request in requests if request.number == marker.following - 1), None)
+        if last is not None and marker.checksum not in ("", found := _checksum(last)):
+            raise KafkaError(
+                f"commit {last.number} of transactional id {self._id!r} is in Kafka with other records (checksum "
+                f"{marker.checksum}, now {found}): the job went back to a checkpoint before its last commit, so its "
+                "output would be wrong; start it from a savepoint as a new job"
+            )
 
     def _call(self, what: str, call: Any, *args: object) -> None:
         library = kafka_library()
@@ -89,6 +115,14 @@ class TransactionalProducer:
     def abandon(self) -> None:
         """Discard uncommitted records; the next producer with the same id aborts the transaction."""
         self._producer.client.purge()
+
+
+def _checksum(request: CommitRequest) -> str:
+    crc = count = 0
+    for _, key, value, _, _ in request.committable.rows:
+        crc = zlib.crc32(value or b"", zlib.crc32(key or b"", crc))
+        count += 1
+    return f"{count}-{crc:08x}"
 
 
 def _group(transactional_id: str, request: CommitRequest) -> str:
