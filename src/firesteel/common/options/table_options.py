@@ -85,6 +85,9 @@ ASYNC_SCALAR_RETRY_DELAY = Option(
 ASYNC_SCALAR_ATTEMPTS = Option(
     "table.exec.async-scalar.max-attempts", integer_from(1), "3", "Most attempts of a call before the job fails"
 )
+TABLE_FORCE_RECOMPILE = Option(
+    "table.plan.force-recompile", boolean, "false", "COMPILE PLAN overwrites a plan that the file has already"
+)
 TABLE_REUSE_SUB_PLANS = Option(
     "table.optimizer.reuse-sub-plan-enabled", boolean, "true", "Execute equal parts of a plan once"
 )

@@ -297,6 +297,23 @@ class StopJob:
 
 
 @dataclass(frozen=True, slots=True)
+class CompilePlan:
+    """COMPILE PLAN and COMPILE AND EXECUTE PLAN, with the path of a file."""
+
+    path: str
+    statement: Insert | StatementSetBlock
+    if_not_exists: bool = False
+    executes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutePlan:
+    """EXECUTE PLAN, with the path of a file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """EXPLAIN of a statement; `details` such as CHANGELOG_MODE, ESTIMATED_COST, JSON_EXECUTION_PLAN."""
 
@@ -391,6 +408,8 @@ Statement = (
     | Show
     | Describe
     | StopJob
+    | CompilePlan
+    | ExecutePlan
     | Explain
     | LoadModule
     | SetOption

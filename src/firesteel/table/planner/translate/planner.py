@@ -80,7 +80,7 @@ class Planner:
 
     def column_stream(self, node: Rel) -> Batches:
         """Return the DataStream of column batches of a query."""
-        return self._translator().stream(self._optimized([node])[0])
+        return self._translator().stream(self.optimized([node])[0])
 
     def collect(self, node: Rel, exact: bool = False) -> tuple[JobClient | None, CloseableIterator[Row]]:
         """Run a query.
@@ -93,7 +93,7 @@ class Planner:
             The job's client or None, and an iterator over the rows as they arrive, which must be closed.
         """
         with self._own_job() as environment:
-            translator, plan = self._translator(), self._optimized([node])[0]
+            translator, plan = self._translator(), self.optimized([node])[0]
             stream = with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
@@ -110,7 +110,7 @@ class Planner:
     def attach(self, inserts: Sequence[Insert]) -> None:
         """Add inserts to the program of the execution environment."""
         translator = self._translator()
-        plans = self._optimized([node for node, _, _, _ in inserts])
+        plans = self.optimized([node for node, _, _, _ in inserts])
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
             add_sink(translator, plan, table, sink)
 
@@ -148,7 +148,7 @@ class Planner:
         Raises:
             FiresteelError: the queries can't be run.
         """
-        pairs = list(zip(nodes, self._optimized(nodes), strict=True))
+        pairs = list(zip(nodes, self.optimized(nodes), strict=True))
         names = [".".join(table.path) for _, table, _, _ in sinks]
         text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
         plan = self._checked_plan(nodes, sinks, job_name)
@@ -167,7 +167,7 @@ class Planner:
             check(environment, job_name)
             return environment.get_execution_plan()
 
-    def _optimized(self, nodes: Sequence[Rel]) -> list[Rel]:
+    def optimized(self, nodes: Sequence[Rel]) -> list[Rel]:
         """Return the optimized plans of the queries of one job, which have passed all checks."""
         reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
         plans = optimize_all(nodes, self._is_streaming, reuses)
