@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import array
 from decimal import Decimal
 
 import pytest
 
+from firesteel.common import Row
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.table import DataTypes, MapView, Schema, StreamTableEnvironment
+from firesteel.table import (
+    AggregateFunction,
+    DataTypes,
+    ExplainDetail,
+    MapView,
+    Schema,
+    StreamTableEnvironment,
+    TableSchema,
+)
+from firesteel.table.expressions import call, col
+from firesteel.table.functions.inference import infer_type
 from firesteel.table.planner.rules.constants import folded
-from firesteel.table.udf import udf
+from firesteel.table.udf import udaf, udf, udtf
 from firesteel.testing import run_local
 from tests.table.environments import environment
 
@@ -84,3 +96,73 @@ def test_a_schema_shows_types_as_they_were_given():
         "  `topic` METADATA VIRTUAL,",
         "  `ts` METADATA FROM 'timestamp'",
     ]
+
+
+def test_functions_get_instants_as_datetimes_in_the_zone_of_the_session():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    t_env.get_config().set_local_timezone("Asia/Shanghai")
+    t_env.create_temporary_system_function("shown", udf(lambda value: str(value), result_type=DataTypes.STRING()))
+    t_env.create_temporary_system_function("last", udaf(Last()))
+    t_env.create_temporary_system_function("parts", udtf(lambda v: [str(v)], result_types=[DataTypes.STRING()]))
+    instant = "TO_TIMESTAMP_LTZ(123, 3)"
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW x AS SELECT {instant} AS a, ROW({instant}, 1) AS r")
+    query = "SELECT last(a), MAX(shown(r)), MAX(shown(ARRAY[a])), MAX(w) FROM x, LATERAL TABLE(parts(a)) AS q (w)"
+    t_env.to_changelog_stream(t_env.sql_query(query)).collect_async()
+    (row,) = run_local(env).elements
+    text = "1970-01-01 08:00:00.123000+08:00"
+    assert (row[0], row[3]) == (text, text)
+    assert "tzinfo=zoneinfo.ZoneInfo(key='Asia/Shanghai')" in row[1]
+    assert "tzinfo=zoneinfo.ZoneInfo(key='Asia/Shanghai')" in row[2]
+
+
+class Last(AggregateFunction):
+    def create_accumulator(self):
+        return Row("")
+
+    def accumulate(self, accumulator, value):
+        accumulator[0] = str(value)
+
+    def get_value(self, accumulator):
+        return accumulator[0]
+
+    def get_accumulator_type(self):
+        return DataTypes.ROW([DataTypes.FIELD("f", DataTypes.STRING())])
+
+    def get_result_type(self):
+        return DataTypes.STRING()
+
+
+def test_a_system_function_replaces_the_operator_of_its_name_in_the_table_api_alone():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    less = udf(lambda a, b: a + b - 1, result_type=DataTypes.BIGINT())
+    t_env.create_temporary_system_function("plus", less)
+    numbers = t_env.from_elements([(1, 2)], ["a", "b"])
+    t_env.create_temporary_view("numbers", numbers)
+    t_env.to_data_stream(numbers.select(col("a") + col("b"), call("plus", col("a"), col("b")))).collect_async()
+    t_env.to_data_stream(t_env.sql_query("SELECT a + b, plus(a, b) FROM numbers")).collect_async()
+    assert sorted(tuple(row) for row in run_local(env).elements) == [(2, 2), (3, 2)]
+
+
+def test_plan_advice():
+    t_env = environment()
+    rows = t_env.from_elements([(1, "x")], ["a", "b"])
+    text = rows.group_by(col("b")).select(col("a").sum).explain(ExplainDetail.PLAN_ADVICE)
+    assert "== Optimized Physical Plan With Advice ==" in text
+    assert "GroupAggregate(advice=[1], groupBy=[b]" in text
+    assert "advice[1]: [ADVICE] You might want to enable local-global two-phase optimization" in text
+    assert "No available advice..." in rows.select(col("a")).explain(ExplainDetail.PLAN_ADVICE)
+
+
+def test_arrays_of_numbers_have_element_types():
+    assert infer_type(array.array("i", [1, 2])) == DataTypes.ARRAY(DataTypes.INT(False))
+    with pytest.raises(TypeError, match="not supported type"):
+        infer_type(array.array("L", [1]))
+
+
+def test_what_pyflink_refuses():
+    with pytest.raises(TypeError, match="Pandas UDAF doesn't support DataType type MAP"):
+        udaf(lambda v: v, result_type=DataTypes.MAP(DataTypes.INT(), DataTypes.INT()), func_type="pandas")
+    with pytest.raises(TypeError, match="Expected field index or field name"):
+        TableSchema(["a"], [DataTypes.INT()]).get_field_data_type(None)

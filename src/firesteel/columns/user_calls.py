@@ -59,7 +59,8 @@ class UserFunctionNode:
         return to_arrow([function(*row) for row in rows], self._type)
 
     def _rows(self, columns: list[pa.Array]) -> list[tuple[Any, ...]]:
-        lists = (to_python(column, data_type) for column, data_type in zip(columns, self._types, strict=True))
+        zone = self._context.time_zone
+        lists = (to_python(column, kind, zone=zone) for column, kind in zip(columns, self._types, strict=True))
         return list(zip(*lists, strict=True))
 
     def _pandas(self, columns: list[pa.Array], length: int) -> Column:

@@ -13,6 +13,7 @@ from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
+    TABLE_MINI_BATCH_ENABLED,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
 )
@@ -21,6 +22,7 @@ from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkReq
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.operator_builder import check, collect, transformation_of, transformations_of
 from firesteel.table.planner.rel.explain import explain_text
+from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
 from firesteel.table.planner.resolve.select_hints import HintNames
@@ -150,11 +152,15 @@ class Planner:
         """
         pairs = list(zip(nodes, self.optimized(nodes), strict=True))
         names = [".".join(table.path) for _, table, _, _ in sinks]
-        text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+        advice = PlanAdvice(self._advises_nothing()) if "PLAN_ADVICE" in details else None
+        text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details], advice)
         plan = self._checked_plan(nodes, sinks, job_name)
         if "JSON_EXECUTION_PLAN" in details:
             text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
+
+    def _advises_nothing(self) -> bool:
+        return not self._is_streaming or self._config.get_configuration().get(TABLE_MINI_BATCH_ENABLED)
 
     def _checked_plan(self, nodes: Sequence[Rel], inserts: Sequence[Insert], job_name: str) -> str:
         """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
