@@ -141,6 +141,14 @@ class FilteringSource(Protocol):
         """Return whether the source reads less if only rows are needed for which a condition is TRUE."""
 
 
+@runtime_checkable
+class StatisticsSource(Protocol):
+    """A source that knows how many rows it has. Flink: `SupportsStatisticReport`."""
+
+    def row_count(self) -> float | None:
+        """Return the number of rows, by a guess if need be; None if it is unknown."""
+
+
 class Lookup(Protocol):
     """Finds the rows of keys. It is picklable."""
 

@@ -88,6 +88,12 @@ ASYNC_SCALAR_ATTEMPTS = Option(
 TABLE_FORCE_RECOMPILE = Option(
     "table.plan.force-recompile", boolean, "false", "COMPILE PLAN overwrites a plan that the file has already"
 )
+TABLE_JOIN_REORDER = Option(
+    "table.optimizer.join-reorder-enabled",
+    boolean,
+    "false",
+    "Join the inputs of inner joins in the order that makes the fewest rows, by the statistics of their tables",
+)
 TABLE_REUSE_SUB_PLANS = Option(
     "table.optimizer.reuse-sub-plan-enabled", boolean, "true", "Execute equal parts of a plan once"
 )

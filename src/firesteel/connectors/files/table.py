@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
@@ -12,7 +13,9 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.files.source import FileSource, FileSourceSettings
+from firesteel.connectors.files.splits import local_files_below
 from firesteel.connectors.files.table_paths import ColumnsFileFormat, TableFiles, TablePathFilter
+from firesteel.connectors.files.table_statistics import estimated_rows
 from firesteel.connectors.files.table_writing import TableFileSink
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
 from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest, SinkRequest
@@ -112,6 +115,14 @@ class FileTable(_Files):
     def uses_condition(self, rex: Rex) -> bool:
         """Return whether a condition keeps the format from reading parts of files."""
         return self.format_of(self.stored).uses_condition(rex)
+
+    def row_count(self) -> float | None:
+        """Return the number of rows of local files, by the footers or sizes of some of them; None if it is unknown."""
+        path = self.options.text("path").removeprefix("file://")
+        reports = self.options.text("source.report-statistics", "all").lower() == "all"
+        if scheme_of(path) is not None or not (reports and self.is_bounded and Path(path).exists()):
+            return None
+        return estimated_rows(self.format_of(self.stored), local_files_below(Path(path)))
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Literal
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Rex
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.files.text_files import is_compressed
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.connectors.table_options import Options
 
+_SAMPLE_BYTES = 1 << 16
 _TEXT = {"csv": "csv.table", "debezium-json": "json.debezium_table", "json": "json.table", "raw": "raw.table"}
 _MODULES = {
     "files": {**_TEXT, "avro": "avro.table_files", "parquet": "parquet.table"},
@@ -62,6 +65,15 @@ class Format:
     def uses_condition(self, rex: Rex) -> bool:
         """Return whether a condition may keep the format from reading parts of a file."""
         return False
+
+    def rows_in_file(self, path: Path) -> float | None:
+        """Return how many rows a local file has, for text by the length of its first lines; None if it is unknown."""
+        if not self.is_text or is_compressed(str(path)):
+            return None
+        with path.open("rb") as file:
+            start = file.read(_SAMPLE_BYTES)
+        lines = start.count(b"\n")
+        return path.stat().st_size * lines / len(start) if lines else float(bool(start))
 
     @property
     def kinds(self) -> frozenset[Kind]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
@@ -51,6 +52,10 @@ class ParquetFormat(Format):
     def uses_condition(self, rex: Rex) -> bool:
         """Return whether statistics of row groups may exclude a condition."""
         return is_prunable(rex)
+
+    def rows_in_file(self, path: Path) -> float:
+        """Return how many rows a local file has, which its footer says."""
+        return float(pyarrow.parquet.read_metadata(path).num_rows)
 
     def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
         """Yield the rows of a file."""

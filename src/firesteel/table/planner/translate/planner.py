@@ -13,6 +13,7 @@ from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
+    TABLE_JOIN_REORDER,
     TABLE_MINI_BATCH_ENABLED,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
@@ -175,8 +176,9 @@ class Planner:
 
     def optimized(self, nodes: Sequence[Rel]) -> list[Rel]:
         """Return the optimized plans of the queries of one job, which have passed all checks."""
-        reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
-        plans = optimize_all(nodes, self._is_streaming, reuses)
+        options = self._config.get_configuration()
+        reuses = all(options.get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
+        plans = optimize_all(nodes, self._is_streaming, reuses, options.get(TABLE_JOIN_REORDER))
         validate(plans, self._is_streaming)
         return plans
 
