@@ -10,6 +10,7 @@ _OPERATORS = {
     "minus": "-",
     "times": "*",
     "divide": "/",
+    "mod": "%",
     "minusPrefix": "NEGATE",
     "equals": "=",
     "notEquals": "<>",
