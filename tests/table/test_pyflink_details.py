@@ -8,6 +8,13 @@ from decimal import Decimal
 import pytest
 
 from firesteel.common import Row
+from firesteel.common.table_errors import (
+    PartitionNotExistException,
+    PartitionSpecInvalidException,
+    TableNotExistException,
+    TableNotPartitionedException,
+    ValidationException,
+)
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import (
     AggregateFunction,
@@ -18,7 +25,8 @@ from firesteel.table import (
     StreamTableEnvironment,
     TableSchema,
 )
-from firesteel.table.expressions import call, col
+from firesteel.table.catalog import CatalogPartition, CatalogPartitionSpec, ObjectPath
+from firesteel.table.expressions import call, col, object_of
 from firesteel.table.functions.inference import infer_type
 from firesteel.table.planner.rules.constants import folded
 from firesteel.table.udf import udaf, udf, udtf
@@ -166,3 +174,54 @@ def test_what_pyflink_refuses():
         udaf(lambda v: v, result_type=DataTypes.MAP(DataTypes.INT(), DataTypes.INT()), func_type="pandas")
     with pytest.raises(TypeError, match="Expected field index or field name"):
         TableSchema(["a"], [DataTypes.INT()]).get_field_data_type(None)
+
+
+@pytest.fixture
+def partitions():
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE plain (k STRING) WITH ('connector' = 'blackhole')")
+    t_env.execute_sql("CREATE TABLE parts (a INT, k STRING) PARTITIONED BY (k) WITH ('connector' = 'blackhole')")
+    return t_env.get_catalog("default_catalog")
+
+
+def test_partitions_need_a_partitioned_table_and_its_keys(partitions):
+    plain, parts, none = (ObjectPath("default_database", name) for name in ("plain", "parts", "none"))
+    good, bad = CatalogPartitionSpec({"k": "1"}), CatalogPartitionSpec({"k": "1", "a": "2"})
+    for path in (plain, none):
+        assert not partitions.partition_exists(path, good)
+        with pytest.raises(
+            TableNotPartitionedException, match=r"Table default_database\.\w+ in catalog .* partitioned"
+        ):
+            partitions.list_partitions(path, good)
+        with pytest.raises(PartitionNotExistException):
+            partitions.drop_partition(path, good, False)
+    with pytest.raises(TableNotPartitionedException):
+        partitions.create_partition(plain, good, CatalogPartition.create_instance({}, ""), True)
+    with pytest.raises(TableNotExistException):
+        partitions.list_partitions(none)
+    match = r"CatalogPartitionSpec\{\{a=2, k=1\}\} does not match partition keys \[k\] of table default_database\.parts"
+    with pytest.raises(PartitionSpecInvalidException, match=match):
+        partitions.create_partition(parts, bad, CatalogPartition.create_instance({}, ""), True)
+    partitions.create_partition(parts, good, CatalogPartition.create_instance({}, ""), False)
+    assert partitions.partition_exists(parts, good)
+    assert partitions.list_partitions(parts, bad) == []
+
+
+def test_paths_are_ordered_by_their_full_names():
+    paths = [ObjectPath("b", "a"), ObjectPath("a", "z"), ObjectPath("a", "b")]
+    assert list(map(str, sorted(paths))) == ["a.b", "a.z", "b.a"]
+
+
+def test_the_watermark_of_a_printed_schema_has_the_plain_type(capsys):
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE w (ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen')")
+    t_env.from_path("w").print_schema()
+    assert capsys.readouterr().out.splitlines()[1:-1] == [
+        "  `ts` TIMESTAMP(3) *ROWTIME*,",
+        "  WATERMARK FOR `ts`: TIMESTAMP(3) AS `ts`",
+    ]
+
+
+def test_structured_objects_are_refused():
+    with pytest.raises(ValidationException, match="OBJECT_OF"):
+        environment().from_elements([(1,)], ["a"]).select(object_of("com.example.User", "a", col("a")))

@@ -32,7 +32,7 @@ class Schema:
         >>> print(builder.watermark("at", "`at` - INTERVAL '5' SECOND").build())
         (
           `id` BIGINT,
-          `at` TIMESTAMP(3),
+          `at` [TIMESTAMP(3)],
           WATERMARK FOR `at` AS [`at` - INTERVAL '5' SECOND]
         )
     """

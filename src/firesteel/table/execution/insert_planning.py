@@ -164,7 +164,7 @@ class InsertPlanner:
                 raise _mismatch(
                     table,
                     node,
-                    f"Incompatible types for sink column '{column.name}' at position {position}.",
+                    f"Incompatible types for sink column '{column.name}' at position {position + 1}.",
                 )
         if all(_is_same(kind, column.type) for kind, column in zip(found, targets, strict=True)):
             return node
