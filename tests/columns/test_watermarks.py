@@ -66,6 +66,18 @@ def test_rows_behind_the_watermark_are_late_within_a_batch(seed, interval_ms):
     assert found == list(late_rows(times, 200 if interval_ms is None else interval_ms))
 
 
+def test_a_batch_stays_whole_if_nobody_asks_which_rows_are_late():
+    events = []
+    kernel = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings(), marks_late=False).make()
+    kernel.open(KernelContext(True, 128, None, events.append, events.append, lambda: 0))
+    stamps = to_arrow([BEGIN + datetime.timedelta(seconds=time) for time in (1, 9, 2, 8)], column(0, TIMESTAMP).type)
+    batch = ColumnBatch((stamps,), 4)
+    kernel.process(0, batch)
+    rows, watermark = events
+    assert rows.columns[0] == stamps
+    assert watermark == (BEGIN - datetime.datetime(1970, 1, 1)) // datetime.timedelta(milliseconds=1) + 9000
+
+
 def test_a_subtask_without_rows_becomes_idle_until_rows_come():
     events, now = [], 0.0
     kernel = WatermarkFactory(0, column(0, TIMESTAMP), QuerySettings(), idle_timeout_ms=100).make()

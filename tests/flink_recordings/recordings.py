@@ -68,6 +68,12 @@ def recorded_objects() -> dict[str, Any]:
     return json.loads((DIRECTORY / "tables" / "objects.json").read_text())
 
 
+@cache
+def recorded_large_results() -> dict[str, Any]:
+    """Return Flink's results of the queries of `large`, or its errors, by query, mode and time zone."""
+    return _packed("large/recorded.json.gz")
+
+
 def recorded_answer(name: str) -> dict[str, Any]:
     """Return a recorded answer of Flink's REST API: request, status and body."""
     return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())

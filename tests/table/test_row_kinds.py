@@ -36,9 +36,11 @@ QUERIES = {
         '10' SECOND)""",
     "hop": """SELECT window_end, COUNT(*) FROM TABLE(HOP(TABLE a, DESCRIPTOR(ts), INTERVAL '5' SECOND,
         INTERVAL '10' SECOND)) GROUP BY window_start, window_end""",
-    "session": """SELECT k, window_end, COUNT(*) FROM TABLE(SESSION(TABLE a PARTITION BY k, DESCRIPTOR(ts),
-        INTERVAL '2' SECOND)) GROUP BY k, window_start, window_end""",
-    "legacy session": "SELECT k, COUNT(*) FROM a GROUP BY k, SESSION(ts, INTERVAL '2' SECOND)",
+    # A retracted row makes its session longer, so only the rows of all sessions are the same.
+    "session": """SELECT k, SUM(c), MAX(w) FROM (SELECT k, COUNT(*) AS c, MAX(v) AS w FROM TABLE(SESSION(TABLE a
+        PARTITION BY k, DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY k, window_start, window_end) GROUP BY k""",
+    "legacy session": """SELECT k, SUM(c), MIN(w) FROM (SELECT k, COUNT(*) AS c, MIN(v) AS w FROM a GROUP BY k,
+        SESSION(ts, INTERVAL '2' SECOND)) GROUP BY k""",
     "window columns": f"SELECT id, window_start FROM TABLE({WINDOW.format('a')})",
     "window rank": f"""SELECT * FROM (SELECT id, v, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY
         v) AS n FROM TABLE({WINDOW.format("a")})) WHERE n <= 2""",
@@ -74,9 +76,7 @@ QUERIES = {
     "unnest": "SELECT a.id, x FROM a CROSS JOIN UNNEST(ARRAY[v, v + 1]) AS t (x)",
     "constants": "SELECT x, COUNT(*) FROM (VALUES (1), (2), (1)) AS t (x) GROUP BY x",
 }
-REFUSED = {
-    *("session", "legacy session", "window rank", "window join", "interval join", "sort by time", "over", "pattern")
-}
+REFUSED = {"window rank", "window join", "interval join", "sort by time", "over", "pattern"}
 
 VERSIONS = {"temporal join": ("b",)}
 """Tables of which former rows count, too."""

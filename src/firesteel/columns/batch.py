@@ -49,7 +49,7 @@ class ColumnBatch:
 
     def take(self, indices: object) -> ColumnBatch:
         """Return the rows at these positions."""
-        indices = np.asarray(indices)
+        indices = np.asarray(indices, np.int64)
         kinds = None if self.kinds is None else self.kinds[indices]
         arrow = pa.array(indices)
         return ColumnBatch(tuple(column.take(arrow) for column in self.columns), len(indices), kinds)

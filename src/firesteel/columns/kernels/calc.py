@@ -109,12 +109,14 @@ class WatermarkFactory:
         expression: The watermark of a row.
         settings: The settings of the query.
         idle_timeout_ms: The time without rows after which the subtask no longer holds back watermarks; 0 means never.
+        marks_late: Whether a batch is split where the watermark makes a later row late.
     """
 
     column: int
     expression: Rex
     settings: QuerySettings
     idle_timeout_ms: int = 0
+    marks_late: bool = True
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -150,8 +152,11 @@ class WatermarkAssigner(Kernel):
             self._idle.saw_elements()
         times = _millis(batch.columns[self._plan.column])
         marks = np.maximum.accumulate(_millis(self._expression(batch)))
+        cuts = [(batch.length, int(marks[-1]))]
+        if self._plan.marks_late:
+            cuts = _cuts(times, marks, self._emitted, self._interval_ms)
         start = 0
-        for stop, watermark in _cuts(times, marks, self._emitted, self._interval_ms):
+        for stop, watermark in cuts:
             if stop > start:
                 self.context.emit(batch.slice(start, stop))
             start = stop

@@ -75,7 +75,8 @@ class WindowAggregate(TimedKernel):
     """Aggregates per key and window, emitted when the window ends.
 
     State: `windows` maps key, start and end to `[values of the key, accumulators, row count]`. For sessions it maps a
-    key to its sessions. `_by_end` indexes the entries by window end; it is rebuilt from the state on restore.
+    key to its sessions, each start, end and such a list. `_by_end` indexes the entries by window end; it is rebuilt
+    from the state on restore.
     """
 
     def __init__(self, plan: WindowAggregateFactory) -> None:
@@ -197,27 +198,30 @@ class WindowAggregate(TimedKernel):
         if state is None:
             state = [values, self._aggregates.new(), 0]
             self._by_end[end].add(entry)
+        self._count(state, kind, row)
+        self._table.put(entry, state)
+
+    def _count(self, state: list[Cell], kind: int, row: tuple[Cell, ...]) -> None:
         if is_retraction(kind):
             state[2] -= 1
             self._aggregates.retract(state[1], row)
         else:
             state[2] += 1
             self._aggregates.add(state[1], row)
-        self._table.put(entry, state)
 
     def _add_to_session(
         self, key: object, values: tuple[Cell, ...], start: int, end: int, kind: int, row: tuple[Cell, ...]
     ) -> None:
-        accumulators = self._aggregates.new()
-        self._aggregates.add(accumulators, row)
         sessions = self._table.data.get(key, [])
-        merged = merge_session(sessions, start, end, [values, accumulators], self._join)
+        merged = merge_session(sessions, start, end, [values, self._aggregates.new(), 0], self._join)
+        self._count(merged[-1][2], kind, row)
         self._table.put(key, merged)
         # The merged session is last. Its former ends stay in `_by_end`; `_take_sessions` then finds no session there.
         self._by_end[merged[-1][1]].add(key)
 
     def _join(self, content: list[Cell], other: list[Cell]) -> None:
         self._aggregates.merge(content[1], other[1])
+        content[2] += other[2]
 
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended in event time."""
@@ -274,7 +278,7 @@ class WindowAggregate(TimedKernel):
         else:
             self._table.remove(key)
         done = [session for session in sessions if session[1] == end]
-        return [(values, accumulators, start, end) for start, _, (values, accumulators) in done]
+        return [(values, accumulators, start, end) for start, _, (values, accumulators, rows) in done if rows > 0]
 
     def _give(self, ended: Sequence[_Ended]) -> None:
         """Emit the results of windows as one batch."""

@@ -12,7 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
-from firesteel.columns.rows import RowOutput, keys_of, rows_of
+from firesteel.columns.rows import RowOutput, keys_of, kinds_list, rows_of
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
@@ -139,7 +139,8 @@ def _window_columns(window: WindowPlan, starts: Array, ends: Array, time_type: p
 class SessionTable(TimedKernel):
     """Buffers the rows of each session until it ends, then emits them with its start and end.
 
-    A row behind the watermark is late unless it extends a session that has not ended.
+    A row behind the watermark is late unless it extends a session that has not ended. A retraction belongs to the
+    session of its time, as in Flink, so a session may be longer than the rows that it has in the end.
     """
 
     def __init__(self, plan: WindowTableFactory) -> None:
@@ -149,7 +150,7 @@ class SessionTable(TimedKernel):
         self._types.append(arrow_type(plan.time_type))
 
     def open(self, context: KernelContext) -> None:
-        """Open the table of sessions by key, each `[start, end, rows]`."""
+        """Open the table of sessions by key, each `[start, end, (row, kind) pairs]`."""
         super().open(context)
         self._table = context.table("sessions")
 
@@ -159,13 +160,13 @@ class SessionTable(TimedKernel):
         keys = keys_of(batch, window.partition, self.context.max_parallelism)
         now: list[int | None] = [self.context.now_ms()] * batch.length
         times = window.clock.local_times(times_of(batch.columns[window.time]) if window.is_rowtime else now)
-        for key, time, row in zip(keys, times, rows_of(batch), strict=True):
+        for key, time, row, kind in zip(keys, times, rows_of(batch), kinds_list(batch), strict=True):
             if time is None:
                 continue
             sessions, end = self._table.data.get(key, []), time + window.size
             is_late = window.is_rowtime and window.clock.timer(end - 1) <= self._watermark
             if not is_late or touching(sessions, time, end):
-                self._table.put(key, merge_session(sessions, time, end, [row], list.extend))
+                self._table.put(key, merge_session(sessions, time, end, [(row, kind)], list.extend))
 
     def watermark(self, timestamp: int) -> int:
         """Emit the sessions that have ended in event time."""
@@ -201,7 +202,8 @@ class SessionTable(TimedKernel):
             for start, end, rows in done:
                 columns = _window_columns(window, np.array([start]), np.array([end]), self._types[-1])
                 values = [column.to_pylist()[0] for column in columns]
-                output.extend((*row, *values) for row in rows)
+                for row, kind in rows:
+                    output.add(kind, (*row, *values))
         output.flush()
 
     def end(self) -> None:

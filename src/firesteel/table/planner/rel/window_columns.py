@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol, get_args
+
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import InputRef
+from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 
+Columns = tuple[int, int, int | None]
 
-def window_columns(node: object) -> tuple[int, int, int | None] | None:
+
+class _WithInput(Protocol):
+    @property
+    def input(self) -> rel.Rel: ...
+
+
+def window_columns(node: rel.Rel) -> Columns | None:
     """Return the indexes of window start, end and (None: it is gone) time; None: the rows are of no windows."""
+    return _COLUMNS[type(node)](node)
+
+
+def window_time(node: rel.Rel) -> DataType:
+    """Return the type of the time from which the window columns of a query come.
+
+    Raises:
+        LookupError: its rows are of no windows.
+    """
     if isinstance(node, rel.WindowTableFunction):
-        width = len(node.input.row_type)
-        return width, width + 1, width + 2
-    if isinstance(node, rel.Filter | rel.Rank | rel.AssignWatermark | rel.Over):
-        return window_columns(node.input)
-    if isinstance(node, rel.Project):
-        return _through(node, window_columns(node.input))
-    if isinstance(node, rel.WindowAggregate) and node.window_columns is not None:
-        start, end, time = node.window_columns
-        if start in node.keys and end in node.keys:
-            places = list(node.keys)
-            return places.index(start), places.index(end), places.index(time) if time in places else None
-    if isinstance(node, rel.WindowJoin):
-        return (*node.left_window, None)
-    if isinstance(node, rel.Correlate):
-        return window_columns(node.input)
+        return node.input.row_type.fields[node.window.time].data_type
+    if window_columns(node) is None:
+        raise LookupError(f"the rows of {type(node).__name__} are of no windows")
+    return window_time(node.inputs[0])
+
+
+def _none(node: object) -> None:
     return None
 
 
-def window_time(node: rel.Rel) -> DataType | None:
-    """Return the type of the time from which the window columns of a query come, None: it has none."""
-    if isinstance(node, rel.WindowTableFunction):
-        return node.input.row_type.fields[node.window.time].data_type
-    return None if window_columns(node) is None else window_time(node.inputs[0])
+def _of_input(node: _WithInput) -> Columns | None:
+    return window_columns(node.input)
 
 
-def _through(node: rel.Project, columns: tuple[int, int, int | None] | None) -> tuple[int, int, int | None] | None:
+def _of_function(node: rel.WindowTableFunction) -> Columns:
+    width = len(node.input.row_type)
+    return width, width + 1, width + 2
+
+
+def _of_project(node: rel.Project) -> Columns | None:
+    columns = window_columns(node.input)
     if columns is None:
         return None
     places = {e.index: i for i, e in reversed(list(enumerate(node.expressions))) if isinstance(e, InputRef)}
@@ -43,3 +58,56 @@ def _through(node: rel.Project, columns: tuple[int, int, int | None] | None) -> 
         return None
     time = columns[2]
     return places[columns[0]], places[columns[1]], None if time is None else places.get(time)
+
+
+def _of_aggregate(node: rel.WindowAggregate) -> Columns | None:
+    if node.window_columns is None:
+        return None
+    start, end, time = node.window_columns
+    if start not in node.keys or end not in node.keys:
+        return None
+    places = list(node.keys)
+    return places.index(start), places.index(end), places.index(time) if time in places else None
+
+
+def _of_expand(node: rel.Expand) -> Columns | None:
+    columns = window_columns(node.input)
+    if columns is None or any(not group.issuperset({*columns[:2]} & {*node.columns}) for group in node.sets):
+        return None  # start or end is NULL in some set
+    return columns
+
+
+def _of_join(node: rel.WindowJoin) -> Columns:
+    return (*node.left_window, None)
+
+
+_COLUMNS: dict[type, Callable[[object], Columns | None]] = dict(
+    [
+        case(rel.TableScan, _none),
+        case(rel.StreamScan, _none),
+        case(rel.Values, _none),
+        case(rel.AssignWatermark, _of_input),
+        case(rel.Project, _of_project),
+        case(rel.Filter, _of_input),
+        case(rel.Aggregate, _none),
+        case(rel.WindowTableFunction, _of_function),
+        case(rel.WindowAggregate, _of_aggregate),
+        case(rel.Join, _none),
+        case(rel.IntervalJoin, _none),
+        case(rel.TemporalJoin, _none),
+        case(rel.LookupJoin, _none),
+        case(rel.WindowJoin, _of_join),
+        case(rel.Correlate, _of_input),
+        case(rel.Union, _none),
+        case(rel.SetOperation, _none),
+        case(rel.Sort, _none),
+        case(rel.Over, _of_input),
+        case(rel.Rank, _of_input),
+        case(rel.Expand, _of_expand),
+        case(rel.Match, _none),
+    ]
+)
+"""Where each node has the columns of its windows."""
+
+if missing := set(get_args(rel.Rel)) ^ _COLUMNS.keys():
+    raise ImportError(f"window columns: declare those of these nodes: {sorted(node.__name__ for node in missing)}")

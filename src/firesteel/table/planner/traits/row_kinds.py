@@ -118,15 +118,6 @@ def _taken_by_sort(node: rel.Sort) -> Kinds:
     return ALL if sorts_all(node) else INSERT_ONLY
 
 
-def _taken_by_window_table(node: rel.WindowTableFunction) -> Kinds:
-    # Session windows grow by their rows: a retraction would have to split them.
-    return INSERT_ONLY if node.window.kind == "SESSION" else ALL
-
-
-def _taken_by_window(node: rel.WindowAggregate) -> Kinds:
-    return INSERT_ONLY if node.window is not None and node.window.kind == "SESSION" else ALL
-
-
 def _declared(
     kind: type[T], emits: Callable[[T, list[Kinds]], Kinds], takes: Callable[[T], Kinds]
 ) -> tuple[type, RowKinds]:
@@ -142,8 +133,8 @@ ROW_KINDS: dict[type, RowKinds] = dict(
         _declared(rel.Project, _forwarded, _anything),
         _declared(rel.Filter, _forwarded, _anything),
         _declared(rel.Aggregate, _of_aggregate, _anything),
-        _declared(rel.WindowTableFunction, _forwarded, _taken_by_window_table),
-        _declared(rel.WindowAggregate, _inserts, _taken_by_window),
+        _declared(rel.WindowTableFunction, _forwarded, _anything),
+        _declared(rel.WindowAggregate, _inserts, _anything),
         _declared(rel.Join, _of_join, _anything),
         _declared(rel.IntervalJoin, _inserts, _only_inserts),
         _declared(rel.TemporalJoin, _of_temporal_join, _anything),

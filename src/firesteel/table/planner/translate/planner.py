@@ -28,6 +28,7 @@ from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
+from firesteel.table.planner.traits.late_rows import decide_lateness
 from firesteel.table.planner.traits.row_kinds import kinds_of
 from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.sinks import add_sink, with_lengths
@@ -82,7 +83,7 @@ class Planner:
         return kinds_of(optimize(node, self._is_streaming), self._is_streaming)
 
     def column_stream(self, node: Rel) -> Batches:
-        """Return the DataStream of column batches of a query."""
+        """Return the DataStream of column batches of a query; what a program asks of its watermarks is not known."""
         return self._translator().stream(self.optimized([node])[0])
 
     def collect(self, node: Rel, exact: bool = False) -> tuple[JobClient | None, CloseableIterator[Row]]:
@@ -96,7 +97,8 @@ class Planner:
             The job's client or None, and an iterator over the rows as they arrive, which must be closed.
         """
         with self._own_job() as environment:
-            translator, plan = self._translator(), self.optimized([node])[0]
+            plan = self.optimized([node])[0]
+            translator = self._translator(decide_lateness([plan]))
             stream = with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
@@ -112,8 +114,8 @@ class Planner:
 
     def attach(self, inserts: Sequence[Insert]) -> None:
         """Add inserts to the program of the execution environment."""
-        translator = self._translator()
         plans = self.optimized([node for node, _, _, _ in inserts])
+        translator = self._translator(decide_lateness(plans))
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
             add_sink(translator, plan, table, sink)
 
@@ -182,10 +184,10 @@ class Planner:
         validate(plans, self._is_streaming)
         return plans
 
-    def _translator(self) -> Translator:
+    def _translator(self, late: frozenset[Rel] | None = None) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
         settings = QuerySettings(self._config.get_local_timezone(), time.time_ns() // 1000)
-        return Translator(self._environment, self._is_streaming, settings, self._config)
+        return Translator(self._environment, self._is_streaming, settings, self._config, late)
 
 
 def _rows(batches: Iterable[ColumnBatch], row_type: RowType, exact: bool) -> Iterator[Row]:

@@ -71,15 +71,22 @@ class Translator:
         is_streaming: Whether results are changelogs.
         settings: The settings for expressions.
         config: The options of the table environment.
+        late: The nodes whose watermarks tell which rows are late, None: all.
     """
 
     def __init__(
-        self, environment: StreamExecutionEnvironment, is_streaming: bool, settings: QuerySettings, config: TableConfig
+        self,
+        environment: StreamExecutionEnvironment,
+        is_streaming: bool,
+        settings: QuerySettings,
+        config: TableConfig,
+        late: frozenset[Rel] | None = None,
     ) -> None:
         self.environment = environment
         self.is_streaming = is_streaming
         self.settings = settings
         self._config = config
+        self._late = late
         self._streams: dict[int, tuple[Rel, Batches]] = {}
 
     def stream(self, node: Rel) -> Batches:
@@ -181,7 +188,8 @@ class Translator:
         return values_stream(self.environment, node, describe(node))
 
     def _watermark(self, node: rel.AssignWatermark) -> Batches:
-        factory = WatermarkFactory(node.column, node.expression, self.settings, idle_timeout_ms(self._config))
+        idle_ms, late = idle_timeout_ms(self._config), self._late is None or node in self._late
+        factory = WatermarkFactory(node.column, node.expression, self.settings, idle_ms, late)
         return self.operator(node, factory, self.stream(node.input))
 
     # --- one input -----------------------------------------------------------------------------------------------
@@ -230,7 +238,7 @@ class Translator:
             _types(node),
             self.retracts(node.input),
             node.flat,
-            window_source(node, self.settings.time_zone),
+            IN_UTC if node.window is not None else window_source(node, self.settings.time_zone),
         )
         return self.operator(node, factory, self.stream(node.input), node.keys)
 

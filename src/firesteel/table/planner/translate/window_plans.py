@@ -37,6 +37,6 @@ def window_source(node: rel.Rel, zone: str) -> WindowSource:
     return WindowSource(_clock(time, zone), not is_proctime(time))
 
 
-def _clock(time: DataType | None, zone: str) -> WindowClock:
+def _clock(time: DataType, zone: str) -> WindowClock:
     """Return the clock of windows over a column of a type; TIMESTAMP is a local time already."""
     return WindowClock(zone) if isinstance(time, LocalZonedTimestampType) else UTC_CLOCK
