@@ -51,6 +51,10 @@ class BooleanType(AtomicType):
     """`BOOLEAN`."""
 
 
+class VariantType(AtomicType):
+    """`VARIANT`: a value of JSON."""
+
+
 class NumericType(AtomicType):
     """Base of the numeric types."""
 

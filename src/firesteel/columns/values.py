@@ -25,6 +25,7 @@ Converter = Callable[[Any], Any]
 _ARROW: dict[type[t.DataType], pa.DataType] = {
     t.NullType: pa.null(),
     t.BooleanType: pa.bool_(),
+    t.VariantType: pa.string(),
     t.TinyIntType: pa.int8(),
     t.SmallIntType: pa.int16(),
     t.IntType: pa.int32(),

@@ -16,6 +16,7 @@ from firesteel.columns.functions import (
     string_functions,
     temporal_functions,
     text_functions,
+    variant_functions,
 )
 from firesteel.columns.functions.function import Function
 
@@ -33,6 +34,7 @@ _MODULES = (
     string_functions,
     temporal_functions,
     text_functions,
+    variant_functions,
 )
 
 _FUNCTIONS: dict[str, Function] = {function.name: function for module in _MODULES for function in module.FUNCTIONS}
