@@ -58,7 +58,7 @@ class UserFunctionNode:
             return to_arrow(self._context.call_all(function, rows), self._type)
         return to_arrow([function(*row) for row in rows], self._type)
 
-    def _rows(self, columns: list[pa.Array]) -> list[tuple[Any, ...]]:
+    def _rows(self, columns: list[pa.Array]) -> list[tuple[object, ...]]:
         zone = self._context.time_zone
         lists = (to_python(column, kind, zone=zone) for column, kind in zip(columns, self._types, strict=True))
         return list(zip(*lists, strict=True))

@@ -88,7 +88,7 @@ class ListView(DataView, Generic[T]):
         return self._list[index]
 
 
-class RemovableIterator(Generic[K, T]):
+class RemovableIterator(Generic[K, V, T]):
     """An iterator over entries of a map that can be removed on the way (PyFlink: `RemovableConcatIterator`).
 
     Args:
@@ -96,13 +96,13 @@ class RemovableIterator(Generic[K, T]):
         shown: What is returned for a key.
     """
 
-    def __init__(self, entries: dict[K, Any], shown: Callable[[K], T]) -> None:
+    def __init__(self, entries: dict[K, V], shown: Callable[[K], T]) -> None:
         self._entries = entries
         self._shown = shown
         self._keys = iter(list(entries))
         self._last: list[K] = []
 
-    def __iter__(self) -> RemovableIterator[K, T]:
+    def __iter__(self) -> RemovableIterator[K, V, T]:
         return self
 
     def __next__(self) -> T:
@@ -194,15 +194,15 @@ class MapView(Generic[K, V]):
         """
         return key in self._dict
 
-    def items(self) -> RemovableIterator[K, tuple[K, V]]:
+    def items(self) -> RemovableIterator[K, V, tuple[K, V]]:
         """Return an iterator over the pairs."""
         return RemovableIterator(self._dict, lambda key: (key, self._dict[key]))
 
-    def keys(self) -> RemovableIterator[K, K]:
+    def keys(self) -> RemovableIterator[K, V, K]:
         """Return an iterator over the keys."""
         return RemovableIterator(self._dict, lambda key: key)
 
-    def values(self) -> RemovableIterator[K, V]:
+    def values(self) -> RemovableIterator[K, V, V]:
         """Return an iterator over the values."""
         return RemovableIterator(self._dict, self._dict.__getitem__)
 

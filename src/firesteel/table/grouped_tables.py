@@ -220,10 +220,10 @@ class AggregatedTable(_Stage):
             ValidationException: The alias has another number of columns than the function returns.
         """
         keys, inner = _named_keys(self._keys)
-        call: Any = self._function_call
+        call = self._function_call
         fields_of_result = getattr(getattr(call.function, "result_type", None), "names", None)
         names = tuple(unique_names([*keys, *(self._names or fields_of_result or ("f0",))])[len(keys) :])
-        result: Any = Alias(call, names) if fields_of_result is None else Apply("FLATTEN", (call,))
+        result: Unresolved = Alias(call, names) if fields_of_result is None else Apply("FLATTEN", (call,))
         items, properties = _without_properties(fields, [*keys, *names])
         source = table_of(self._t_env, queries.Select(self._query, (*inner, result, *properties), group_by=self._keys))
         found = rel_of(source).row_type.names[len(inner) : len(rel_of(source).row_type) - len(properties)]

@@ -11,7 +11,7 @@ from firesteel.table.execution.plan_execution import read_plan
 __all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanReference", "PlanReference"]
 
 
-C = TypeVar("C")
+C = TypeVar("C", covariant=True)
 
 
 class PlanReference(ABC, Generic[C]):

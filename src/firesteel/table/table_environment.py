@@ -187,7 +187,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
 
     # --- compiled plans ----------------------------------------------------------------------------------------------
 
-    def load_plan(self, plan_reference: PlanReference[Any]) -> CompiledPlan:
+    def load_plan(self, plan_reference: PlanReference[object]) -> CompiledPlan:
         """Return a compiled plan.
 
         Args:
@@ -218,7 +218,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         executor = executor_of(self)
         return CompiledPlan(executor.plans.compiled([executor.plan_insert(insert) for insert in inserts]), self)
 
-    def execute_plan(self, plan_reference: PlanReference[Any]) -> TableResult:
+    def execute_plan(self, plan_reference: PlanReference[object]) -> TableResult:
         """Start the job of a compiled plan.
 
         Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from typing import Any
 
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import CallSite, Function, per_row
@@ -12,7 +11,7 @@ from firesteel.columns.functions.signatures import INT, signature
 from firesteel.common.keys.key_groups import java_hasher
 from firesteel.common.typeinfo import Types
 
-Hash = Callable[[Any], int]
+Hash = Callable[..., int]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import CallSite, Function, may_fail, per_row, plain
@@ -40,10 +39,12 @@ def _constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return the JSON text of a value in the form of columns."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, Decimal):
         return f"{value.normalize() + 0:f}"
     if isinstance(value, float):
@@ -52,13 +53,15 @@ def _text(value: Any) -> str:
         return quote(value)
     if isinstance(value, list):
         return f"[{','.join(map(_text, value))}]"
+    assert isinstance(value, dict)
     return object_text({key: _text(item) for key, item in value.items()})
 
 
-def _parsed(text: str, pairs_hook: Callable[[Pairs], dict[str, object]] = _last_values) -> Any:
-    return json.loads(
+def _parsed(text: str, pairs_hook: Callable[[Pairs], dict[str, object]] = _last_values) -> object:
+    value: object = json.loads(
         text, parse_float=_number, parse_int=Decimal, parse_constant=_constant, object_pairs_hook=pairs_hook
     )
+    return value
 
 
 def _parse(text: str, allows_duplicates: bool = False) -> str:
@@ -76,7 +79,7 @@ def _try_parse(text: str, allows_duplicates: bool = False) -> str | None:
         return None
 
 
-def variant_item(call: CallSite) -> Callable[[str, Any], str | None]:
+def variant_item(call: CallSite) -> Callable[..., str | None]:
     """Return the function of an access by field or by position from 1; None for what is not there."""
     return _field if isinstance(call.types[1], (t.CharType, t.VarCharType)) else _element
 

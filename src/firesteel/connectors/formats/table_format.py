@@ -11,6 +11,7 @@ from typing import IO, Literal
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Rex
+from firesteel.common.files.file_systems import Files
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.files.text_files import is_compressed
 from firesteel.connectors.table_connector import INSERT_ONLY
@@ -96,7 +97,7 @@ class Format:
         """
         raise NotImplementedError(f"{type(self).__name__} does not read messages")
 
-    def read_file(self, path: str, files: object) -> Iterator[ColumnBatch]:
+    def read_file(self, path: str, files: Files) -> Iterator[ColumnBatch]:
         """Yield the rows of a file that is no text."""
         raise NotImplementedError(f"{type(self).__name__} does not read files")
 

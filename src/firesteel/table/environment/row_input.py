@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.types import Row
 from firesteel.table.functions.udf_base import FunctionContext, UserDefinedFunction
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class RowInput(UserDefinedFunction):
@@ -69,6 +72,8 @@ class RowInput(UserDefinedFunction):
         return getattr(self.function, name)
 
 
-def _named(column: Any, name: str) -> Any:
+def _named(column: pandas.Series | pandas.DataFrame, name: str) -> pandas.Series | pandas.DataFrame:
     """Return a column under its name; that of a row has the fields instead."""
-    return column if column.ndim == 2 else column.rename(name)
+    import pandas
+
+    return column.rename(name) if isinstance(column, pandas.Series) else column

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -13,6 +13,7 @@ import pyarrow.parquet
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.rex import Rex
 from firesteel.columns.values import arrow_type
+from firesteel.common.files.file_systems import Files
 from firesteel.connectors.formats.parquet.row_groups import RowGroupFilter, is_prunable
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_options import Options
@@ -57,7 +58,7 @@ class ParquetFormat(Format):
         """Return how many rows a local file has, which its footer says."""
         return float(pyarrow.parquet.read_metadata(path).num_rows)
 
-    def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
+    def read_file(self, path: str, files: Files) -> Iterator[ColumnBatch]:
         """Yield the rows of a file."""
         groups = None if self.row_groups is None else self.row_groups.in_file(files.input(path))
         with pyarrow.parquet.ParquetFile(files.input(path)) as parquet:
