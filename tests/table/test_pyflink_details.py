@@ -225,3 +225,12 @@ def test_the_watermark_of_a_printed_schema_has_the_plain_type(capsys):
 def test_structured_objects_are_refused():
     with pytest.raises(ValidationException, match="OBJECT_OF"):
         environment().from_elements([(1,)], ["a"]).select(object_of("com.example.User", "a", col("a")))
+
+
+def test_operators_that_call_python_functions_say_so():
+    t_env = environment()
+    rows = t_env.from_elements([(1, "x")], ["a", "b"])
+    one = udf(lambda value: value, result_type=DataTypes.BIGINT(), name="one")
+    assert "PythonCalc(select=[one(a) AS _c0])" in rows.select(one(col("a"))).explain()
+    assert "PythonGroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(udaf(Last())(col("a"))).explain()
+    assert "\nGroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(col("b"), col("a").sum).explain()

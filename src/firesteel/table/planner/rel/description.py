@@ -13,6 +13,7 @@ from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates
 from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import walk
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "||"})
 
@@ -98,11 +99,20 @@ def _project(node: rel.Project) -> str:
     source, where = node.input, ""
     if isinstance(source, rel.Filter):
         where = f", where=[{rex_text(source.condition, source.row_type.names)}]"
-    return f"Calc(select=[{_select(node.expressions, node.row_type.names, source.row_type.names)}]{where})"
+    conditions = (source.condition,) if isinstance(source, rel.Filter) else ()
+    name = _calc((*node.expressions, *conditions))
+    return f"{name}(select=[{_select(node.expressions, node.row_type.names, source.row_type.names)}]{where})"
+
+
+def _calc(expressions: Iterable[Rex]) -> str:
+    """Return the name of the operator of expressions, which says whether it calls functions in Python."""
+    calls_python = any(isinstance(part, UserCall) for rex in expressions for part in walk(rex))
+    return "PythonCalc" if calls_python else "Calc"
 
 
 def _filter(node: rel.Filter) -> str:
-    return f"Calc(select=[{_names(node)}], where=[{rex_text(node.condition, node.row_type.names)}])"
+    condition = rex_text(node.condition, node.row_type.names)
+    return f"{_calc((node.condition,))}(select=[{_names(node)}], where=[{condition}])"
 
 
 def _calls(node: rel.Grouped) -> str:
@@ -120,7 +130,8 @@ def _calls(node: rel.Grouped) -> str:
 def _grouped(node: rel.Grouped, name: str, window: str = "") -> str:
     source = node.input.row_type.names
     by = f"groupBy=[{', '.join(source[key] for key in node.keys)}], " if node.keys else ""
-    return f"{name}({by}{window}select=[{_calls(node)}])"
+    python = "" if all(isinstance(call.function, str) for call in node.calls) else "Python"
+    return f"{python}{name}({by}{window}select=[{_calls(node)}])"
 
 
 def _aggregate(node: rel.Aggregate) -> str:
