@@ -233,4 +233,4 @@ def test_operators_that_call_python_functions_say_so():
     one = udf(lambda value: value, result_type=DataTypes.BIGINT(), name="one")
     assert "PythonCalc(select=[one(a) AS _c0])" in rows.select(one(col("a"))).explain()
     assert "PythonGroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(udaf(Last())(col("a"))).explain()
-    assert "\nGroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(col("b"), col("a").sum).explain()
+    assert "+- GroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(col("b"), col("a").sum).explain()
