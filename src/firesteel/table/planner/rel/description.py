@@ -29,8 +29,8 @@ def rex_text(rex: object, names: list[str]) -> str:
     if not isinstance(rex, Call):
         return str(rex)
     parts = [rex_text(operand, names) for operand in rex.operands]
-    if rex.function in _INFIX and len(parts) == 2:
-        return f"({parts[0]} {rex.function} {parts[1]})"
+    if rex.function in _INFIX and len(parts) > 1:
+        return f"({f' {rex.function} '.join(parts)})"
     if rex.function in ("CAST", "TRY_CAST"):
         return f"{rex.function}({parts[0]} AS {type_text(rex.type.nullable())})"
     if rex.function.startswith("IS "):

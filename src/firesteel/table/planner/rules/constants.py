@@ -12,7 +12,7 @@ from firesteel.columns.functions.registry import find_function
 from firesteel.columns.lazy_calls import LAZY
 from firesteel.columns.rex import Call, Literal, Rex, UserCall
 from firesteel.columns.values import to_python
-from firesteel.table.planner.rel.rex_tools import is_repeatable, transform
+from firesteel.table.planner.rel.rex_tools import with_operands
 
 __all__ = ["ONE_ROW", "folded"]
 
@@ -44,22 +44,25 @@ def folded(rex: Rex) -> Rex:
 
     A part that fails, such as 1 / 0, stays: its rows fail when they are computed.
     """
-    if isinstance(rex, Call | UserCall):
-        return transform(rex, _value_or_parts)
-    return rex
+    if not isinstance(rex, Call | UserCall):
+        return rex
+    result = with_operands(rex, tuple(map(folded, rex.operands)))
+    value = _value(result) if isinstance(result, Call) and _is_constant(result) else None
+    return result if value is None else value
 
 
-def _value_or_parts(rex: Rex) -> Rex | None:
-    return _value(rex) if isinstance(rex, Call) and _is_constant(rex) else None
-
-
-def _is_constant(rex: Rex) -> bool:
-    if isinstance(rex, Literal):
-        return isinstance(rex.type, AtomicType)
-    if not (isinstance(rex, Call) and isinstance(rex.type, AtomicType)):
+def _is_constant(call: Call) -> bool:
+    """Return whether a call of constants has one value, wherever and whenever it is computed."""
+    if not (isinstance(call.type, AtomicType) and all(map(_is_value, call.operands))):
         return False
-    is_known = rex.function in _LAZY_VALUES or find_function(rex.function) is not None
-    return is_known and is_repeatable(rex) and all(map(_is_constant, rex.operands))
+    function = find_function(call.function)
+    if function is None:
+        return call.function in _LAZY_VALUES
+    return function.deterministic and not function.momentary
+
+
+def _is_value(rex: Rex) -> bool:
+    return isinstance(rex, Literal) and isinstance(rex.type, AtomicType)
 
 
 def _value(rex: Rex) -> Literal | None:

@@ -18,7 +18,7 @@ def without_null_tests(parts: Sequence[Rex]) -> list[Rex] | None:
     found = list[Rex]()
     for place, part in enumerate(parts):
         value = _tested(part, "IS NOT NULL") or _tested(part, "IS NULL")
-        others = [other for at, other in enumerate(parts) if at != place]
+        others = (other for at, other in enumerate(parts) if at != place)
         if value is None or not is_repeatable(value) or not any(value in _needed(other) for other in others):
             found.append(part)
         elif _tested(part, "IS NULL") is not None:

@@ -89,8 +89,9 @@ class _Range:
         if low is not None and high is not None and not (high.holds(low.bound) and low.holds(high.bound)):
             return None
         bounds = [bound for bound in (low, high) if bound is not None]
-        holes = [hole for hole in self.of("<>", "NOT IN") if _is_within(hole, bounds)]
-        return [one.part for one in self.comparisons if one in bounds or one in holes]
+        kept = [*bounds, *(hole for hole in self.of("<>", "NOT IN") if _is_within(hole, bounds))]
+        ids = set(map(id, kept))
+        return [one.part for one in self.comparisons if id(one) in ids]
 
     def _points(self, points: list[_Comparison]) -> list[Rex] | None:
         """Return the condition that the value is one of those that satisfy all comparisons."""
@@ -144,9 +145,10 @@ def merged_ranges(parts: Sequence[Rex]) -> list[Rex] | None:
 
 def _replaced(parts: list[Rex], old: list[Rex], new: list[Rex]) -> list[Rex]:
     """Return parts with new ones instead of old ones; those that are not among the old ones take the first place."""
-    first = next(place for place, part in enumerate(parts) if part in old)
-    added = [part for part in new if part not in old]
-    return parts[:first] + added + [part for part in parts[first:] if part not in old or part in new]
+    before, gone = set(old), set(old) - set(new)
+    first = next(place for place, part in enumerate(parts) if part in before)
+    added = [part for part in new if part not in before]
+    return parts[:first] + added + [part for part in parts[first:] if part not in gone]
 
 
 def _comparison(part: Rex) -> tuple[Rex, _Comparison] | None:

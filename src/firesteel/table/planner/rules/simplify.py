@@ -107,4 +107,10 @@ def _plain(parts: list[Rex]) -> list[Rex]:
 
 
 def _unique(choices: list[Rex]) -> list[Rex]:
-    return [one for place, one in enumerate(choices) if one not in choices[:place] or not is_deterministic(one)]
+    known = set[Rex]()
+    found = list[Rex]()
+    for one in choices:
+        if one not in known or not is_deterministic(one):
+            found.append(one)
+        known.add(one)
+    return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from firesteel.columns.column_types import BooleanType, DoubleType, FloatType
 from firesteel.columns.rex import Call, Literal, Rex
-from firesteel.table.planner.rel.rex_tools import is_repeatable
+from firesteel.table.planner.rel.rex_tools import is_repeatable, with_operands
 from firesteel.table.planner.rules.lossless_casts import FALSE, compared_as_column, one_of_column
 
 __all__ = ["contradicts", "when_true"]
@@ -32,7 +32,7 @@ def when_true(rex: Rex) -> Rex:
         return rex
     match rex.function:
         case "AND" | "OR":
-            return Call(rex.function, tuple(map(when_true, rex.operands)), rex.type)
+            return with_operands(rex, tuple(map(when_true, rex.operands)))
         case "NOT":
             return _negated(rex)
         case "IS TRUE":
