@@ -207,12 +207,12 @@ def test_unknown_function_and_wrong_types():
         call("+", lit(1, "INT"), lit(None, "DATE"))
 
 
-def test_asynchronous_function_is_refused():
+def test_asynchronous_function_is_refused_without_an_event_loop():
     class Asynchronous(Doubler):
         async def eval(self, value):
             return value
 
-    with pytest.raises(UnsupportedFunctionError, match="asynchronous"):
+    with pytest.raises(NotImplementedError, match="asynchronous"):
         run(UserCall(Asynchronous(), (column(0, "INT"),), INT), ("INT", [1]))
 
 

@@ -82,7 +82,7 @@ def test_alter_table_adds_at_positions_and_drops(t_env):
         ("CREATE TABLE x (a INT, WATERMARK FOR a AS a) WITH ('connector' = 'print')", "time field type is INT"),
         ("INSERT INTO missing_sink SELECT 1", "`missing_sink`' in any of the catalogs"),
         ("INSERT INTO t VALUES (1)", "do not match"),
-        ("INSERT INTO t VALUES (DATE '2024-01-01', 'x')", "Incompatible types for sink column 'id' at position 0"),
+        ("INSERT INTO t VALUES (DATE '2024-01-01', 'x')", "Incompatible types for sink column 'id' at position 1"),
         ("INSERT INTO t (nope) VALUES (1)", "Unknown target column 'nope'"),
         ("INSERT INTO t /*+ OPTIONS('nope' = '1') */ VALUES (1, 'x')", "'nope'='1'"),
         ("USE nope", "[nope] does not exist"),

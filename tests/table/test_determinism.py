@@ -10,7 +10,6 @@ from firesteel.columns.functions.registry import find_function, function_names
 from firesteel.common import Row
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import DataTypes, StreamTableEnvironment
-from firesteel.table.errors import ValidationException
 from firesteel.table.udf import udf
 from firesteel.testing import run_local
 
@@ -82,9 +81,11 @@ def test_a_random_value_is_drawn_once_for_in(env: Any) -> None:
     assert len(found) == 200
 
 
-def test_a_random_value_is_not_searched_in_a_subquery_elsewhere(env: Any) -> None:
-    with pytest.raises(ValidationException, match="Give it a name in a SELECT first"):
-        env[1].sql_query("SELECT RAND_INTEGER(2) IN (SELECT id FROM t) FROM t")
+def test_a_random_value_is_drawn_once_for_in_elsewhere(env: Any) -> None:
+    query = "SELECT RAND_INTEGER(2) IN (SELECT id FROM t WHERE id < 2) FROM t"
+    plan = env[1].explain_sql(query).split("== Optimized Physical Plan ==")[1].split("== Optimized Execution")[0]
+    assert plan.count("RAND_INTEGER") == 1
+    assert rows(env, query)[-1] == Row(True)
 
 
 def test_functions_whose_results_change_are_named() -> None:

@@ -50,7 +50,7 @@ def plans(*queries):
     tables = environment()
     for name in "sr":
         tables.execute_sql(TABLE.format(name))
-    return tables._planner._optimized([tables.sql_query(sql)._node for sql in queries])
+    return tables._planner.optimized([tables.sql_query(sql)._node for sql in queries])
 
 
 @pytest.mark.parametrize(("sql", "asks"), [*((sql, False) for sql in NOT_ASKED), *((sql, True) for sql in ASKED)])

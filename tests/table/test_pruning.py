@@ -125,7 +125,7 @@ def test_the_option_turns_reuse_off(tables):
     queries = [tables.sql_query(f"SELECT {field} FROM t")._node for field in ("a.x", "b.x")]
 
     def count():
-        return len(nodes(tables._planner._optimized(queries), rel.TableScan))
+        return len(nodes(tables._planner.optimized(queries), rel.TableScan))
 
     assert count() == 1
     tables.get_config().set("table.optimizer.reuse-sub-plan-enabled", "false")

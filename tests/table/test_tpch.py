@@ -45,9 +45,11 @@ def database(directory):
     made.close()
 
 
-@pytest.fixture(scope="module", params=["batch", "streaming"])
+@pytest.fixture(scope="module", params=["batch", "streaming", "reordered"])
 def mode_and_tables(request, directory):
-    made = environment(request.param)
+    mode = "streaming" if request.param == "streaming" else "batch"
+    reorders = str(request.param == "reordered").lower()
+    made = environment(mode, **{"table.optimizer.join-reorder-enabled": reorders})
     for path in directory.iterdir():
         schema = pq.read_schema(path / "first.parquet")
         columns = ", ".join(f"{field.name} {TYPES[str(field.type)]}" for field in schema)
@@ -55,7 +57,7 @@ def mode_and_tables(request, directory):
             f"CREATE TABLE {path.name} ({columns}) WITH ('connector' = 'filesystem', 'path' = '{path}', "
             "'format' = 'parquet')"
         )
-    return request.param, made
+    return mode, made
 
 
 def plain(rows):

@@ -43,6 +43,15 @@ def test_files_packages_and_zips_are_found_and_forgotten(tmp_path: Path) -> None
         importlib.import_module("dep_of_a_job")
 
 
+def test_files_that_are_added_later_come_first(tmp_path: Path) -> None:
+    for name, value in (("first", 1), ("second", 2)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dep_twice.py").write_text(f"VALUE = {value}")
+    files = ",".join(f"{tmp_path}/{name}/dep_twice.py" for name in ("first", "second"))
+    with python_environment({"python.files": files}, tmp_path / "job"):
+        assert importlib.import_module("dep_twice").VALUE == 2
+
+
 def test_requirements_are_installed_out_of_a_directory_of_packages(tmp_path: Path) -> None:
     wheel(tmp_path / "cache", "dep_required", "VALUE = 5")
     (tmp_path / "requirements.txt").write_text("dep_required==1.0\n")

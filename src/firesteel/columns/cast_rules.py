@@ -77,6 +77,8 @@ def can_cast_implicitly(source: t.DataType, target: t.DataType) -> bool:
 def _castable(source: t.DataType, target: t.DataType, rules: dict[type[t.DataType], _Types]) -> bool:
     if isinstance(source, t.NullType) or source.same_as(target):
         return True
+    if isinstance(source, t.VariantType):
+        return False
     if isinstance(target, _CONSTRUCTED):
         return type(source) is type(target) and _children_castable(source, target, rules)
     return isinstance(source, rules.get(type(target), ()))

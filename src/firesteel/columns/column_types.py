@@ -51,6 +51,10 @@ class BooleanType(AtomicType):
     """`BOOLEAN`."""
 
 
+class VariantType(AtomicType):
+    """`VARIANT`: a value of JSON."""
+
+
 class NumericType(AtomicType):
     """Base of the numeric types."""
 
@@ -274,7 +278,7 @@ class LocalZonedTimestampType(_TimestampBase):
         if dt is None:
             return None
         instant = dt.astimezone(datetime.UTC)
-        return (instant - _EPOCH) // datetime.timedelta(microseconds=1)
+        return (instant - _EPOCH) // datetime.timedelta(microseconds=1) + self.EPOCH_ORDINAL
 
     def from_sql_type(self, ts: Any) -> Any:
         """Return the datetime of microseconds since the epoch, in this machine's zone."""

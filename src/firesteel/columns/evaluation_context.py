@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from firesteel.columns.value_text import UTC
+
+CallAll = Callable[[Callable[..., Awaitable[object]], Sequence[Sequence[object]]], Sequence[object]]
+"""(coroutine function, its arguments per row) -> the results."""
+
+
+def no_async_calls(function: Callable[..., Awaitable[object]], rows: Sequence[Sequence[object]]) -> Sequence[object]:
+    """Refuse to call an asynchronous function, where no subtask has an event loop for it."""
+    raise NotImplementedError(f"asynchronous functions can't be called here: {function!r}")
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,7 @@ class EvaluationContext:
         function_context: The context that is passed to `open` of user functions.
         watermark_ms: Returns the current watermark, or None before the first one.
         clock_us: Returns the current time, in microseconds since the epoch.
+        call_all: Calls an asynchronous function for several rows at a time, and returns the results in order.
         database: The name of the current database.
     """
 
@@ -31,6 +40,7 @@ class EvaluationContext:
     function_context: object = None
     watermark_ms: Callable[[], int | None] = lambda: None
     clock_us: Callable[[], int] = lambda: time.time_ns() // 1000
+    call_all: CallAll = no_async_calls
     database: str = "default_database"
 
     def now_us(self) -> int:

@@ -69,6 +69,7 @@ _WRITERS: dict[type[t.DataType], Writer] = {
     t.CharType: quote,
     t.VarCharType: quote,
     t.BooleanType: lambda value: "true" if value else "false",
+    t.VariantType: str,
     t.DecimalType: str,
     t.FloatType: float_text,
     t.DoubleType: double_text,

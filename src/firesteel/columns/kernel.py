@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.evaluation_context import CallAll, no_async_calls
 from firesteel.common.idle_timer import InputTime
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class KernelContext:
         is_state_on_disk: Whether the state tables are on disk, so that state may be larger than memory.
         watermark_ms: Returns the operator's watermark, or None before the first one.
         function_context: The context that is passed to `open` of user functions.
+        call_all: Calls an asynchronous function for several rows, see `EvaluationContext`.
         emit_idle: Marks the subtask as idle (True), so that receivers do not wait for its watermarks, or as active.
         input_ms: Returns the time of the job's input, see `IdleTimer`.
     """
@@ -66,6 +68,7 @@ class KernelContext:
     is_state_on_disk: bool = False
     watermark_ms: Callable[[], int | None] = lambda: None
     function_context: object = None
+    call_all: CallAll = no_async_calls
     emit_idle: Callable[[bool], None] = lambda is_idle: None
     input_ms: InputTime = lambda: (0.0, 0.0)
 

@@ -30,5 +30,6 @@ class QuerySettings:
             self.query_start_us,
             kernel.function_context,
             kernel.watermark_ms,
+            call_all=kernel.call_all,
             database=self.database,
         )

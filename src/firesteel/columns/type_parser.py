@@ -242,6 +242,7 @@ def _plain(make: Callable[[], t.DataType]) -> Callable[[_Parser], t.DataType]:
 _TYPES: dict[str, Callable[[_Parser], t.DataType]] = {
     "NULL": _plain(t.NullType),
     "BOOLEAN": _plain(t.BooleanType),
+    "VARIANT": _plain(t.VariantType),
     "TINYINT": _plain(t.TinyIntType),
     "SMALLINT": _plain(t.SmallIntType),
     "INT": _plain(t.IntType),

@@ -15,6 +15,7 @@ _DayTime = t.DayTimeIntervalType.DayTimeResolution
 _PLAIN: dict[type[t.DataType], str] = {
     t.NullType: "NULL",
     t.BooleanType: "BOOLEAN",
+    t.VariantType: "VARIANT",
     t.TinyIntType: "TINYINT",
     t.SmallIntType: "SMALLINT",
     t.IntType: "INT",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,7 +12,6 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import Column, as_array
-from firesteel.columns.functions.function_errors import UnsupportedFunctionError
 from firesteel.columns.lazy_calls import Node
 from firesteel.columns.rex import UserCall
 from firesteel.columns.values import arrow_type, to_arrow, to_python
@@ -27,16 +27,10 @@ class UserFunctionNode:
     A general function is called with the values of one row, a pandas function with one `pandas.Series` per argument, or
     a `pandas.DataFrame` for a row. A pandas function that gives rows may return a `pandas.DataFrame`.
     Exceptions of the function propagate unchanged.
-
-    Raises:
-        UnsupportedFunctionError: The function's `eval` is a coroutine function.
+    An asynchronous function is called for several rows at a time.
     """
 
     def __init__(self, call: UserCall, operands: list[Node], context: EvaluationContext) -> None:
-        if inspect.iscoroutinefunction(getattr(call.function, "eval", None)):
-            raise UnsupportedFunctionError(
-                f"firesteel does not support asynchronous scalar functions: {call.function!r}"
-            )
         self._function = call.function
         self._operands = operands
         self._types = [operand.type for operand in call.operands]
@@ -59,24 +53,46 @@ class UserFunctionNode:
 
     def _general(self, columns: list[pa.Array], length: int) -> Column:
         function = self._function.eval
-        if not columns:
-            return to_arrow([function() for _ in range(length)], self._type)
-        lists = [to_python(column, data_type) for column, data_type in zip(columns, self._types, strict=True)]
-        return to_arrow([function(*row) for row in zip(*lists, strict=True)], self._type)
+        rows = self._rows(columns) if columns else [()] * length
+        if inspect.iscoroutinefunction(function):
+            return to_arrow(self._context.call_all(function, rows), self._type)
+        return to_arrow([function(*row) for row in rows], self._type)
+
+    def _rows(self, columns: list[pa.Array]) -> list[tuple[object, ...]]:
+        zone = self._context.time_zone
+        lists = (to_python(column, kind, zone=zone) for column, kind in zip(columns, self._types, strict=True))
+        return list(zip(*lists, strict=True))
 
     def _pandas(self, columns: list[pa.Array], length: int) -> Column:
         if not length:
             return pa.array([], arrow_type(self._type))
-        result = self._function.eval(*map(self._series, columns, self._types))
-        if len(result) != length:
-            raise JobExecutionError(
-                f"The result length '{len(result)}' of Pandas UDF is not equal to the input length '{length}'"
-            )
+        result = self._function.eval(*map(self._argument, columns, self._types))
+        self._check(result, length)
         if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:
             return to_arrow(_rows(result), self._type)
         if isinstance(self._type, (t.RowType, t.MapType, t.LocalZonedTimestampType, t.DecimalType)):
             return to_arrow([None if _missing(value) else value for value in result], self._type)
         return pa.Array.from_pandas(result, type=arrow_type(self._type))
+
+    def _check(self, result: object, length: int) -> None:
+        if not (hasattr(result, "iloc") and isinstance(result, Sized)):
+            raise JobExecutionError(
+                f"The result type of Pandas UDF '{self._function.name}' must be pandas.Series or pandas.DataFrame, got "
+                f"{type(result)}"
+            )
+        if len(result) != length:
+            raise JobExecutionError(
+                f"The result length '{len(result)}' of Pandas UDF '{self._function.name}' is not equal to the input "
+                f"length '{length}'"
+            )
+
+    def _argument(self, column: pa.Array, data_type: t.DataType) -> object:
+        if not isinstance(data_type, t.RowType):
+            return self._series(column, data_type)
+        import pandas
+
+        fields = zip(data_type.fields, column.flatten(), strict=True)
+        return pandas.DataFrame({field.name: self._series(part, field.data_type) for field, part in fields})
 
     def _series(self, column: pa.Array, data_type: t.DataType) -> object:
         series = column.to_pandas()
@@ -96,4 +112,4 @@ def _rows(frame: pandas.DataFrame) -> list[tuple[Any, ...]]:
 
 def _missing(value: object) -> bool:
     """Return whether a value is None, NaN or NaT."""
-    return value is None or (not isinstance(value, (list, tuple, dict)) and value != value)
+    return value is None or (not isinstance(value, Sized) and value != value)

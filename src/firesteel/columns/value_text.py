@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from firesteel.columns import column_types as t
+from firesteel.common.options.table_options import TABLE_LOCAL_TIME_ZONE
+from firesteel.common.system_time_zone import system_time_zone
 from firesteel.common.typeinfo import Types
 from firesteel.common.values.java_text import java_formatter
 
@@ -186,6 +188,12 @@ _PRINT: dict[type[t.DataType], Formatter] = {
     t.DayTimeIntervalType: _duration,
     t.YearMonthIntervalType: _period,
 }
+
+
+def session_zone(configuration: Mapping[str, str]) -> datetime.tzinfo:
+    """Return the time zone of the session of a job (`table.local-time-zone`), by default that of this machine."""
+    name = TABLE_LOCAL_TIME_ZONE.of(configuration)
+    return time_zone(system_time_zone() if name == "default" else name)
 
 
 def time_zone(name: str) -> datetime.tzinfo:

@@ -25,6 +25,7 @@ Converter = Callable[[Any], Any]
 _ARROW: dict[type[t.DataType], pa.DataType] = {
     t.NullType: pa.null(),
     t.BooleanType: pa.bool_(),
+    t.VariantType: pa.string(),
     t.TinyIntType: pa.int8(),
     t.SmallIntType: pa.int16(),
     t.IntType: pa.int32(),
@@ -170,10 +171,12 @@ def _optional(convert: Converter | None) -> Converter | None:
     return None if convert is None else lambda value: None if value is None else convert(value)
 
 
-def to_python(array: pa.Array, data_type: t.DataType, collected: bool = False) -> list[Any]:
+def to_python(
+    array: pa.Array, data_type: t.DataType, collected: bool = False, zone: datetime.tzinfo | None = None
+) -> list[Any]:
     """Return the values of a column as a program receives them.
 
-    ROW becomes `Row`, MAP and MULTISET `dict`, TIMESTAMP_LTZ `Instant`.
+    ROW becomes `Row`, MAP and MULTISET `dict`, TIMESTAMP_LTZ `Instant`, or a datetime if functions of tables get it.
 
     Args:
         array: The column.
@@ -181,35 +184,36 @@ def to_python(array: pa.Array, data_type: t.DataType, collected: bool = False) -
         collected: Whether to return values as PyFlink's `TableResult.collect()` does: timestamps with milliseconds,
             FLOAT as the shortest number that rounds to it (0.1), and rows without field names. Otherwise values are as
             Python functions receive them.
+        zone: The zone of the datetimes that functions of tables get for TIMESTAMP_LTZ.
     """
     values: list[Any] = array.to_pylist()
-    decode = _decoder(data_type, collected)
+    decode = _decoder(data_type, collected, zone)
     return values if decode is None else [None if value is None else decode(value) for value in values]
 
 
-def _decoder(data_type: t.DataType, collected: bool) -> Converter | None:
+def _decoder(data_type: t.DataType, collected: bool, zone: datetime.tzinfo | None) -> Converter | None:
     """Return the conversion of a value returned by `to_pylist`, or None if no conversion is needed."""
     if isinstance(data_type, t.TimestampType):
         return _cut_to_millis if collected else None
     if isinstance(data_type, t.FloatType):
         return _shortest if collected else None
     if isinstance(data_type, t.LocalZonedTimestampType):
-        return _instant
+        return _instant if zone is None else lambda value: value.astimezone(zone)
     if isinstance(data_type, t.UserDefinedType):
-        inner = _decoder(data_type.sql_type(), collected)
+        inner = _decoder(data_type.sql_type(), collected, zone)
         return lambda value: data_type.deserialize(value if inner is None else inner(value))
     if isinstance(data_type, t.ArrayType):
-        element = _optional(_decoder(data_type.element_type, collected))
+        element = _optional(_decoder(data_type.element_type, collected, zone))
         return None if element is None else lambda value: [element(item) for item in value]
     if isinstance(data_type, (t.MapType, t.MultisetType)):
-        key, item = (_optional(_decoder(child, collected)) or _same for child in map_types(data_type))
+        key, item = (_optional(_decoder(child, collected, zone)) or _same for child in map_types(data_type))
         return lambda value: {key(k): item(v) for k, v in value}
-    return _row_decoder(data_type, collected) if isinstance(data_type, t.RowType) else None
+    return _row_decoder(data_type, collected, zone) if isinstance(data_type, t.RowType) else None
 
 
-def _row_decoder(data_type: t.RowType, collected: bool) -> Converter:
+def _row_decoder(data_type: t.RowType, collected: bool, zone: datetime.tzinfo | None) -> Converter:
     names = data_type.field_names()
-    fields = [_optional(_decoder(field, collected)) or _same for field in data_type.field_types()]
+    fields = [_optional(_decoder(field, collected, zone)) or _same for field in data_type.field_types()]
 
     def decode(value: dict[str, Any]) -> Row:
         row = Row(*[field(item) for field, item in zip(fields, value.values(), strict=True)])

@@ -103,11 +103,31 @@ class ModelAlreadyExistException(CatalogException):
         super().__init__(f"Model {name} already exists in Catalog {catalog}.")
 
 
+class TableNotPartitionedException(CatalogException):
+    """A table has no partitions."""
+
+    def __init__(self, catalog: str, name: str) -> None:
+        super().__init__(f"Table {name} in catalog {catalog} is not partitioned.")
+
+
+class PartitionSpecInvalidException(CatalogException):
+    """A partition does not have the keys of its table."""
+
+    def __init__(self, catalog: str, name: str, keys: tuple[str, ...], partition: dict[str, str]) -> None:
+        columns = f"[{', '.join(keys)}]"
+        super().__init__(
+            f"PartitionSpec {_shown(partition)} does not match partition keys {columns} of table {name} in catalog "
+            f"{catalog}."
+        )
+
+
 class PartitionNotExistException(CatalogException):
     """A partition does not exist in its table."""
 
     def __init__(self, catalog: str, name: str, partition: dict[str, str]) -> None:
-        text = ", ".join(f"{key}={value}" for key, value in partition.items())
-        super().__init__(
-            f"Partition CatalogPartitionSpec{{{{{text}}}}} of table {name} in catalog {catalog} does not exist."
-        )
+        super().__init__(f"Partition {_shown(partition)} of table {name} in catalog {catalog} does not exist.")
+
+
+def _shown(partition: dict[str, str]) -> str:
+    values = ", ".join(f"{key}={partition[key]}" for key in sorted(partition))
+    return f"CatalogPartitionSpec{{{{{values}}}}}"

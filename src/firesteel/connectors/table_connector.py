@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
+from firesteel.columns.rex import Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
 
@@ -101,12 +102,15 @@ class ScanRequest:
             in the table, if the source `reads_fields`.
         metadata: Key and type of the metadata columns to append, in this order.
         partitions: The partitions that pass the filter: a predicate over a dict of partition values; None for all.
+        condition: A condition over the physical columns of the table; rows for which it is not TRUE may be left out.
+            None for all rows.
         watermarks: The watermark strategy of each split, if the source `has_watermarks_per_split`; None for none.
     """
 
     columns: tuple[Column, ...]
     metadata: tuple[tuple[str, DataType], ...] = ()
     partitions: PartitionPredicate | None = None
+    condition: Rex | None = None
     limit: int | None = None
     watermarks: WatermarkStrategy | None = None
 
@@ -127,6 +131,22 @@ class ScanSource(Protocol):
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the DataStream of `ColumnBatch` elements with the requested columns."""
+
+
+@runtime_checkable
+class FilteringSource(Protocol):
+    """A source that need not read all rows. Flink: `SupportsFilterPushDown`."""
+
+    def uses_condition(self, rex: Rex) -> bool:
+        """Return whether the source reads less if only rows are needed for which a condition is TRUE."""
+
+
+@runtime_checkable
+class StatisticsSource(Protocol):
+    """A source that knows how many rows it has. Flink: `SupportsStatisticReport`."""
+
+    def row_count(self) -> float | None:
+        """Return the number of rows, by a guess if need be; None if it is unknown."""
 
 
 class Lookup(Protocol):

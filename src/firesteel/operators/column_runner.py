@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext, KernelFactory
 from firesteel.common.options.table_options import TABLE_STATE_TTL
+from firesteel.operators.async_calls import AsyncCalls
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
@@ -30,6 +31,7 @@ class ColumnRunner(Operator):
         super().__init__(name, task, output)
         self._kernel = factory.make()
         self._open_inputs = inputs
+        self._async_calls = AsyncCalls(task.configuration)
         self.backend = KeyedStateBackend(None, task.max_parallelism, store_of(task))
         self.backend.key_group = _first
 
@@ -51,14 +53,18 @@ class ColumnRunner(Operator):
                 self.backend.is_on_disk,
                 self._watermark_ms,
                 TaskRuntimeContext(self.name, task),
+                self._async_calls,
                 self.output.idle,
                 lambda: task.input_ms,
             )
         )
 
     def close(self) -> None:
-        """Close the kernel."""
-        self._kernel.close()
+        """Close the kernel and the event loop of its asynchronous functions."""
+        try:
+            self._kernel.close()
+        finally:
+            self._async_calls.close()
 
     def _watermark_ms(self) -> int | None:
         return None if self.watermark == MIN_TIMESTAMP else self.watermark

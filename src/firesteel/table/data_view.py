@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 __all__ = ["DataView", "ListView", "MapView"]
@@ -88,6 +88,38 @@ class ListView(DataView, Generic[T]):
         return self._list[index]
 
 
+class RemovableIterator(Generic[K, V, T]):
+    """An iterator over entries of a map that can be removed on the way (PyFlink: `RemovableConcatIterator`).
+
+    Args:
+        entries: The map.
+        shown: What is returned for a key.
+    """
+
+    def __init__(self, entries: dict[K, V], shown: Callable[[K], T]) -> None:
+        self._entries = entries
+        self._shown = shown
+        self._keys = iter(list(entries))
+        self._last: list[K] = []
+
+    def __iter__(self) -> RemovableIterator[K, V, T]:
+        return self
+
+    def __next__(self) -> T:
+        self._last = [next(self._keys)]
+        return self._shown(self._last[0])
+
+    def remove(self) -> None:
+        """Remove the entry that was returned last.
+
+        Raises:
+            RuntimeError: none was returned, or it is removed already.
+        """
+        if not self._last:
+            raise RuntimeError("remove() needs an entry that next() has returned, once")
+        del self._entries[self._last.pop()]
+
+
 class MapView(Generic[K, V]):
     """A map that is part of an accumulator; its type is `DataTypes.MAP_VIEW`.
 
@@ -162,17 +194,17 @@ class MapView(Generic[K, V]):
         """
         return key in self._dict
 
-    def items(self) -> Iterable[tuple[K, V]]:
-        """Return the pairs."""
-        return self._dict.items()
+    def items(self) -> RemovableIterator[K, V, tuple[K, V]]:
+        """Return an iterator over the pairs."""
+        return RemovableIterator(self._dict, lambda key: (key, self._dict[key]))
 
-    def keys(self) -> Iterable[K]:
-        """Return the keys."""
-        return self._dict.keys()
+    def keys(self) -> RemovableIterator[K, V, K]:
+        """Return an iterator over the keys."""
+        return RemovableIterator(self._dict, lambda key: key)
 
-    def values(self) -> Iterable[V]:
-        """Return the values."""
-        return self._dict.values()
+    def values(self) -> RemovableIterator[K, V, V]:
+        """Return an iterator over the values."""
+        return RemovableIterator(self._dict, self._dict.__getitem__)
 
     def is_empty(self) -> bool:
         """Return whether there are no keys."""

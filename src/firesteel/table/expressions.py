@@ -58,6 +58,7 @@ __all__ = [
     "negative",
     "not_",
     "null_of",
+    "object_of",
     "or_",
     "pi",
     "rand",
@@ -738,6 +739,16 @@ def call_sql(sql_expression: str) -> Expression[Any]:
         [Row(rest=3)]
     """
     return Expression(parse_expression(sql_expression))
+
+
+def object_of(class_name: object, *args: object) -> Expression[Any]:
+    """Return a call of OBJECT_OF, which is not supported: tables reject it.
+
+    Args:
+        class_name: The name of a class in Java.
+        args: Alternating names and values of fields.
+    """
+    return Expression(Apply("OBJECT_OF", tuple(map(node_of, (class_name, *args)))))
 
 
 def descriptor(*column_names: str) -> Expression[Any]:

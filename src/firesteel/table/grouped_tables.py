@@ -11,6 +11,7 @@ from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_text import expression_text
 from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
+from firesteel.table.planner.rel.rex_tools import unique_names
 from firesteel.table.syntax import queries
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref, Star, Unresolved, WindowSpec
 from firesteel.table.table_parts import rel_of, table_of, with_names
@@ -219,14 +220,10 @@ class AggregatedTable(_Stage):
             ValidationException: The alias has another number of columns than the function returns.
         """
         keys, inner = _named_keys(self._keys)
-        call: Any = self._function_call
+        call = self._function_call
         fields_of_result = getattr(getattr(call.function, "result_type", None), "names", None)
-        if fields_of_result is None:
-            names = self._names or ("f0",)
-            result: Any = Alias(call, names)
-        else:
-            names = self._names or tuple(fields_of_result)
-            result = Apply("FLATTEN", (call,))
+        names = tuple(unique_names([*keys, *(self._names or fields_of_result or ("f0",))])[len(keys) :])
+        result: Unresolved = Alias(call, names) if fields_of_result is None else Apply("FLATTEN", (call,))
         items, properties = _without_properties(fields, [*keys, *names])
         source = table_of(self._t_env, queries.Select(self._query, (*inner, result, *properties), group_by=self._keys))
         found = rel_of(source).row_type.names[len(inner) : len(rel_of(source).row_type) - len(properties)]
@@ -263,11 +260,11 @@ class FlatAggregateTable(_Stage):
         Raises:
             ValidationException: The alias has another number of columns than the function returns.
         """
-        call: Any = Alias(self._function_call, self._names) if self._names else self._function_call
         keys, _ = _named_keys(self._keys)
         kind = getattr(self._function_call.function, "result_type", None)
-        names = self._names or tuple(getattr(kind, "names", ("f0",)))
-        items, properties = _without_properties(fields, [*keys, *names])
+        names = unique_names([*keys, *(self._names or getattr(kind, "names", ("f0",)))])
+        call = Alias(self._function_call, tuple(names[len(keys) :]))
+        items, properties = _without_properties(fields, names)
         source = table_of(self._t_env, queries.FlatAggregate(self._query, self._keys, call, properties))
         return table_of(self._t_env, queries.Select(queries.Resolved(rel_of(source)), items))
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from firesteel.table.execution.plan_execution import read_plan
 
 __all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanReference", "PlanReference"]
 
 
-C = TypeVar("C")
+C = TypeVar("C", covariant=True)
 
 
-class PlanReference(Generic[C]):
+class PlanReference(ABC, Generic[C]):
     """A reference to a compiled plan.
 
     Its static methods return a reference of the subclass for the kind of content.
 
     Args:
-        content: Path, JSON text or Smile bytes of the plan; neither read nor parsed.
+        content: Path, JSON text or Smile bytes of the plan.
 
     Example:
         >>> reference = PlanReference.from_file("/data/plan.json")
@@ -26,12 +29,20 @@ class PlanReference(Generic[C]):
     def __init__(self, content: C) -> None:
         self._content: C = content
 
+    @abstractmethod
+    def read(self) -> str:
+        """Return the JSON text of the plan.
+
+        Raises:
+            TableException: the file can't be read.
+        """
+
     @staticmethod
     def from_file(path: str | Path) -> FilePlanReference:
         """Return a reference to a compiled plan in a file.
 
         Args:
-            path: Path of the file, which is not read.
+            path: Path of the file.
         """
         return FilePlanReference(Path(path))
 
@@ -40,7 +51,7 @@ class PlanReference(Generic[C]):
         """Return a reference to a compiled plan.
 
         Args:
-            json_string: The plan, which is not parsed.
+            json_string: The plan.
         """
         return JsonContentPlanReference(json_string)
 
@@ -49,7 +60,7 @@ class PlanReference(Generic[C]):
         """Return a reference to a compiled plan.
 
         Args:
-            smile_bytes: The plan in the Smile format, which is not parsed.
+            smile_bytes: The plan in the Smile format, which can't be loaded.
         """
         return BytesContentPlanReference(smile_bytes)
 
@@ -61,11 +72,19 @@ class FilePlanReference(PlanReference[Path]):
         """Return the path of the file."""
         return self._content
 
+    def read(self) -> str:
+        """Return the text of the file."""
+        return read_plan(self._content)
+
 
 class JsonContentPlanReference(PlanReference[str]):
     """A plan in a text."""
 
     def get_content(self) -> str:
+        """Return the text."""
+        return self._content
+
+    def read(self) -> str:
         """Return the text."""
         return self._content
 
@@ -76,3 +95,7 @@ class BytesContentPlanReference(PlanReference[bytes]):
     def get_content(self) -> bytes:
         """Return the bytes."""
         return self._content
+
+    def read(self) -> str:
+        """Raise an error: plans are JSON."""
+        raise NotImplementedError("The Smile format is not supported; use PlanReference.from_json_string()")

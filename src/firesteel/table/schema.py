@@ -32,7 +32,7 @@ class Schema:
         >>> print(builder.watermark("at", "`at` - INTERVAL '5' SECOND").build())
         (
           `id` BIGINT,
-          `at` TIMESTAMP(3),
+          `at` [TIMESTAMP(3)],
           WATERMARK FOR `at` AS [`at` - INTERVAL '5' SECOND]
         )
     """
@@ -139,7 +139,8 @@ class Schema:
                 column_name: The name of the column.
                 data_type: A type, or its SQL text such as `TIMESTAMP(3)`.
             """
-            self._columns.append(ColumnDefinition(column_name, as_data_type(data_type, "data_type")))
+            text = data_type if isinstance(data_type, str) else ""
+            self._columns.append(ColumnDefinition(column_name, as_data_type(data_type, "data_type"), text=text))
             return self
 
         def column_by_expression(self, column_name: str, expr: str | Expression[Any]) -> Schema.Builder:
@@ -229,11 +230,10 @@ def _expression(expression: str | Expression[Any]) -> tuple[Any, str]:
 def _column_text(column: ColumnDefinition) -> str:
     if column.expression is not None:
         return f"`{column.name}` AS [{column.text or expression_text(column.expression)}]"
-    text = f"`{column.name}` {type_text(column.declared_type)}"
-    if column.is_metadata:
-        text += " METADATA" + (f" FROM '{column.metadata_key}'" if column.metadata_key else "")
-        text += " VIRTUAL" if column.is_virtual else ""
-    return text
+    if not column.is_metadata:
+        return f"`{column.name}` {f'[{column.text}]' if column.text else type_text(column.declared_type)}"
+    key = f" FROM '{column.metadata_key}'" if column.metadata_key else ""
+    return f"`{column.name}` METADATA{key}{' VIRTUAL' if column.is_virtual else ''}"
 
 
 def key_name(columns: tuple[str, ...]) -> str:

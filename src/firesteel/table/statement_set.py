@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.table_errors import ValidationException
+from firesteel.table.compiled_plan import CompiledPlan
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.syntax import statements as s
@@ -109,6 +110,10 @@ class StatementSet:
         inserts, self._inserts = self._inserts, []
         executor_of(self._t_env).attach_inserts(inserts)
 
-    def compile_plan(self) -> NoReturn:
-        """Compile to a plan; not supported."""
-        raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")
+    def compile_plan(self) -> CompiledPlan:
+        """Return the plan of all INSERTs, to be stored and executed later.
+
+        Raises:
+            TableException: it has something that can't be stored, such as a stream of the program.
+        """
+        return CompiledPlan(executor_of(self._t_env).plans.compiled(self._inserts), self._t_env)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.table.catalogs.catalog_manager import CatalogManager
+from firesteel.table.compiled_plan import CompiledPlan
 from firesteel.table.environment.environment_catalogs import CatalogMethods
 from firesteel.table.environment.environment_sources import SourceMethods
 from firesteel.table.environment.environment_streams import StreamMethods
@@ -16,6 +17,7 @@ from firesteel.table.environment_settings import EnvironmentSettings
 from firesteel.table.execution.statement_execution import StatementExecutor
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.functions.modules import Modules
+from firesteel.table.plan_reference import PlanReference
 from firesteel.table.planner.parse.parser import parse, parse_all
 from firesteel.table.planner.translate.planner import Planner
 from firesteel.table.statement_set import StatementSet
@@ -23,7 +25,7 @@ from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
-from firesteel.table.table_parts import rel_of
+from firesteel.table.table_parts import executor_of, rel_of
 from firesteel.table.table_pipeline import TablePipeline
 from firesteel.table.table_result import TableResult
 
@@ -185,38 +187,44 @@ class TableEnvironment(SourceMethods, CatalogMethods):
 
     # --- compiled plans ----------------------------------------------------------------------------------------------
 
-    def load_plan(self, plan_reference: object) -> NoReturn:
-        """Raise an error: plans are not compiled, execute the statement instead.
+    def load_plan(self, plan_reference: PlanReference[object]) -> CompiledPlan:
+        """Return a compiled plan.
 
         Args:
-            plan_reference: Only named for compatibility.
+            plan_reference: Its file or text, as the methods of `PlanReference` return.
 
         Raises:
-            NotImplementedError: always.
+            TableException: it is no plan, or one of Flink's.
+            ValidationException: a table or function of the plan does not exist, or a table has changed.
         """
-        raise _no_plans("load_plan")
+        return CompiledPlan(plan_reference.read(), self)
 
-    def compile_plan_sql(self, stmt: str) -> NoReturn:
-        """Raise an error: plans are not compiled, execute the statement instead.
+    def compile_plan_sql(self, stmt: str) -> CompiledPlan:
+        """Return the plan of an INSERT, or of a statement set, to be stored and executed later.
 
         Args:
-            stmt: Only named for compatibility.
+            stmt: The statement.
 
         Raises:
-            NotImplementedError: always.
+            ValidationException: it is another statement.
+            TableException: the plan has something that can't be stored, such as a stream of the program.
         """
-        raise _no_plans("compile_plan_sql")
+        statement = parse(stmt)
+        if not isinstance(statement, s.Insert | s.StatementSetBlock):
+            raise ValidationException(
+                "Unsupported SQL query! compilePlanSql() only accepts a single SQL statement of type INSERT"
+            )
+        inserts = [statement] if isinstance(statement, s.Insert) else statement.inserts
+        executor = executor_of(self)
+        return CompiledPlan(executor.plans.compiled([executor.plan_insert(insert) for insert in inserts]), self)
 
-    def execute_plan(self, plan_reference: object) -> TableResult:
-        """Raise an error: plans are not compiled, execute the statement instead.
+    def execute_plan(self, plan_reference: PlanReference[object]) -> TableResult:
+        """Start the job of a compiled plan.
 
         Args:
-            plan_reference: Only named for compatibility.
-
-        Raises:
-            NotImplementedError: always.
+            plan_reference: Its file or text, as the methods of `PlanReference` return.
         """
-        raise _no_plans("execute_plan")
+        return self.load_plan(plan_reference).execute()
 
 
 class StreamTableEnvironment(TableEnvironment, StreamMethods):
@@ -263,7 +271,3 @@ def _set_mode(env: StreamExecutionEnvironment, settings: EnvironmentSettings) ->
 
 def _runtime_mode(is_streaming: bool) -> RuntimeExecutionMode:
     return RuntimeExecutionMode.STREAMING if is_streaming else RuntimeExecutionMode.BATCH
-
-
-def _no_plans(method: str) -> NotImplementedError:
-    return NotImplementedError(f"{method}() is not supported: plans are not compiled; execute the statement instead")

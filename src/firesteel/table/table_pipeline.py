@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from firesteel.table.catalogs.catalog_objects import ObjectIdentifier
+from firesteel.table.compiled_plan import CompiledPlan
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.table_parts import executor_of
@@ -59,6 +60,10 @@ class TablePipeline:
         path = self._insert.table.path
         return None if path[-1].startswith("*anonymous") else ObjectIdentifier(*path)
 
-    def compile_plan(self) -> NoReturn:
-        """Compile to a plan; not supported."""
-        raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")
+    def compile_plan(self) -> CompiledPlan:
+        """Return the plan, to be stored and executed later.
+
+        Raises:
+            TableException: it has something that can't be stored, such as a stream of the program.
+        """
+        return CompiledPlan(executor_of(self._t_env).plans.compiled([self._insert]), self._t_env)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING
 
+from firesteel.columns.column_types import VariantType
+from firesteel.columns.type_text import type_text
 from firesteel.common.job_client import JobClient
 from firesteel.common.types import Row
 from firesteel.table.environment.print_style import PrintStyle, print_rows
@@ -143,7 +145,17 @@ class TableResult:
         return self._kind
 
     def collect(self) -> CloseableIterator:
-        """Return an iterator over the rows with their row kinds. Close it, to cancel a job that is still running."""
+        """Return an iterator over the rows with their row kinds. Close it, to cancel a job that is still running.
+
+        Raises:
+            TypeError: a column is a VARIANT, which PyFlink has no type for.
+        """
+        for field in self._row_type.fields:
+            if isinstance(field.data_type, VariantType):
+                raise TypeError(
+                    f"Unsupported type: {type_text(field.data_type)}, it is not supported yet in current python type "
+                    "system"
+                )
         return CloseableIterator(self._rows)
 
     def print(self) -> None:
@@ -151,7 +163,7 @@ class TableResult:
 
         In streaming mode a column `op` shows the row kind, and rows are printed as they arrive.
         """
-        with self.collect() as rows:
+        with CloseableIterator(self._rows) as rows:
             print_rows(rows, self._row_type, self._style, sys.stdout)
 
 

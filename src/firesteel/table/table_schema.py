@@ -62,7 +62,12 @@ class TableSchema:
 
         Returns:
             None if there is no such column.
+
+        Raises:
+            TypeError: `field` is neither.
         """
+        if not isinstance(field, int | str):
+            raise TypeError(f"Expected field index or field name, got {type(field)}")
         column = self._resolved.get_column(field)
         return None if column is None else column.get_data_type()
 

@@ -68,7 +68,7 @@ def udf(
         func_type: `general` for one row at a time, `pandas` for columns as `pandas.Series`.
 
     Raises:
-        ValueError: `func_type` is neither.
+        ValueError: `func_type` is neither, or `pandas` for a coroutine function.
         TypeError: `f` is not a function.
 
     Example:
@@ -92,6 +92,11 @@ def udf(
     f = _instance(f, UserDefinedFunction)
     arguments = (f, parameter_types(input_types), result_type_of(result_type), func_type, deterministic, name)
     if isinstance(f, AsyncScalarFunction) or inspect.iscoroutinefunction(_function_of(f)):
+        if func_type == "pandas":
+            raise ValueError(
+                "Async scalar functions do not support pandas func_type. Please use func_type='general' (default) for "
+                "async functions."
+            )
         return UserDefinedAsyncScalarFunctionWrapper(*arguments)
     return UserDefinedScalarFunctionWrapper(*arguments)
 

@@ -166,10 +166,13 @@ def _fetch(configuration: Mapping[str, str], directory: Path) -> None:
 
 
 def _import_path(configuration: Mapping[str, str], directory: Path) -> list[str]:
-    """Return the import path; each file module has its own directory, so that neighbouring files stay hidden."""
+    """Return the import path, on which files that were added later come first, as in PyFlink.
+
+    Each file module has its own directory, so that neighbouring files stay hidden.
+    """
     files = _entries(configuration, PYTHON_FILES.key, directory)
     found = [directory / "files" / str(i) if path.suffix == ".py" else path for i, (path, _) in enumerate(files)]
-    return [str(path) for path in [*found, directory / "requirements"]]
+    return [str(path) for path in [*reversed(found), directory / "requirements"]]
 
 
 def _prepare(configuration: Mapping[str, str], directory: Path) -> None:

@@ -24,6 +24,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, argument, signature
+from firesteel.columns.functions.variant_functions import variant_item
 from firesteel.columns.rex import Literal
 from firesteel.columns.row_keys import freeze
 from firesteel.columns.type_families import STRINGS
@@ -113,6 +114,8 @@ def _resolve_item(types: Types, operands: Operands) -> Resolved:
             return [container, types[1]], container.value_type.nullable()
     if isinstance(container, t.RowType):
         return _resolve_field(types, operands)
+    if isinstance(container, t.VariantType) and isinstance(types[1], (t.IntegralType, t.CharType, t.VarCharType)):
+        return list(types), t.VariantType()
     raise cannot_apply("ITEM", types, "<ARRAY>[<INTEGER>]", "<MAP>[<KEY>]")
 
 
@@ -121,6 +124,8 @@ def _bind_item(call: CallSite) -> Kernel:
         return _bind_field(call)
     if isinstance(call.types[0], t.ArrayType):
         return per_row(plain(_element_at))(call)
+    if isinstance(call.types[0], t.VariantType):
+        return per_row(variant_item)(call)
     return per_row(plain(_value_of_key))(call)
 
 

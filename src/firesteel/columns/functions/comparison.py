@@ -83,7 +83,7 @@ def _resolve_comparison(name: str) -> Callable[[Types, Operands], Resolved]:
         if name in ("=", "<>"):
             _refuse_texts_and_numbers(types)
         casts = comparable_types(name, types)
-        if name not in _PYTHON and isinstance(casts[0], _NESTED):
+        if name not in _PYTHON and isinstance(casts[0], (*_NESTED, t.VariantType)):
             raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
         return casts, t.BooleanType(any_nullable(types))
 

@@ -10,6 +10,7 @@ _OPERATORS = {
     "minus": "-",
     "times": "*",
     "divide": "/",
+    "mod": "%",
     "minusPrefix": "NEGATE",
     "equals": "=",
     "notEquals": "<>",
@@ -51,7 +52,13 @@ _FUNCTIONS = {
     "varPop": "VAR_POP",
     "varSamp": "VAR_SAMP",
 }
+_BY_SQL = {sql: name for name, sql in {**_OPERATORS, **_FUNCTIONS}.items()}
 _BY_NAME = {name.lower(): sql for name, sql in {**_OPERATORS, **_FUNCTIONS}.items()}
+
+
+def definition_name(sql: str) -> str:
+    """Return the name in the Table API of a built-in function."""
+    return _BY_SQL.get(sql, sql.lower())
 
 
 def sql_name(name: str) -> str | None:

@@ -9,12 +9,14 @@ from firesteel.columns.functions import (
     comparison,
     conditional,
     current_functions,
+    hash_codes,
     json_functions,
     math_functions,
     regex_functions,
     string_functions,
     temporal_functions,
     text_functions,
+    variant_functions,
 )
 from firesteel.columns.functions.function import Function
 
@@ -25,12 +27,14 @@ _MODULES = (
     comparison,
     conditional,
     current_functions,
+    hash_codes,
     json_functions,
     math_functions,
     regex_functions,
     string_functions,
     temporal_functions,
     text_functions,
+    variant_functions,
 )
 
 _FUNCTIONS: dict[str, Function] = {function.name: function for module in _MODULES for function in module.FUNCTIONS}

@@ -30,6 +30,8 @@ FAMILIES: dict[str, tuple[tuple[type[t.DataType], ...], t.DataType]] = {
     "BOOLEAN": ((t.BooleanType,), BOOLEAN),
     "DATE": ((t.DateType,), t.DateType()),
     "TIMESTAMP": (families_of.TIMESTAMPS, t.TimestampType(3)),
+    "LOCAL_TIMESTAMP": ((t.TimestampType,), t.TimestampType(3)),
+    "TIME": ((t.TimeType,), t.TimeType()),
     "DATETIME": ((*families_of.DATETIMES, t.TimeType), t.TimestampType(3)),
     "DATETIME_INTERVAL": ((*families_of.DATETIMES, t.TimeType, *families_of.INTERVALS), t.TimestampType(3)),
     "INTERVAL": (families_of.INTERVALS, families_of.DAY_TIME),

@@ -17,6 +17,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import UserFunction
 from firesteel.columns.row_keys import freeze
+from firesteel.columns.value_text import session_zone
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.values.bounded_results import all_of
 
@@ -255,6 +256,7 @@ class _UserAggregate:
         assert not isinstance(plan.function, str)
         self._function = plan.function.func
         self._wrapper = plan.function
+        self._zone = session_zone(context.configuration)
         self._wrapper.open(context.function_context)
         self._result = arrow_type(plan.type)
 
@@ -264,7 +266,8 @@ class _UserAggregate:
 
     def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row, or None for rows that the FILTER rejects."""
-        columns = [to_python(batch.columns[i], t) for i, t in zip(self._plan.arguments, self._types, strict=True)]
+        arguments = zip(self._plan.arguments, self._types, strict=True)
+        columns = [to_python(batch.columns[i], kind, zone=self._zone) for i, kind in arguments]
         rows = list(zip(*columns, strict=True)) if columns else [()] * batch.length
         return _filtered(rows, batch, self._plan)
 

@@ -67,6 +67,7 @@ class Correlate(Kernel):
         super().open(context)
         plan = self._plan
         evaluation = plan.settings.context(context)
+        self._zone = evaluation.time_zone
         self._operands = [compile_rex(operand, evaluation) for operand in plan.operands]
         self._results = [arrow_type(kind) for kind in plan.result_types]
         self._condition = None if plan.condition is None else compile_filter(plan.condition, evaluation)
@@ -111,7 +112,7 @@ class Correlate(Kernel):
         if isinstance(plan.function, str):
             with_ordinality = plan.function.endswith("ORDINALITY")
             return [_unnest(value, len(self._results), with_ordinality) for value in columns[0].to_pylist()]
-        values = [to_python(c, o.type) for c, o in zip(columns, plan.operands, strict=True)]
+        values = [to_python(c, o.type, zone=self._zone) for c, o in zip(columns, plan.operands, strict=True)]
         calls = zip(*values, strict=True) if values else [()] * batch.length
         return [self._rows(plan.function.eval(*arguments)) for arguments in calls]
 

@@ -154,7 +154,7 @@ _SERVERS = (
 _PLANNER = (
     OptionRule(
         "the planner and the kernels are firesteel's",
-        "table.exec.async-lookup.* table.exec.async-ml-predict.* table.exec.async-scalar.* "
+        "table.exec.async-lookup.* table.exec.async-ml-predict.* "
         "table.exec.async-state.enabled table.exec.async-table.* table.exec.disabled-operators "
         "table.exec.local-hash-agg.* table.exec.operator-fusion-codegen.enabled table.exec.range-sort.enabled "
         "table.exec.rank.topn-cache-size "

@@ -91,11 +91,10 @@ _SQL_RESULTS = (
     OptionRule("`SELECT *` selects all columns", "table.column-expansion-strategy"),
     OptionRule("a table that a failed statement has created stays", "table.rtas-ctas.atomicity-enabled", _OFF),
     OptionRule(
-        "compiled plans contain all of the catalog's objects",
+        "a compiled plan names the tables and functions of catalogs",
         "table.plan.compile.catalog-objects table.plan.restore.catalog-objects",
-        ("all",),
+        ("identifier",),
     ),
-    OptionRule("an existing plan is not overwritten", "table.plan.force-recompile", _OFF),
     OptionRule("operators of SQL get ids by the position in the plan", "table.exec.uid.generation", ("plan_only",)),
     OptionRule("operators of SQL get ids by the position in the plan", "table.exec.uid.format"),
     OptionRule("name the catalog in `EnvironmentSettings`", "table.builtin-catalog-name", ("default_catalog",)),

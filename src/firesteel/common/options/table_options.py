@@ -64,6 +64,36 @@ TABLE_SOURCE_IDLE_TIMEOUT = Option(
     "0 ms",
     "Time without rows after which a source does not hold back watermarks; `0 ms` never",
 )
+ASYNC_SCALAR_CONCURRENT = Option(
+    "table.exec.async-scalar.max-concurrent-operations",
+    integer_from(1),
+    "10",
+    "Most calls of an asynchronous scalar function at a time, per subtask",
+)
+ASYNC_SCALAR_TIMEOUT = Option(
+    "table.exec.async-scalar.timeout", duration, "3 min", "Time after which a call fails, all its attempts included"
+)
+ASYNC_SCALAR_RETRY = Option(
+    "table.exec.async-scalar.retry-strategy",
+    choice("FIXED_DELAY", "NO_RETRY"),
+    "FIXED_DELAY",
+    "`FIXED_DELAY` or `NO_RETRY`: whether a failed call is repeated",
+)
+ASYNC_SCALAR_RETRY_DELAY = Option(
+    "table.exec.async-scalar.retry-delay", duration, "100 ms", "Time before a failed call is repeated"
+)
+ASYNC_SCALAR_ATTEMPTS = Option(
+    "table.exec.async-scalar.max-attempts", integer_from(1), "3", "Most attempts of a call before the job fails"
+)
+TABLE_FORCE_RECOMPILE = Option(
+    "table.plan.force-recompile", boolean, "false", "COMPILE PLAN overwrites a plan that the file has already"
+)
+TABLE_JOIN_REORDER = Option(
+    "table.optimizer.join-reorder-enabled",
+    boolean,
+    "false",
+    "Join the inputs of inner joins in the order that makes the fewest rows, by the statistics of their tables",
+)
 TABLE_REUSE_SUB_PLANS = Option(
     "table.optimizer.reuse-sub-plan-enabled", boolean, "true", "Execute equal parts of a plan once"
 )

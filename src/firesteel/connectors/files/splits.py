@@ -88,7 +88,7 @@ class FileEnumerator(SourceEnumerator):
         root = local_path(text)
         if not root.exists():
             raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
-        yield from ((str(path), None) for path in _local_files_below(root))
+        yield from ((str(path), None) for path in local_files_below(root))
 
 
 def _has_positions(file_format: Any) -> bool:
@@ -98,14 +98,14 @@ def _has_positions(file_format: Any) -> bool:
     return bool(getattr(file_format, "is_line_splittable", False))
 
 
-def _local_files_below(path: Path) -> Iterator[Path]:
+def local_files_below(path: Path) -> Iterator[Path]:
     """Yield all files to read in a fixed order; as in Flink, names that begin with `.` or `_` are hidden."""
     if path.is_file():
         yield path
         return
     for child in sorted(path.iterdir()):
         if not child.name.startswith((".", "_")):
-            yield from _local_files_below(child)
+            yield from local_files_below(child)
 
 
 def _splits_of(path: str, size: int | None, is_whole: bool, most_bytes: int | None) -> Iterator[Split]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.rex import Rex
 from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.files.source import FileSource, FileSourceSettings
+from firesteel.connectors.files.splits import local_files_below
 from firesteel.connectors.files.table_paths import ColumnsFileFormat, TableFiles, TablePathFilter
+from firesteel.connectors.files.table_statistics import estimated_rows
 from firesteel.connectors.files.table_writing import TableFileSink
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
 from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest, SinkRequest
@@ -108,14 +112,28 @@ class FileTable(_Files):
         """Whether it needs only the columns, and fields of rows, that are read."""
         return self.format_of(self.stored).reads_fields
 
+    def uses_condition(self, rex: Rex) -> bool:
+        """Return whether a condition keeps the format from reading parts of files."""
+        return self.format_of(self.stored).uses_condition(rex)
+
+    def row_count(self) -> float | None:
+        """Return the number of rows of local files, by the footers or sizes of some of them; None if it is unknown."""
+        path = self.options.text("path").removeprefix("file://")
+        reports = self.options.text("source.report-statistics", "all").lower() == "all"
+        if scheme_of(path) is not None or not (reports and self.is_bounded and Path(path).exists()):
+            return None
+        return estimated_rows(self.format_of(self.stored), local_files_below(Path(path)))
+
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         keys = self.table.partition_keys
         stored = self.stored
         if self.reads_fields:
             stored = tuple(c for c in request.columns if c.name not in keys) or stored[:1]
+        table = self.table.physical_columns
+        known = Columns(tuple(c.name for c in table), tuple(c.type for c in table))
         reading = TableFiles(
-            self.format_of(stored),
+            self.format_of(stored).with_condition(request.condition, known),
             tuple((c.name, c.type, c.name in keys) for c in request.columns),
             request.metadata,
             tuple((c.name, c.type) for c in self.table.physical_columns if c.name in keys),

@@ -5,14 +5,20 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
+from firesteel.columns.rex import Rex
+from firesteel.common.files.file_systems import Files
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.files.text_files import is_compressed
 from firesteel.connectors.identifiers import Use, table_formats
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.connectors.table_options import Options
+
+_SAMPLE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,28 @@ class Format:
     def __init__(self, columns: Columns, options: Options) -> None:
         self.columns = columns
 
+    def with_condition(self, condition: Rex | None, columns: Columns) -> Format:
+        """Return a format that may leave out rows for which a condition is not TRUE.
+
+        Args:
+            condition: None for all rows.
+            columns: All columns of the table, to which the condition refers by number.
+        """
+        return self
+
+    def uses_condition(self, rex: Rex) -> bool:
+        """Return whether a condition may keep the format from reading parts of a file."""
+        return False
+
+    def rows_in_file(self, path: Path) -> float | None:
+        """Return how many rows a local file has, for text by the length of its first lines; None if it is unknown."""
+        if not self.is_text or is_compressed(str(path)):
+            return None
+        with path.open("rb") as file:
+            start = file.read(_SAMPLE_BYTES)
+        lines = start.count(b"\n")
+        return path.stat().st_size * lines / len(start) if lines else float(bool(start))
+
     @property
     def kinds(self) -> frozenset[Kind]:
         """The kinds of rows that it reads and writes."""
@@ -64,7 +92,7 @@ class Format:
         """
         raise NotImplementedError(f"{type(self).__name__} does not read messages")
 
-    def read_file(self, path: str, files: object) -> Iterator[ColumnBatch]:
+    def read_file(self, path: str, files: Files) -> Iterator[ColumnBatch]:
         """Yield the rows of a file that is no text."""
         raise NotImplementedError(f"{type(self).__name__} does not read files")
 

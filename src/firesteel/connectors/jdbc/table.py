@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
 from firesteel.columns.column_types import RowField, RowType
+from firesteel.columns.rex import Rex
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.jdbc.address import database_of
+from firesteel.connectors.jdbc.conditions import SqlConditions
 from firesteel.connectors.jdbc.lookup import JdbcLookup, LookupQuery
+from firesteel.connectors.jdbc.parameters import GenericParameterValuesProvider
 from firesteel.connectors.jdbc.sink import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.connectors.jdbc.source import JdbcSource
 from firesteel.connectors.jdbc.table_sink import JdbcTableSink
@@ -59,12 +62,23 @@ class JdbcTable:
         self._options.check(("url", "table-name"), _OPTIONS)
         self._quote = "`" if self._options.text("url").removeprefix("jdbc:").startswith(("mysql", "mariadb")) else '"'
 
+    def uses_condition(self, rex: Rex) -> bool:
+        """Return whether the database can filter by a condition."""
+        return self._conditions().of(rex) is not None
+
+    def _conditions(self) -> SqlConditions:
+        dialect = self._options.text("url").removeprefix("jdbc:").partition(":")[0]
+        return SqlConditions(dialect, tuple(self._quoted(column.name) for column in self._table.physical_columns))
+
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         options = self._options
         columns = ", ".join(self._quoted(column.name) for column in request.columns) or "1"
         builder = JdbcSource.builder().set_db_url(options.text("url"))
-        builder.set_sql(f"SELECT {columns} FROM {self._name()}")
+        where = None if request.condition is None else self._conditions().of(request.condition)
+        builder.set_sql(f"SELECT {columns} FROM {self._name()}" + ("" if where is None else f" WHERE {where.text}"))
+        if where is not None and where.parameters:
+            builder.set_jdbc_parameter_values_provider(GenericParameterValuesProvider([where.parameters]))
         builder.set_type_information(type_info_of(_row_type(request.columns)))
         if "username" in options.values:
             builder.set_username(options.text("username")).set_password(options.text("password"))

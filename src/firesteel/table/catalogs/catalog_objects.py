@@ -79,6 +79,9 @@ class ObjectPath:
         mine, others = self.get_full_name(), other.get_full_name()
         return (mine > others) - (mine < others)
 
+    def __lt__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) < 0
+
     def __str__(self) -> str:
         return self.get_full_name()
 

@@ -14,8 +14,10 @@ from firesteel.common.table_errors import (
     ModelAlreadyExistException,
     ModelNotExistException,
     PartitionNotExistException,
+    PartitionSpecInvalidException,
     TableAlreadyExistException,
     TableNotExistException,
+    TableNotPartitionedException,
 )
 from firesteel.table.catalogs.catalog_base import Catalog
 from firesteel.table.catalogs.catalog_objects import (
@@ -183,13 +185,21 @@ class GenericInMemoryCatalog(Catalog):
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
     ) -> list[CatalogPartitionSpec]:
         """Return the partitions of a table that have these values."""
+        if partition_spec is None:
+            self.get_table(table_path)
+        if not self._keys(table_path):
+            raise TableNotPartitionedException(self._name, table_path.get_full_name())
         wanted = {} if partition_spec is None else partition_spec.get_partition_spec()
         found = self._partitions(table_path)
         return [spec for spec in found if wanted.items() <= spec.get_partition_spec().items()]
 
     def partition_exists(self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec) -> bool:
         """Return whether a partition exists."""
-        return self.table_exists(table_path) and partition_spec in self._partitions(table_path)
+        return bool(self._keys(table_path)) and partition_spec in self._partitions(table_path)
+
+    def _keys(self, table_path: ObjectPath) -> tuple[str, ...]:
+        """Return the partition columns of a table, none: it is not partitioned, or there is no such table."""
+        return self.get_table(table_path).partition_keys if self.table_exists(table_path) else ()
 
     def get_partition(self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec) -> CatalogPartition:
         """Return a partition."""
@@ -206,9 +216,12 @@ class GenericInMemoryCatalog(Catalog):
         ignore_if_exists: bool,
     ) -> None:
         """Create a partition."""
-        found = self._partitions(table_path)
+        found, keys, name = self._partitions(table_path), self._keys(table_path), table_path.get_full_name()
+        if not keys:
+            raise TableNotPartitionedException(self._name, name)
+        if partition_spec.get_partition_spec().keys() != set(keys):
+            raise PartitionSpecInvalidException(self._name, name, keys, partition_spec.get_partition_spec())
         if partition_spec in found and not ignore_if_exists:
-            name = table_path.get_full_name()
             raise CatalogException(
                 f"Partition {partition_spec} of table {name} in catalog {self._name} already exists."
             )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.types import Row
 from firesteel.table.functions.udf_base import FunctionContext, UserDefinedFunction
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class RowInput(UserDefinedFunction):
@@ -58,7 +61,7 @@ class RowInput(UserDefinedFunction):
         if self._is_pandas:
             import pandas
 
-            return pandas.DataFrame(dict(zip(self._names, values, strict=True)))
+            return pandas.concat([_named(*pair) for pair in zip(values, self._names, strict=True)], axis=1)
         row = Row(*values)
         row.set_field_names(list(self._names))
         return row
@@ -67,3 +70,10 @@ class RowInput(UserDefinedFunction):
         if name.startswith("__") or name == "function":
             raise AttributeError(name)
         return getattr(self.function, name)
+
+
+def _named(column: pandas.Series | pandas.DataFrame, name: str) -> pandas.Series | pandas.DataFrame:
+    """Return a column under its name; that of a row has the fields instead."""
+    import pandas
+
+    return column.rename(name) if isinstance(column, pandas.Series) else column

@@ -21,8 +21,8 @@ from firesteel.table.execution.schema_resolver import resolve_columns
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.resolve_from import assign_watermark
 from firesteel.table.planner.resolve.resolve_queries import ResolveContext
+from firesteel.table.planner.resolve.scans import assign_watermark
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.resolved_schema import ResolvedSchema, resolved_schema
 from firesteel.table.schema import Schema

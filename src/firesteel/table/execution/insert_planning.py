@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner
     from firesteel.table.syntax.queries import Query
+    from firesteel.table.syntax.statements import Insert
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,17 @@ class InsertPlanner:
         self._planner = planner
         self._catalogs = catalogs
         self._is_streaming = is_streaming
+
+    def plan_statement(self, statement: Insert) -> PlannedInsert:
+        """Return an INSERT made to fit its table."""
+        return self.plan(
+            statement.path,
+            statement.query,
+            statement.columns,
+            statement.partition,
+            statement.overwrite,
+            statement.options,
+        )
 
     def plan(
         self,
@@ -152,7 +164,7 @@ class InsertPlanner:
                 raise _mismatch(
                     table,
                     node,
-                    f"Incompatible types for sink column '{column.name}' at position {position}.",
+                    f"Incompatible types for sink column '{column.name}' at position {position + 1}.",
                 )
         if all(_is_same(kind, column.type) for kind, column in zip(found, targets, strict=True)):
             return node

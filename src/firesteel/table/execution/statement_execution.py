@@ -17,6 +17,7 @@ from firesteel.table.execution.ddl_execution import DdlExecutor
 from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.insert_planning import InsertPlanner, PlannedInsert
 from firesteel.table.execution.model_execution import ModelExecutor
+from firesteel.table.execution.plan_execution import PlanExecutor
 from firesteel.table.execution.show_execution import ShowExecutor
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.scope import where
@@ -53,6 +54,7 @@ class StatementExecutor(Executor):
         self._inserts = InsertPlanner(planner, catalogs, is_streaming)
         self.ddl = DdlExecutor(planner, catalogs, modules)
         self._alter = AlterExecutor(planner, catalogs)
+        self.plans = PlanExecutor(planner, catalogs, config, self._inserts, self.run_inserts)
         self._models = ModelExecutor(catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
@@ -64,7 +66,7 @@ class StatementExecutor(Executor):
         """
         if isinstance(statement, s.CreateTable) and statement.query is not None:
             return self._create_table_as(statement)
-        executors: tuple[Executor, ...] = (self.ddl, self._alter, self._models, self.shows, self)
+        executors: tuple[Executor, ...] = (self.ddl, self._alter, self._models, self.shows, self.plans, self)
         results = (executor.attempt(statement) for executor in executors)
         result = next((result for result in results if result is not None), None)
         if result is None:
@@ -91,14 +93,7 @@ class StatementExecutor(Executor):
 
     def plan_insert(self, statement: s.Insert) -> PlannedInsert:
         """Return an INSERT made to fit its table."""
-        return self._inserts.plan(
-            statement.path,
-            statement.query,
-            statement.columns,
-            statement.partition,
-            statement.overwrite,
-            statement.options,
-        )
+        return self._inserts.plan_statement(statement)
 
     def planned_insert(self, path: tuple[str, ...], node: Rel, overwrite: bool) -> PlannedInsert:
         """Return the insert of a query that was looked up."""

@@ -65,6 +65,17 @@ class FunctionCatalog:
         qualified = self._key(path)
         return self._temporary[qualified] if qualified in self._temporary else self._stored(qualified)
 
+    def system(self, name: str) -> UserFunction | None:
+        """Return a temporary system function, which goes before the built-in one of that name."""
+        return self._system.get(name.lower())
+
+    def name_of(self, function: object) -> Path | None:
+        """Return the path by which `find` gives a function, None: it has no name."""
+        named: list[Path] = [(name,) for name, known in self._system.items() if known is function]
+        named += [path for path, known in self._temporary.items() if known is function]
+        stored = (path for path in map(self._key, ((name,) for name in self.user_defined())) if path not in named)
+        return next((path for path in (*named, *stored) if self.find(path) is function), None)
+
     def entry(self, path: Path) -> FunctionEntry | None:
         """Return the function of a path, built-in ones included, or None.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import datetime
 import decimal
 from collections.abc import Sequence
@@ -23,6 +24,20 @@ _TYPES: dict[type, t.DataType] = {
     datetime.datetime: t.LocalZonedTimestampType(),
     datetime.time: t.TimeType(),
 }
+
+
+_ARRAYS: dict[str, t.DataType] = {
+    "b": t.TinyIntType(),
+    "h": t.SmallIntType(),
+    "i": t.IntType(),
+    "l": t.BigIntType(),
+    "B": t.SmallIntType(),
+    "H": t.IntType(),
+    "I": t.BigIntType(),
+    "f": t.FloatType(),
+    "d": t.DoubleType(),
+}
+"""Types of the elements of `array.array`: unsigned numbers need the next larger type, and 64 bits have none."""
 
 
 def infer_schema(elements: Sequence[Any], names: Sequence[str] | None = None) -> t.RowType:
@@ -54,6 +69,8 @@ def infer_type(value: object) -> t.DataType:
     if hasattr(value, "__UDT__"):
         declared: t.DataType = value.__UDT__
         return declared
+    if isinstance(value, array.array) and value.typecode in _ARRAYS:
+        return t.ArrayType(_ARRAYS[value.typecode].not_null())
     atomic = _TYPES.get(type(value))
     if atomic is not None:
         return atomic

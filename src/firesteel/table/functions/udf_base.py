@@ -142,13 +142,21 @@ class ScalarFunction(UserDefinedFunction):
 
 
 class AsyncScalarFunction(UserDefinedFunction):
-    """A scalar function whose `eval` is a coroutine. It can be declared, but queries that call it are rejected.
+    """A scalar function whose `eval` is a coroutine.
+
+    It is called for several rows at a time, as the options `table.exec.async-scalar.*` allow; results keep the order of
+    the rows.
 
     Example:
         >>> class LookUp(AsyncScalarFunction):
         ...     async def eval(self, number):
         ...         return f"user {number}"
         >>> look_up = udf(LookUp(), result_type=DataTypes.STRING())
+        >>> table_env = StreamTableEnvironment.create(env)
+        >>> numbers = table_env.from_elements([(1,), (2,)], ["n"])
+        >>> _ = table_env.to_data_stream(numbers.select(look_up(col("n")).alias("name"))).collect_async()
+        >>> run_local(env).elements
+        [Row(name='user 1'), Row(name='user 2')]
     """
 
     @abstractmethod

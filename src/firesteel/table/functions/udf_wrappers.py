@@ -18,7 +18,7 @@ from firesteel.table.functions.udf_base import (
     UserDefinedFunction,
 )
 from firesteel.table.syntax.unresolved import Alias, Apply, Star
-from firesteel.table.types import DataType, RowType
+from firesteel.table.types import DataType, MapType, RowType
 
 
 @runtime_checkable
@@ -204,6 +204,8 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         if result_type is None and isinstance(func, ImperativeAggregateFunction):
             result_type = func.get_result_type()
         self.result_type = as_data_type(result_type, "result_type")
+        if func_type == "pandas" and isinstance(self.result_type, MapType):
+            raise TypeError("Invalid returnType: Pandas UDAF doesn't support DataType type MAP currently")
         if accumulator_type is None and func_type == "general":
             accumulator_type = func.get_accumulator_type()
         self.accumulator_type = None if func_type == "pandas" else as_data_type(accumulator_type, "accumulator_type")
@@ -216,7 +218,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
             getattr(self.func, "function", None), AggregateFunction
         ):
             return functools.partial(_aggregate_columns, self.func)
-        return self.func
+        return super().eval
 
 
 def _aggregate_columns(function: Any, *columns: object) -> object:

@@ -88,6 +88,13 @@ class TableFunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Lateral:
+    """A `LATERAL (SELECT ...)`, which may refer to columns of items on its left."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
 class WindowTable:
     """A window table-valued function: the rows of a query with window_start, window_end and window_time.
 
@@ -238,6 +245,7 @@ Query = (
     | ValuesQuery
     | Named
     | TableFunctionCall
+    | Lateral
     | WindowTable
     | Join
     | Select

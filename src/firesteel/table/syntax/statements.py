@@ -22,7 +22,8 @@ class ColumnDefinition:
 
     Attributes:
         type: Its logical type; None for that of `expression`.
-        expression: The unresolved expression of a computed column; `text` is its text.
+        expression: The unresolved expression of a computed column.
+        text: The text of that expression, or of the type, if it was given as text.
         metadata_key: The key of a metadata column (`is_metadata`), by default its name.
         is_virtual: Whether it is a metadata column that sinks do not write.
     """
@@ -296,6 +297,23 @@ class StopJob:
 
 
 @dataclass(frozen=True, slots=True)
+class CompilePlan:
+    """COMPILE PLAN and COMPILE AND EXECUTE PLAN, with the path of a file."""
+
+    path: str
+    statement: Insert | StatementSetBlock
+    if_not_exists: bool = False
+    executes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutePlan:
+    """EXECUTE PLAN, with the path of a file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """EXPLAIN of a statement; `details` such as CHANGELOG_MODE, ESTIMATED_COST, JSON_EXECUTION_PLAN."""
 
@@ -390,6 +408,8 @@ Statement = (
     | Show
     | Describe
     | StopJob
+    | CompilePlan
+    | ExecutePlan
     | Explain
     | LoadModule
     | SetOption

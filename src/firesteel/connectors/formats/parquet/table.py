@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.rex import Rex
 from firesteel.columns.values import arrow_type
+from firesteel.common.files.file_systems import Files
+from firesteel.connectors.formats.parquet.row_groups import RowGroupFilter, is_prunable
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_options import Options
 
@@ -22,7 +27,11 @@ def make(columns: Columns, options: Options) -> ParquetFormat:
 
 
 class ParquetFormat(Format):
-    """Files of columns; columns that a file does not have are NULL."""
+    """Files of columns; columns that a file does not have are NULL.
+
+    Attributes:
+        row_groups: Chooses the row groups of a file that are read; None for all.
+    """
 
     is_text = False
     reads_fields = True
@@ -30,16 +39,34 @@ class ParquetFormat(Format):
 
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
+        self.row_groups: RowGroupFilter | None = None
         self._compression = options.text("compression", "snappy").lower()
 
-    def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
+    def with_condition(self, condition: Rex | None, columns: Columns) -> ParquetFormat:
+        """Return a format that leaves out row groups whose statistics exclude a condition."""
+        if condition is None:
+            return self
+        changed = copy.copy(self)
+        changed.row_groups = RowGroupFilter(condition, tuple(zip(columns.names, columns.types, strict=True)))
+        return changed
+
+    def uses_condition(self, rex: Rex) -> bool:
+        """Return whether statistics of row groups may exclude a condition."""
+        return is_prunable(rex)
+
+    def rows_in_file(self, path: Path) -> float:
+        """Return how many rows a local file has, which its footer says."""
+        return float(pyarrow.parquet.read_metadata(path).num_rows)
+
+    def read_file(self, path: str, files: Files) -> Iterator[ColumnBatch]:
         """Yield the rows of a file."""
+        groups = None if self.row_groups is None else self.row_groups.in_file(files.input(path))
         with pyarrow.parquet.ParquetFile(files.input(path)) as parquet:
             there = parquet.schema_arrow
             pairs = zip(self.columns.names, self.columns.types, strict=True)
             found = [(name, arrow_type(kind), there.field(name).type) for name, kind in pairs if name in there.names]
             paths = [path for name, wanted, stored in found for path in _paths(name, wanted, stored)]
-            for batch in parquet.iter_batches(_BATCH_ROWS, columns=paths):
+            for batch in parquet.iter_batches(_BATCH_ROWS, row_groups=groups, columns=paths):
                 yield self._batch(batch)
 
     def write_file(self, file: IO[bytes], batches: Iterable[ColumnBatch]) -> None:

@@ -37,8 +37,8 @@ class SpecialCalls(TokenReader):
         return parse(self, word, position)
 
     def _nested_array(self, word: str, follower: str) -> Unresolved | None:
-        """`ARRAY(...)` and `MAP(...)` take a query."""
-        if word not in ("ARRAY", "MAP") or follower != "(":
+        """`ARRAY(...)`, `MAP(...)` and `MULTISET(...)` take a query."""
+        if word not in ("ARRAY", "MAP", "MULTISET") or follower != "(":
             return None
         self.next()
         self.expect("(")

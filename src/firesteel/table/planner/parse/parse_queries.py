@@ -11,6 +11,7 @@ from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax.queries import (
     GroupingSets,
     Join,
+    Lateral,
     Limit,
     MatchRecognize,
     Named,
@@ -255,7 +256,7 @@ class QueryParser(HintParser):
                 call = self.expression()
                 self.expect(")")
                 return TableFunctionCall(call)
-            return self._table_primary()
+            return Lateral(self._table_primary())
         if self.accept("UNNEST", "("):
             call = Apply("UNNEST", self.comma_list(self.expression))
             self.expect(")")

@@ -301,7 +301,19 @@ class StatementParser(ModelParser):
         self.expect("EXECUTE")
         if self.accept("STATEMENT", "SET"):
             return self._statement_set()
+        if self.accept("PLAN"):
+            return s.ExecutePlan(self.string())
         return self.statement()
+
+    def _compile(self) -> s.CompilePlan:
+        self.expect("COMPILE")
+        executes = self.accept("AND", "EXECUTE")
+        self.expect("PLAN")
+        path = self.string()
+        if_not_exists = executes or self.accept("IF", "NOT", "EXISTS")
+        self.expect("FOR")
+        in_set = self.accept("STATEMENT", "SET")
+        return s.CompilePlan(path, self._statement_set() if in_set else self._insert(), if_not_exists, executes)
 
     def _begin(self) -> s.StatementSetBlock:
         self.expect("BEGIN", "STATEMENT", "SET")
@@ -352,6 +364,7 @@ class StatementParser(ModelParser):
         "RESET": _reset,
         "INSERT": _insert,
         "EXECUTE": _execute,
+        "COMPILE": _compile,
         "BEGIN": _begin,
         "DELETE": _delete,
         "ANALYZE": _analyze,
@@ -383,13 +396,9 @@ _SHOWN = (
     "CREATE CATALOG",
     "CREATE MODEL",
 )
-_NO_PLANS = "Compiled plans are not supported", "Store the statement; it is planned where it runs"
 _NO_JARS = "Jars are not supported", "There is no Java code in jobs; connectors and functions are Python packages"
 _BY_KEY = "INSERT INTO a table with a primary key replaces the rows of its keys"
 _REFUSED = {
-    "COMPILE PLAN": _NO_PLANS,
-    "COMPILE AND EXECUTE PLAN": _NO_PLANS,
-    "EXECUTE PLAN": _NO_PLANS,
     "ADD JAR": _NO_JARS,
     "REMOVE JAR": _NO_JARS,
     "TRUNCATE TABLE": ("TRUNCATE TABLE is not supported", "INSERT OVERWRITE replaces the rows of a file table"),

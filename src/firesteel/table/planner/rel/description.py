@@ -13,6 +13,7 @@ from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates
 from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import walk
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "||"})
 
@@ -28,13 +29,29 @@ def rex_text(rex: object, names: list[str]) -> str:
     if not isinstance(rex, Call):
         return str(rex)
     parts = [rex_text(operand, names) for operand in rex.operands]
-    if rex.function in _INFIX and len(parts) == 2:
-        return f"({parts[0]} {rex.function} {parts[1]})"
+    if rex.function in _INFIX and len(parts) > 1:
+        return f"({f' {rex.function} '.join(parts)})"
     if rex.function in ("CAST", "TRY_CAST"):
         return f"{rex.function}({parts[0]} AS {type_text(rex.type.nullable())})"
     if rex.function.startswith("IS "):
         return f"{parts[0]} {rex.function}"
     return f"{rex.function}({', '.join(parts)})"
+
+
+def call_text(rex: Rex, names: list[str]) -> str:
+    """Return an expression as Flink writes it for scans, with names before operands: `and(>(a, 1), =(b, 'x'))`."""
+    if not isinstance(rex, Call):
+        return rex_text(rex, names)
+    name = rex.function.lower() if rex.function.isupper() else rex.function
+    return f"{name}({', '.join(call_text(operand, names) for operand in _flat(rex))})"
+
+
+def _flat(rex: Call) -> tuple[Rex, ...]:
+    """Return the operands of a call, and in their place those of operands that are calls of the same AND or OR."""
+    if rex.function not in ("AND", "OR"):
+        return rex.operands
+    same = (_flat(one) if isinstance(one, Call) and one.function == rex.function else (one,) for one in rex.operands)
+    return tuple(part for parts in same for part in parts)
 
 
 def _literal_text(value: object, kind: object) -> str:
@@ -58,6 +75,8 @@ def _names(node: Rel) -> str:
 
 def _scan(node: rel.TableScan) -> str:
     parts = [*node.table.path]
+    if node.condition is not None:
+        parts.append(f"filter=[{call_text(node.condition, [column.name for column in node.table.physical_columns])}]")
     if node.watermark is not None:
         text = rex_text(node.watermark, node.row_type.names)
         parts += [f"watermark=[{text}]", "watermarkEmitStrategy=[on-periodic]"]
@@ -80,11 +99,20 @@ def _project(node: rel.Project) -> str:
     source, where = node.input, ""
     if isinstance(source, rel.Filter):
         where = f", where=[{rex_text(source.condition, source.row_type.names)}]"
-    return f"Calc(select=[{_select(node.expressions, node.row_type.names, source.row_type.names)}]{where})"
+    conditions = (source.condition,) if isinstance(source, rel.Filter) else ()
+    name = _calc((*node.expressions, *conditions))
+    return f"{name}(select=[{_select(node.expressions, node.row_type.names, source.row_type.names)}]{where})"
+
+
+def _calc(expressions: Iterable[Rex]) -> str:
+    """Return the name of the operator of expressions, which says whether it calls functions in Python."""
+    calls_python = any(isinstance(part, UserCall) for rex in expressions for part in walk(rex))
+    return "PythonCalc" if calls_python else "Calc"
 
 
 def _filter(node: rel.Filter) -> str:
-    return f"Calc(select=[{_names(node)}], where=[{rex_text(node.condition, node.row_type.names)}])"
+    condition = rex_text(node.condition, node.row_type.names)
+    return f"{_calc((node.condition,))}(select=[{_names(node)}], where=[{condition}])"
 
 
 def _calls(node: rel.Grouped) -> str:
@@ -102,7 +130,8 @@ def _calls(node: rel.Grouped) -> str:
 def _grouped(node: rel.Grouped, name: str, window: str = "") -> str:
     source = node.input.row_type.names
     by = f"groupBy=[{', '.join(source[key] for key in node.keys)}], " if node.keys else ""
-    return f"{name}({by}{window}select=[{_calls(node)}])"
+    python = "" if all(isinstance(call.function, str) for call in node.calls) else "Python"
+    return f"{python}{name}({by}{window}select=[{_calls(node)}])"
 
 
 def _aggregate(node: rel.Aggregate) -> str:

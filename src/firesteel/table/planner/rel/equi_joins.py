@@ -115,10 +115,24 @@ def condition_parts(join: rel.Join) -> list[Rex]:
 
 def inner_join(left: rel.Rel, right: rel.Rel, parts: list[Rex], kind: RowType) -> rel.Rel:
     """Return the plain inner join of two inputs on all parts of a condition, with columns named as given."""
-    sides = split_keys(left, right, parts)
-    node = join_parts(sides, "INNER", False, sides.rest)
-    start, columns = len(sides.left.row_type), refs(node.row_type)
-    if len(columns) == len(kind):
-        return replace(node, row_type=kind)
-    chosen = (*columns[: len(left.row_type)], *columns[start : start + len(right.row_type)])
-    return rel.Project(node, chosen, kind)
+    return _equi_join(split_keys(left, right, parts), len(left.row_type), "INNER", kind)
+
+
+def rejoined(join: rel.Join) -> rel.Rel:
+    """Return a join whose keys are all equations of its condition."""
+    parts = condition_parts(join)
+    if len(join.left_keys) == sum(_equal_sides(part, len(join.left.row_type)) is not None for part in parts):
+        return join
+    sides = split_keys(join.left, join.right, parts)
+    sides.state_ttl = join.state_ttl
+    return _equi_join(sides, len(join.left.row_type), join.kind, join.row_type)
+
+
+def _equi_join(sides: Sides, width: int, kind: str, columns: RowType) -> rel.Rel:
+    """Return a join without the columns that its keys have added: `width` are those of the left input."""
+    node = join_parts(sides, kind, False, sides.rest)
+    found, start = refs(node.row_type), len(sides.left.row_type)
+    if len(found) == len(columns):
+        return replace(node, row_type=columns)
+    chosen = (*found[:width], *found[start : start + len(columns) - width])
+    return rel.Project(node, chosen, columns)

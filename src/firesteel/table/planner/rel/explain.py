@@ -6,13 +6,21 @@ from collections.abc import Sequence
 
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.description import describe
+from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.traits.row_kinds import kinds_of
 
+_PHYSICAL = "Optimized Physical Plan"
 _SHORT = {0: "I", 1: "UB", 2: "UA", 3: "D"}
 
 
-def explain_text(pairs: Sequence[tuple[Rel, Rel]], sinks: Sequence[str], is_streaming: bool, details: list[str]) -> str:
+def explain_text(
+    pairs: Sequence[tuple[Rel, Rel]],
+    sinks: Sequence[str],
+    is_streaming: bool,
+    details: list[str],
+    advice: PlanAdvice | None = None,
+) -> str:
     """Return the text of EXPLAIN.
 
     Args:
@@ -20,11 +28,12 @@ def explain_text(pairs: Sequence[tuple[Rel, Rel]], sinks: Sequence[str], is_stre
         sinks: The text of each query's sink; empty for queries.
         is_streaming: Whether nodes emit changelogs.
         details: Names of `ExplainDetail`.
+        advice: Gives advice about the physical plan, if it is asked for.
     """
     with_kinds = any("CHANGELOG_MODE" in detail for detail in details)
     sections = [
         ("Abstract Syntax Tree", [node for node, _ in pairs], False),
-        ("Optimized Physical Plan", [node for _, node in pairs], with_kinds),
+        (_PHYSICAL if advice is None else f"{_PHYSICAL} With Advice", [node for _, node in pairs], with_kinds),
         ("Optimized Execution Plan", [node for _, node in pairs], False),
     ]
     parts = []
@@ -36,8 +45,10 @@ def explain_text(pairs: Sequence[tuple[Rel, Rel]], sinks: Sequence[str], is_stre
             if place < len(sinks):
                 lines.append(f"Sink(table=[{sinks[place]}], fields=[{', '.join(node.row_type.names)}])")
                 depth = 1
-            _tree(node, depth, lines, kinds, is_streaming, reused)
+            _tree(node, depth, lines, kinds, is_streaming, reused, advice if title.startswith(_PHYSICAL) else None)
             lines.append("")
+        if advice is not None and title.startswith(_PHYSICAL):
+            lines += advice.lines()
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
@@ -76,17 +87,23 @@ def _inputs(node: Rel) -> tuple[Rel, ...]:
 
 
 def _tree(
-    node: Rel, depth: int, lines: list[str], with_kinds: bool, is_streaming: bool, reused: _Reused | None
+    node: Rel,
+    depth: int,
+    lines: list[str],
+    with_kinds: bool,
+    is_streaming: bool,
+    reused: _Reused | None,
+    advice: PlanAdvice | None,
 ) -> None:
     indent = "" if depth == 0 else "   " * (depth - 1) + "+- "
     mark, was_shown = ("", False) if reused is None else reused.mark(node)
     if was_shown:
         lines.append(indent + mark)
         return
-    text = describe(node)
+    text = describe(node) if advice is None else advice.marked(node, describe(node))
     if with_kinds:
         kinds = ",".join(_SHORT[int(kind)] for kind in sorted(kinds_of(node, is_streaming)))
         text = f"{text[:-1]}, changelogMode=[{kinds}])" if text.endswith(")") else f"{text}(changelogMode=[{kinds}])"
     lines.append(indent + text + mark)
     for child in _inputs(node):
-        _tree(child, depth + 1, lines, with_kinds, is_streaming, reused)
+        _tree(child, depth + 1, lines, with_kinds, is_streaming, reused, advice)

@@ -40,6 +40,7 @@ class TableScan:
 
     Attributes:
         partitions: A condition on the partition columns, in the order of the table's keys; None for all partitions.
+        condition: A condition over the physical columns of the table, for whose rows alone the source is asked.
         watermark: The watermark of a row, from which each split of the source generates watermarks; None for none.
     """
 
@@ -49,6 +50,7 @@ class TableScan:
     columns: tuple[int, ...]
     metadata: tuple[tuple[str, DataType], ...] = ()
     partitions: Rex | None = None
+    condition: Rex | None = None
     watermark: Rex | None = None
     inputs: tuple[Rel, ...] = ()
 

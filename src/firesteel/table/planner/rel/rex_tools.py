@@ -35,10 +35,12 @@ def children(rex: Rex) -> tuple[Rex, ...]:
 
 
 def walk(rex: Rex) -> Iterator[Rex]:
-    """Yield an expression and all within it."""
-    yield rex
-    for child in children(rex):
-        yield from walk(child)
+    """Yield an expression and all within it, each before its operands."""
+    waiting = [rex]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += reversed(children(part))
 
 
 def transform(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
@@ -47,9 +49,14 @@ def transform(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
     if changed is not None:
         return changed
     if isinstance(rex, Call | UserCall):
-        operands = tuple(transform(operand, change) for operand in rex.operands)
-        return rex if operands == rex.operands else replace(rex, operands=operands)
+        return with_operands(rex, tuple(transform(operand, change) for operand in rex.operands))
     return rex
+
+
+def with_operands(rex: Call | UserCall, operands: tuple[Rex, ...]) -> Rex:
+    """Return a call with other operands: the same call if all of them are the same."""
+    are_same = all(new is old for new, old in zip(operands, rex.operands, strict=True))
+    return rex if are_same else replace(rex, operands=operands)
 
 
 def input_refs(rex: Rex) -> set[int]:
@@ -59,14 +66,15 @@ def input_refs(rex: Rex) -> set[int]:
 
 def is_deterministic(rex: Rex) -> bool:
     """Return whether an expression may move past joins and filters: how often it is computed changes no result."""
+    return all(map(calls_deterministic, walk(rex)))
 
-    def holds(part: object) -> bool:
-        if isinstance(part, UserCall):
-            return bool(getattr(part.function, "deterministic", True))
-        function = find_function(part.function) if isinstance(part, Call) else None
-        return function is None or function.deterministic
 
-    return all(map(holds, walk(rex)))
+def calls_deterministic(part: object) -> bool:
+    """Return whether the function that an expression itself calls, if any, gives equal results for equal operands."""
+    if isinstance(part, UserCall):
+        return bool(getattr(part.function, "deterministic", True))
+    function = find_function(part.function) if isinstance(part, Call) else None
+    return function is None or function.deterministic
 
 
 def is_repeatable(rex: Rex) -> bool:
@@ -108,6 +116,20 @@ def conjunction(parts: Sequence[Rex]) -> Rex | None:
         nullable = result.type.is_nullable or part.type.is_nullable
         result = Call("AND", (result, part), BooleanType(nullable))
     return result
+
+
+def disjuncts(rex: Rex) -> list[Rex]:
+    """Return the parts of an OR."""
+    if isinstance(rex, Call) and rex.function == "OR":
+        return [part for operand in rex.operands for part in disjuncts(operand)]
+    return [rex]
+
+
+def disjunction(parts: Sequence[Rex]) -> Rex:
+    """Return the OR of conditions, of which there is at least one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Call("OR", tuple(parts), BooleanType(any(part.type.is_nullable for part in parts)))
 
 
 def refs(row: RowType) -> tuple[InputRef, ...]:

@@ -203,7 +203,7 @@ class ExpressionResolver:
             if isinstance(operand, Star):
                 operands += [rex for _, rex in self.scope.star(operand.qualifier)]
             else:
-                operands.append(self.resolve(operand))
+                operands.append(_decimal_constant(self.resolve(operand)))
         return UserCall(function, tuple(operands), function.result_type)
 
     def _cast(self, call: Apply) -> Rex:
@@ -337,6 +337,20 @@ def type_of_literal(value: object) -> DataType:
         if isinstance(value, kind):
             return make()
     raise ValidationException(f"{value!r} of type {type(value).__name__} can't be a literal")
+
+
+def _decimal_constant(rex: Rex) -> Rex:
+    """Return an argument; a function gets all digits of a constant that is cast to DECIMAL, as from Calcite.
+
+    Calcite takes the cast away where the whole part of the number fits (`RexBuilder.makeCast`).
+    """
+    if not (isinstance(rex, Call) and rex.function == "CAST" and isinstance(rex.type, DecimalType)):
+        return rex
+    (value,) = rex.operands
+    if not (isinstance(value, Literal) and isinstance(value.value, Decimal)):
+        return rex
+    fits = abs(value.value) < Decimal(10) ** (rex.type.precision - rex.type.scale)
+    return value if fits else rex
 
 
 _FAMILIES = {

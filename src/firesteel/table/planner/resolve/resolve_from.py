@@ -14,29 +14,30 @@ from firesteel.columns.column_types import (
     MapType,
     MultisetType,
     RowType,
-    TimestampKind,
 )
 from firesteel.columns.rex import InputRef, Literal, Rex, UserCall, UserFunction
 from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.table_connector import ResolvedTable, Watermark
+from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import one_row, renamed
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import is_deterministic, result_row_type, row_type, shift, unique_names
-from firesteel.table.planner.rel.time_attributes import with_kind
+from firesteel.table.planner.rel.rex_tools import is_deterministic, refs, result_row_type, row_type, shift, unique_names
+from firesteel.table.planner.resolve.on_subqueries import OnSubqueries, Side, without_added_columns
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.scans import scan
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name, table_options
 from firesteel.table.planner.resolve.subqueries import conjuncts_of, filter_by, has_subquery
 from firesteel.table.planner.resolve.unresolved_tools import user_function
+from firesteel.table.planner.rules.apply import beside_rows
 from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.queries import Query
 from firesteel.table.syntax.unresolved import Apply, Ref, Unresolved
 
 if TYPE_CHECKING:
-    from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
+    from firesteel.table.planner.resolve.resolve_queries import QueryResolver
 
 
 class FromResolver:
@@ -80,6 +81,8 @@ class FromResolver:
                 return self._match(item)
             case q.TableFunctionCall():
                 return self._function(item)
+            case q.Lateral():
+                return self.resolve(item.query)
             case q.Join():
                 return self._join(item)
         node = self.queries.resolve(item, self.outer)
@@ -144,12 +147,16 @@ class FromResolver:
             if item.kind not in ("CROSS", "INNER", "LEFT"):
                 raise ValidationException(f"{item.kind} JOIN with a table function is not supported")
             return self._correlate(left, left_scope, inner, item.kind == "LEFT", named, item.condition)
+        if isinstance(inner, q.Lateral) and may_check:
+            return self._lateral(item, (left, left_scope), inner, named)
         as_of = inner.as_of if isinstance(inner, q.TableRef) else None
         right, right_scope = self._with_conditions([]).resolve(item.right)
         width = len(left.row_type)
         both = _side_by_side(left_scope, right_scope, width, self.outer)
-        time = None if as_of is None else ExpressionResolver(left_scope, self.context.catalogs).resolve(as_of)
         kind = "INNER" if item.kind == "CROSS" else item.kind
+        if kind in ("LEFT", "RIGHT", "FULL") and item.condition is not None and has_subquery(item.condition):
+            return self._outer_join_on_subqueries(item, (left, left_scope), (right, right_scope), both)
+        time = None if as_of is None else ExpressionResolver(left_scope, self.context.catalogs).resolve(as_of)
         parts = conjuncts_of(item.condition) if item.condition is not None and kind == "INNER" else []
         apart = [part for part in parts if has_subquery(part)]
         condition = self._condition(_without(item, apart), both, left_scope, right_scope, width)
@@ -161,6 +168,38 @@ class FromResolver:
             return node, left_scope
         scope = self._joined_scope(item, node, left_scope, right_scope, width)
         return filter_by(node, apart, scope, self.queries), scope
+
+    def _lateral(self, item: q.Join, left: Side, inner: q.Lateral, named: q.Named | None) -> tuple[Rel, Scope]:
+        """Join each row with the rows of a query that may refer to it."""
+        node = self.queries.resolve(inner.query, left[1])
+        if named is not None:
+            node = self._rename(node, named.columns or tuple(node.row_type.names), named.name)
+        joined = beside_rows(left[0], node, item.kind == "LEFT", left[1].level, self.context)
+        width, own = len(left[0].row_type), refs(joined.row_type)
+        qualifier = () if named is None else (named.name,)
+        columns = [ScopeColumn(n, qualifier, own[width + i]) for i, n in enumerate(node.row_type.names)]
+        scope = Scope([*left[1].columns, *columns], self.outer)
+        if item.condition is None:
+            return joined, scope
+        rex = ExpressionResolver(scope, self.context.catalogs).resolve(item.condition)
+        if isinstance(rex, Literal) and rex.value is True:
+            return joined, scope
+        if item.kind == "LEFT":
+            raise ValidationException("SQL validation failed. LEFT JOIN LATERAL needs the condition ON TRUE")
+        return rel.Filter(joined, rex), scope
+
+    def _outer_join_on_subqueries(self, item: q.Join, left: Side, right: Side, both: Scope) -> tuple[Rel, Scope]:
+        subqueries = OnSubqueries(self.queries, left, right, both)
+        assert item.condition is not None
+        condition = subqueries.without(item.condition)
+        (more_left, left_scope), (more_right, right_scope) = subqueries.sides
+        width = len(more_left.row_type)
+        grown = _side_by_side(left_scope, right_scope, width, self.outer)
+        rex = self._condition(replace(item, condition=condition), grown, left_scope, right_scope, width)
+        ttl = self._hints.of_join(input_name(item.left), input_name(item.right))
+        joined = make_join(more_left, more_right, item.kind, rex, self.context, None, state_ttl=ttl)
+        node = without_added_columns(joined, left[0], right[0], more_left)
+        return node, self._joined_scope(item, node, left[1], right[1], len(left[0].row_type))
 
     def _condition(self, item: q.Join, both: Scope, left: Scope, right: Scope, width: int) -> Rex | None:
         names = self._using(item, left, right)
@@ -314,41 +353,3 @@ def _unnested(kind: DataType) -> RowType:
 def _side_by_side(left: Scope, right: Scope, width: int, outer: Scope | None) -> Scope:
     moved = [replace(column, rex=shift(column.rex, width)) for column in right.columns]
     return Scope([*left.columns, *moved], outer)
-
-
-def scan(table: ResolvedTable, context: ResolveContext) -> Rel:
-    """Return the node that reads a table of a catalog, with computed columns and watermarks."""
-    source = context.catalogs.create_source(table)
-    stored = [c for c in table.columns if c.kind == "PHYSICAL"]
-    metadata = [c for c in table.columns if c.kind == "METADATA"]
-    kind = row_type([c.name for c in (*stored, *metadata)], [c.type for c in (*stored, *metadata)])
-    keys = tuple((c.metadata_key or c.name, c.type) for c in metadata)
-    node: Rel = rel.TableScan(table, source, kind, tuple(range(len(stored))), keys)
-    if [c.name for c in table.columns] != kind.names:
-        node = _with_computed(node, table, context)
-    if table.watermark is not None and context.is_streaming:
-        node = assign_watermark(node, table.watermark, context)
-    return node
-
-
-def _with_computed(node: Rel, table: ResolvedTable, context: ResolveContext) -> Rel:
-    resolver = ExpressionResolver(Scope.of(node.row_type), context.catalogs)
-    expressions = [resolver.resolve(Ref((c.name,)) if c.expression is None else c.expression) for c in table.columns]
-    return rel.Project(
-        node, tuple(expressions), row_type([c.name for c in table.columns], [e.type for e in expressions])
-    )
-
-
-def assign_watermark(node: Rel, watermark: Watermark, context: ResolveContext) -> Rel:
-    """Return the node whose rowtime column has watermarks."""
-    names = node.row_type.names
-    if watermark.column not in names:
-        raise ValidationException(
-            f"The rowtime attribute field '{watermark.column}' is not defined in the table schema, at least one of "
-            f"{names}"
-        )
-    index = names.index(watermark.column)
-    types = node.row_type.field_types()
-    expression = ExpressionResolver(Scope.of(node.row_type), context.catalogs).resolve(watermark.expression)
-    types[index] = with_kind(types[index], TimestampKind.ROWTIME)
-    return rel.AssignWatermark(node, index, expression, row_type(names, types))

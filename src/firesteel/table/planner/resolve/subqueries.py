@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from firesteel.columns.column_types import BigIntType, BooleanType, IntType
 from firesteel.columns.rex import Call, Deferred, InputRef, Literal, OuterRef, Rex
-from firesteel.common.table_errors import ValidationException
+from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.outer_refs import is_correlated, with_outer_values
 from firesteel.table.planner.rel.projections import extended, first_columns
@@ -48,6 +48,7 @@ class Subqueries:
         self._resolver = ExpressionResolver(scope, queries.context.catalogs)
         self._appended: list[Rel] = []
         self._members: list[_Member] = []
+        self._once: list[Rex] = []
 
     def add(self, subquery: Subquery, operand: Rex | None) -> Rex:
         """Add a subquery and return its value.
@@ -55,14 +56,15 @@ class Subqueries:
         Raises:
             ValidationException: it has a wrong number of columns, or a form that is not supported.
         """
-        if subquery.kind in ("ARRAY", "MAP"):
-            raise ValidationException(f"SQL validation failed. {subquery.kind} of a subquery is not supported")
-        node = self._queries.resolve(subquery.query, self._scope)
-        if operand is not None and not is_deterministic(operand):
-            raise ValidationException(
-                f"SQL validation failed. {subquery.kind} of a subquery can't compare the result of a function that is "
-                "not deterministic here, as its value would be computed several times. Give it a name in a SELECT first"
+        if subquery.kind in ("ARRAY", "MAP", "MULTISET"):
+            raise TableException(
+                "Cannot generate a valid execution plan for the given query: it collects the rows of a subquery by "
+                f"{subquery.kind}(...).\n\nThis exception indicates that the query uses an unsupported SQL feature.\n"
+                "Please check the documentation for the set of currently supported SQL features."
             )
+        node = self._queries.resolve(subquery.query, self._scope)
+        if operand is not None:
+            operand = self._computed_once(operand)
         if subquery.kind == "EXISTS":
             return conditions.exists(self._resolver, self._append(conditions.counts(node))[0])
         if subquery.kind == "IN":
@@ -103,7 +105,10 @@ class Subqueries:
         def placed(rex: Rex) -> Rex:
             return _known(transform(rex if in_group is None else transform(rex, in_group), place))
 
-        source = node
+        grown = extended(node, [placed(operand) for operand in self._once], "$once")
+        for number, once in enumerate(refs(grown.row_type)[len(node.row_type) :]):
+            places["once", number] = once
+        node = source = grown
         for number, subquery in enumerate(self._appended):
             inner = self._over(subquery, placed)
             width = len(node.row_type)
@@ -127,6 +132,15 @@ class Subqueries:
             return OuterRef(value, value.type, level)
 
         return with_outer_values(subquery, change)
+
+    def _computed_once(self, operand: Rex) -> Rex:
+        """Return what is compared with a subquery: a column for what would differ if it were computed again."""
+        if isinstance(operand, Call) and operand.function == "ROW":
+            return replace(operand, operands=tuple(map(self._computed_once, operand.operands)))
+        if is_deterministic(operand):
+            return operand
+        self._once.append(operand)
+        return Deferred(("once", len(self._once) - 1), operand.type)
 
     def _append(self, node: Rel) -> list[Rex]:
         """Add a subquery with at most one row, and return references to its columns."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeGuard
 
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.definition_names import definition_name
 from firesteel.columns.rex import UserFunction
 from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, OverCall, Ref, Unresolved, WindowSpec
 
@@ -38,8 +39,11 @@ def walk(expression: Unresolved) -> Iterator[Unresolved]:
 
 def user_function(call: Apply, catalogs: CatalogManager | None) -> UserFunction | None:
     """Return the user's function that a call by name means, None: it means a built-in function, or none."""
-    if catalogs is None or not call.named or not isinstance(call.function, str):
+    if catalogs is None or not isinstance(call.function, str):
         return None
+    if not call.named:
+        in_table_api = call.position is None
+        return catalogs.functions.system(definition_name(call.function)) if in_table_api else None
     return catalogs.find_function(tuple(call.function.split(".")))
 
 

@@ -23,11 +23,13 @@ from firesteel.table.planner.rel.rex_tools import (
     row_type,
     shift,
     transform,
+    unique_names,
     walk,
 )
+from firesteel.table.planner.rules.constants import ONE_ROW
 from firesteel.table.planner.rules.domain import Domain, cannot_unnest
 from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
-from firesteel.table.planner.rules.empty import ONE_ROW, WITHOUT_ROWS
+from firesteel.table.planner.rules.empty import WITHOUT_ROWS
 from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
@@ -80,6 +82,28 @@ def unnest(apply: Apply, context: ResolveContext) -> Rel:
     width = len(apply.outer.row_type)
     conditions = [_bound(part, width, apply.level) for part in pulled.conditions]
     return _joined(apply, pulled.node, conditions, context)
+
+
+def beside_rows(outer: Rel, inner: Rel, keeps_all: bool, level: int, context: ResolveContext) -> Rel:
+    """Return the rows of a query, each with the rows that a correlated one has for it.
+
+    Args:
+        outer: The query, of a level.
+        inner: The correlated one.
+        keeps_all: Whether a row without such rows remains, with NULLs.
+        level: The level of the query around.
+        context: What the resolver of the query knows.
+    """
+    if keeps_all:
+        return unnest(Apply(outer, inner, "LEFT", level, outer), context)
+    marked = extended(inner, [_TRUE], "$row")
+    joined = unnest(Apply(outer, marked, "LEFT", level, outer), context)
+    width = len(outer.row_type)
+    columns = refs(joined.row_type)
+    found = rel.Filter(joined, call("IS TRUE", columns[width + len(inner.row_type)]))
+    types = [*outer.row_type.field_types(), *inner.row_type.field_types()]
+    names = unique_names([*outer.row_type.names, *inner.row_type.names])
+    return rel.Project(found, columns[: width + len(inner.row_type)], row_type(names, types))
 
 
 def _beside(apply: Apply, context: ResolveContext) -> Rel:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.evaluate import CompiledRex
-from firesteel.columns.evaluation_context import EvaluationContext
-from firesteel.columns.rex import Call, Literal, Rex
+from firesteel.columns.rex import Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, walk
+from firesteel.table.planner.rel.rex_tools import refs
 
-_TESTS = {f"IS {negation}{value}" for negation in ("", "NOT ") for value in ("NULL", "TRUE", "FALSE", "UNKNOWN")}
-_OPERATORS = _TESTS | {"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "AND", "OR", "NOT"}
-ONE_ROW = ColumnBatch((), 1)
 WITHOUT_ROWS = {"COUNT": 0, "SUM0": 0, "$SUM0": 0, "SUM": None, "AVG": None, "MIN": None, "MAX": None}
 """Results of aggregate functions over no rows."""
 _ROW_BY_ROW = (rel.Project, rel.Filter, rel.Sort, rel.Over, rel.Rank, rel.Expand, rel.WindowTableFunction)
@@ -43,37 +37,33 @@ def _is_empty(node: object) -> bool:
 
 
 def _filter(node: rel.Filter) -> Rel:
-    if _is_empty(node.input):
-        return node.input
-    parts = conjuncts(node.condition)
-    rest = [part for part in parts if not _is_constant(part)]
-    if len(rest) == len(parts):
-        return node
-    if _is_never_true(parts):
-        return _nothing(node)
-    condition = conjunction(rest)
-    return node.input if condition is None else rel.Filter(node.input, condition)
+    return _nothing(node) if _is_empty(node.input) or is_never_true(node.condition) else node
 
 
-def _is_never_true(parts: list[Rex]) -> bool:
-    """Return whether a condition, which is all of its parts, has a constant part that is FALSE or NULL."""
-    return not all(CompiledRex(part, EvaluationContext())(ONE_ROW)[0].as_py() for part in parts if _is_constant(part))
-
-
-def _is_constant(rex: Rex) -> bool:
-    """Return whether an expression consists of operators and literals alone."""
-    return all(
-        isinstance(part, Literal) or (isinstance(part, Call) and part.function in _OPERATORS) for part in walk(rex)
-    )
+def is_never_true(condition: Rex | None) -> bool:
+    """Return whether a simplified condition holds for no row."""
+    return isinstance(condition, Literal) and condition.value is not True
 
 
 def _join(node: rel.Join) -> Rel:
     left, right = map(_is_empty, node.inputs)
+    never = is_never_true(node.condition) and not node.null_aware
     if (left and node.kind in ("INNER", "LEFT", "SEMI", "ANTI")) or (right and node.kind in ("INNER", "RIGHT", "SEMI")):
         return _nothing(node)
-    if node.kind in ("INNER", "SEMI") and node.condition is not None and _is_never_true(conjuncts(node.condition)):
+    if never and node.kind in ("INNER", "SEMI"):
         return _nothing(node)
-    return node.left if right and node.kind == "ANTI" else node
+    if (never or right) and node.kind in ("LEFT", "ANTI"):
+        return node.left if node.kind == "ANTI" else _padded(node, node.left, 0)
+    if (never or left) and node.kind == "RIGHT":
+        return _padded(node, node.right, len(node.left.row_type))
+    return node
+
+
+def _padded(node: rel.Join, rows: Rel, start: int) -> Rel:
+    """Return the rows of one input of an outer join, whose columns begin at `start`, with NULL in the others."""
+    own = dict(enumerate(refs(rows.row_type), start))
+    types = node.row_type.field_types()
+    return rel.Project(rows, tuple(own.get(i, Literal(None, kind)) for i, kind in enumerate(types)), node.row_type)
 
 
 def _aggregate(node: rel.Aggregate) -> Rel:

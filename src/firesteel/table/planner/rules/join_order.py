@@ -1,13 +1,15 @@
-"""Order of inner joins without cross products. Calcite: `LoptOptimizeJoinRule`, which orders by cost.
+"""Order of inner joins. Calcite: `LoptOptimizeJoinRule`.
 
-Without statistics the order of the query is the best guess. It only changes where the query joins inputs that no
-equation connects, although another order would. Joins with a condition such as RAND() < 0.5 stay where they are, as it
-would be drawn for other rows.
+The order is that of the query, as in Flink by default. It only changes where the query joins inputs that no equation
+connects, although another order would. With `table.optimizer.join-reorder-enabled` the next input is the one that makes
+the fewest rows. Joins with a condition such as RAND() < 0.5 stay where they are, as it would be drawn for other rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import TypeGuard
 
 from firesteel.columns.rex import Call, Rex
@@ -24,8 +26,9 @@ from firesteel.table.planner.rel.rex_tools import (
     row_type,
     unique_names,
 )
+from firesteel.table.planner.rules.cardinality import joined_rows, row_count, selectivity
 
-__all__ = ["avoid_cross_products"]
+__all__ = ["avoid_cross_products", "order_by_rows"]
 
 
 @dataclass(slots=True)
@@ -50,9 +53,18 @@ def avoid_cross_products(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     if not _is_plain(node):
         return node
     joined = _apart(node)
-    if not joined.has_cross or not all(map(is_deterministic, joined.parts)):
+    return _in_order(node, joined, _connected_order) if joined.has_cross else node
+
+
+def order_by_rows(node: rel.Rel, is_streaming: bool) -> rel.Rel:
+    """Join the inputs of a chain of inner joins in the order that makes few rows, each connected to those before it."""
+    return _in_order(node, _apart(node), _smallest_order) if _is_plain(node) else node
+
+
+def _in_order(node: rel.Rel, joined: _Joined, order_of: Callable[[_Joined], list[int]]) -> rel.Rel:
+    if not all(map(is_deterministic, joined.parts)):
         return node
-    order = _order(joined)
+    order = order_of(joined)
     if order == sorted(order):
         return node
     result, places = _together(joined, order)
@@ -80,10 +92,15 @@ def _apart(node: Rel) -> _Joined:
     return _Joined([node], [], refs(node.row_type))
 
 
-def _order(joined: _Joined) -> list[int]:
+def _columns(joined: _Joined) -> list[set[int]]:
+    """Return the columns of each input."""
+    starts = zip(_starts(joined.inputs), joined.inputs, strict=True)
+    return [set(range(at, at + len(child.row_type))) for at, child in starts]
+
+
+def _connected_order(joined: _Joined) -> list[int]:
     """Return the inputs in an order in which each is connected to those before it, where the conditions allow it."""
-    starts = _starts(joined.inputs)
-    columns = [set(range(at, at + len(child.row_type))) for at, child in zip(starts, joined.inputs, strict=True)]
+    columns = _columns(joined)
     sides = [tuple(map(input_refs, part.operands)) for part in joined.parts if _is_equation(part)]
     order, seen, rest = [0], set(columns[0]), list(range(1, len(columns)))
     while rest:
@@ -93,6 +110,42 @@ def _order(joined: _Joined) -> list[int]:
         order.append(following)
         seen |= columns[following]
     return order
+
+
+def _smallest_order(joined: _Joined) -> list[int]:
+    """Return the inputs in an order in which each makes the fewest rows with those before it.
+
+    Where several make as many, the order of the query decides.
+    """
+    columns, rows = _columns(joined), list(map(row_count, joined.inputs))
+    rest = list(range(len(columns)))
+
+    def made(seen: set[int], size: float, others: Iterable[int]) -> tuple[tuple[bool, float], int]:
+        """Return what the best of other inputs makes, and its number."""
+        return min((_step(joined.parts, seen, size, columns[one], rows[one]), one) for one in others)
+
+    first = min(
+        rest, key=lambda one: (made(columns[one], rows[one], (other for other in rest if other != one))[0], one)
+    )
+    order, seen, size = [first], set(columns[first]), rows[first]
+    while rest := [one for one in rest if one not in order]:
+        (_, size), best = made(seen, size, rest)
+        order.append(best)
+        seen |= columns[best]
+    return order
+
+
+def _step(parts: list[Rex], seen: set[int], size: float, columns: set[int], rows: float) -> tuple[bool, float]:
+    """Return whether the join of an input with those before it is a cross product, and how many rows it makes."""
+    both = seen | columns
+    ready = [part for part in parts if (used := input_refs(part)) <= both and used & columns and used & seen]
+    keys = [
+        part
+        for part in ready
+        if _is_equation(part) and _connects([tuple(map(input_refs, part.operands))], seen, columns)
+    ]
+    others = (selectivity(part) for part in ready if part not in keys)
+    return not keys, joined_rows(size, rows, len(keys)) * prod(others)
 
 
 def _starts(inputs: list[rel.Rel]) -> list[int]:

@@ -12,7 +12,7 @@ from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import is_deterministic
+from firesteel.table.planner.rel.rex_tools import calls_deterministic
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -90,7 +90,7 @@ def _attributes(node: DataclassInstance) -> Hashable:
 
 def _part(value: object) -> Hashable:
     if isinstance(value, Call | UserCall):
-        if not is_deterministic(value):
+        if not calls_deterministic(value):
             raise _NotReusableError
         function = value.function if isinstance(value, Call) else id(value.function)
         return (type(value), function, _part(value.type), *map(_part, value.operands))

@@ -12,11 +12,13 @@ from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.empty import prune_empty
-from firesteel.table.planner.rules.join_order import avoid_cross_products
+from firesteel.table.planner.rules.join_order import avoid_cross_products, order_by_rows
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
 from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
 from firesteel.table.planner.rules.reuse import share_subplans
+from firesteel.table.planner.rules.scan_conditions import push_condition_into_scan
+from firesteel.table.planner.rules.simplify import simplify_filter, simplify_join
 from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
 
 Rule = Callable[[Rel, bool], Rel]
@@ -30,16 +32,18 @@ def optimize(node: Rel, is_streaming: bool) -> Rel:
     return optimize_all([node], is_streaming)[0]
 
 
-def optimize_all(nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True) -> list[Rel]:
+def optimize_all(nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True, reorders: bool = False) -> list[Rel]:
     """Apply the rewrite rules and return the optimized plans of the queries of a job.
 
     Args:
         nodes: The roots of the plans.
         is_streaming: Whether the plans run in streaming mode; only then does a filter on a row number become a Top-N.
+        reorders: Whether joins are ordered by statistics (`table.optimizer.join-reorder-enabled`).
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
     """
     memo: dict[int, tuple[Rel, Rel]] = {}
-    rewritten = [_rewrite(node, is_streaming, _RULES, memo) for node in nodes]
+    rules = (order_by_rows if reorders else avoid_cross_products, *_RULES)
+    rewritten = [_rewrite(node, is_streaming, rules, memo) for node in nodes]
     pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten)
     memo = {}
     pushed = [_rewrite(node, is_streaming, _LAST_RULES, memo) for node in pruned]
@@ -194,8 +198,9 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
 
 
 _RULES = (
-    avoid_cross_products,
     merge_projects,
+    simplify_filter,
+    simplify_join,
     top_n,
     filter_below_project,
     push_filter,
@@ -203,6 +208,7 @@ _RULES = (
     merge_projects,
     drop_rank_number,
     push_partitions_into_scan,
+    push_condition_into_scan,
     prune_empty,
 )
 _LAST_RULES = (push_watermark_into_scan,)

@@ -13,6 +13,8 @@ from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
+    TABLE_JOIN_REORDER,
+    TABLE_MINI_BATCH_ENABLED,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
 )
@@ -21,6 +23,7 @@ from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkReq
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.operator_builder import check, collect, transformation_of, transformations_of
 from firesteel.table.planner.rel.explain import explain_text
+from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
 from firesteel.table.planner.resolve.select_hints import HintNames
@@ -81,7 +84,7 @@ class Planner:
 
     def column_stream(self, node: Rel) -> Batches:
         """Return the DataStream of column batches of a query; what a program asks of its watermarks is not known."""
-        return self._translator().stream(self._optimized([node])[0])
+        return self._translator().stream(self.optimized([node])[0])
 
     def collect(self, node: Rel, exact: bool = False) -> tuple[JobClient | None, CloseableIterator[Row]]:
         """Run a query.
@@ -94,7 +97,7 @@ class Planner:
             The job's client or None, and an iterator over the rows as they arrive, which must be closed.
         """
         with self._own_job() as environment:
-            plan = self._optimized([node])[0]
+            plan = self.optimized([node])[0]
             translator = self._translator(decide_lateness([plan]))
             stream = with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
             collect_id = stream.collect_async()
@@ -111,7 +114,7 @@ class Planner:
 
     def attach(self, inserts: Sequence[Insert]) -> None:
         """Add inserts to the program of the execution environment."""
-        plans = self._optimized([node for node, _, _, _ in inserts])
+        plans = self.optimized([node for node, _, _, _ in inserts])
         translator = self._translator(decide_lateness(plans))
         for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
             add_sink(translator, plan, table, sink)
@@ -150,13 +153,17 @@ class Planner:
         Raises:
             FiresteelError: the queries can't be run.
         """
-        pairs = list(zip(nodes, self._optimized(nodes), strict=True))
+        pairs = list(zip(nodes, self.optimized(nodes), strict=True))
         names = [".".join(table.path) for _, table, _, _ in sinks]
-        text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+        advice = PlanAdvice(self._advises_nothing()) if "PLAN_ADVICE" in details else None
+        text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details], advice)
         plan = self._checked_plan(nodes, sinks, job_name)
         if "JSON_EXECUTION_PLAN" in details:
             text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
+
+    def _advises_nothing(self) -> bool:
+        return not self._is_streaming or self._config.get_configuration().get(TABLE_MINI_BATCH_ENABLED)
 
     def _checked_plan(self, nodes: Sequence[Rel], inserts: Sequence[Insert], job_name: str) -> str:
         """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
@@ -169,10 +176,11 @@ class Planner:
             check(environment, job_name)
             return environment.get_execution_plan()
 
-    def _optimized(self, nodes: Sequence[Rel]) -> list[Rel]:
+    def optimized(self, nodes: Sequence[Rel]) -> list[Rel]:
         """Return the optimized plans of the queries of one job, which have passed all checks."""
-        reuses = all(self._config.get_configuration().get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
-        plans = optimize_all(nodes, self._is_streaming, reuses)
+        options = self._config.get_configuration()
+        reuses = all(options.get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
+        plans = optimize_all(nodes, self._is_streaming, reuses, options.get(TABLE_JOIN_REORDER))
         validate(plans, self._is_streaming)
         return plans
 

@@ -161,7 +161,7 @@ class Translator:
         stored = zip(node.columns, node.row_type.field_types(), strict=False)  # rows may have fewer fields
         columns = tuple(replace(node.table.physical_columns[i], type=kind) for i, kind in stored)
         watermarks = watermark_strategy(node, self.settings, self._config)
-        request = ScanRequest(columns, node.metadata, partition_predicate(node), watermarks=watermarks)
+        request = ScanRequest(columns, node.metadata, partition_predicate(node), node.condition, watermarks=watermarks)
         stream = node.source.stream(self.environment, request, describe(node))
         stream = scan_with_parallelism(self, node, stream)
         return self._normalized(node, stream, node.table.primary_key, ".".join(node.table.path))

@@ -1,0 +1,76 @@
+"""How many rows a node has, by a guess. Calcite: `RelMdRowCount`, `RelMdUtil.guessSelectivity`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from firesteel.columns.rex import Call, Rex
+from firesteel.connectors.table_connector import StatisticsSource
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import conjuncts, disjuncts
+
+__all__ = ["UNKNOWN_ROWS", "joined_rows", "row_count", "selectivity"]
+
+UNKNOWN_ROWS = 1e8
+"""The rows of a table without statistics, as in Flink."""
+_SELECTIVITY = {"=": 0.15, "IN": 0.15, "IS NOT NULL": 0.9, "<": 0.5, "<=": 0.5, ">": 0.5, ">=": 0.5}
+_OTHER = 0.25
+_OF_KEYS = 0.1
+"""The share of groups in the rows that are grouped."""
+
+
+def selectivity(condition: Rex) -> float:
+    """Return the share of rows that satisfy a condition."""
+    parts, choices = conjuncts(condition), disjuncts(condition)
+    if len(parts) != 1:
+        return prod(map(selectivity, parts))
+    if len(choices) > 1:
+        return min(1.0, sum(map(selectivity, choices)))
+    return _SELECTIVITY.get(condition.function, _OTHER) if isinstance(condition, Call) else _OTHER
+
+
+def row_count(node: Rel) -> float:
+    """Return the estimated number of rows of a node, at least 1."""
+    return max(1.0, _rows(node))
+
+
+def _rows(node: Rel) -> float:
+    match node:
+        case rel.Values():
+            return len(node.rows)
+        case rel.TableScan():
+            return _of_table(node)
+        case rel.StreamScan():
+            return UNKNOWN_ROWS
+        case rel.Filter():
+            return row_count(node.input) * selectivity(node.condition)
+        case rel.Aggregate():
+            return row_count(node.input) * _OF_KEYS if node.keys else 1
+        case rel.Sort() if node.fetch is not None:
+            return min(row_count(node.input), node.fetch)
+        case rel.Join():
+            return _of_join(node)
+        case rel.Union():
+            return sum(map(row_count, node.inputs))
+    return row_count(node.inputs[0])
+
+
+def _of_table(scan: rel.TableScan) -> float:
+    found = scan.source.row_count() if isinstance(scan.source, StatisticsSource) else None
+    return UNKNOWN_ROWS if found is None else found
+
+
+def _of_join(join: rel.Join) -> float:
+    left, right = map(row_count, join.inputs)
+    if join.kind in ("SEMI", "ANTI"):
+        return left * 0.5
+    rows = joined_rows(left, right, len(join.left_keys))
+    rows *= 1 if join.condition is None else selectivity(join.condition)
+    kept = {"LEFT": left, "RIGHT": right, "FULL": left + right}.get(join.kind, 0)
+    return max(rows, kept)
+
+
+def joined_rows(left: float, right: float, keys: int) -> float:
+    """Return the rows of an inner join on some equations: with one, each row of the larger input has a match."""
+    return left * right if not keys else min(left, right) * _SELECTIVITY["="] ** (keys - 1)

@@ -1,0 +1,1 @@
+"""Compiled plans: the nodes of plans as JSON, and back."""

@@ -1,0 +1,27 @@
+"""The classes that a compiled plan can contain."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from firesteel.columns.rex import Call, InputRef, UserCall
+from firesteel.connectors.table_connector import SinkRequest
+from firesteel.table.planner.rel import rel
+
+NODES: tuple[type, ...] = get_args(rel.Rel)
+PARTS: tuple[type, ...] = (
+    InputRef,
+    Call,
+    UserCall,
+    rel.AggregateCall,
+    rel.Window,
+    rel.Collation,
+    rel.Frame,
+    rel.OverGroup,
+    rel.Measure,
+    SinkRequest,
+)
+"""What nodes consist of, apart from types, constants and tables."""
+BY_NAME = {one.__name__: one for one in (*NODES, *PARTS)}
+OMITTED = frozenset({"source", "lookup", "inputs"})
+"""Attributes of nodes that are made again: from the table, or by the node itself."""

@@ -1,0 +1,194 @@
+"""Compiled plans: executing one gives the same as its statement, now and from a file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from firesteel.common.table_errors import SqlParserException, TableException, ValidationException
+from firesteel.table import DataTypes, ExplainDetail, PlanReference, Schema, TableDescriptor
+from firesteel.table.udf import udf
+from tests.table.environments import environment
+from tests.table.test_push_filters import BELOW, CROSSED, STAYS, TIMED
+
+NODES = (
+    *BELOW,
+    *STAYS,
+    *CROSSED,
+    "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY t) FROM s",
+    "SELECT k, COUNT(*) FROM s GROUP BY GROUPING SETS ((k), ())",
+    "SELECT k, HOP_END(t, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE) FROM s GROUP BY k, "
+    "HOP(t, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)",
+    "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES A.v AS x, LAST(B.v) AS y "
+    "PATTERN (A B+ C) DEFINE B AS B.v > A.v, C AS C.v < 1) AS m",
+    "SELECT k FROM s WHERE v NOT IN (SELECT v FROM r)",
+    "SELECT CAST(NULL AS INT), 1.5, 1.5E0, X'0102', 'it''s', DATE '2024-01-31', TIME '10:00:00', "
+    "TIMESTAMP '2024-01-31 10:00:00.123', INTERVAL '3' DAY, INTERVAL '2' MONTH, ARRAY[1, 2], ROW('a', 1), MAP['a', 1]",
+    "SELECT * FROM (VALUES (1, 'a', DATE '2024-01-31', 1.50), (2, NULL, NULL, NULL)) AS x (a, b, c, d)",
+    "SELECT plus_one(v), t FROM s",
+    "SELECT * FROM s /*+ OPTIONS('rows-per-second' = '7') */",
+)
+
+
+@pytest.fixture
+def t_env():
+    made = environment()
+    for name in "sr":
+        made.execute_sql(TIMED.format(name))
+    made.create_temporary_system_function("plus_one", udf(lambda v: v + 1, result_type=DataTypes.INT()))
+    return made
+
+
+def sink_for(t_env, query):
+    """Create a sink for all changes of a query."""
+    schema = t_env.sql_query(query).get_schema()
+    fields = zip(schema.get_field_names(), schema.get_field_data_types(), strict=True)
+    builder = Schema.new_builder()
+    for name, kind in fields:
+        builder.column(name, kind)
+    t_env.create_temporary_table("sink", TableDescriptor.for_connector("blackhole").schema(builder.build()).build())
+
+
+@pytest.mark.parametrize("query", NODES)
+def test_a_stored_plan_has_the_nodes_of_its_statement(t_env, query):
+    sink_for(t_env, query)
+    statement = f"INSERT INTO sink {query}"
+    plan = t_env.compile_plan_sql(statement)
+    loaded = t_env.load_plan(PlanReference.from_json_string(plan.as_json_string()))
+    detail = ExplainDetail.CHANGELOG_MODE
+    assert optimized(loaded.explain(detail)) == optimized(t_env.explain_sql(statement, detail))
+    assert loaded.as_json_string() == plan.as_json_string()
+    again = t_env.create_statement_set()
+    assert again is not None
+    assert t_env.load_plan(PlanReference.from_json_string(str(loaded))).explain() == loaded.explain()
+
+
+def optimized(text):
+    return text.split("== Optimized Physical Plan ==")[1]
+
+
+def test_a_subplan_that_is_read_twice_is_stored_once(t_env):
+    query = "SELECT k, SUM(v) AS n FROM s GROUP BY k"
+    both = f"SELECT a.n, b.k FROM ({query}) AS a, ({query}) AS b WHERE a.k = b.n"
+    sink_for(t_env, both)
+    plan = json.loads(t_env.compile_plan_sql(f"INSERT INTO sink {both}").as_json_string())
+    assert [node["class"] for node in plan["nodes"]].count("Aggregate") == 1
+
+
+def files(t_env, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rows.csv").write_text("1,a\n2,b\n3,c\n")
+    options = "'connector' = 'filesystem', 'format' = 'csv'"
+    t_env.execute_sql(f"CREATE TABLE i (k INT, v STRING) WITH ({options}, 'path' = '{tmp_path}/in')")
+    t_env.execute_sql(f"CREATE TABLE o (k INT, v STRING) WITH ({options}, 'path' = '{tmp_path}/out')")
+    t_env.create_temporary_system_function("twice", udf(lambda v: v * 2, result_type=DataTypes.INT()))
+    return "INSERT INTO o SELECT twice(k), UPPER(v) FROM i WHERE k > 1"
+
+
+def written(tmp_path):
+    return sorted(line for file in (tmp_path / "out").glob("[!._]*") for line in file.read_text().split())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("how", ["python", "sql", "both"])
+def test_a_plan_in_a_file_gives_what_the_statement_gives(tmp_path, how):
+    statement, path = files(first := environment("batch"), tmp_path), tmp_path / "plans" / "plan.json"
+    if how == "python":
+        first.compile_plan_sql(statement).write_to_file(path)
+    elif how == "sql":
+        first.execute_sql(f"COMPILE PLAN '{path}' FOR {statement}")
+    second = environment("batch")
+    (tmp_path / "again").mkdir()
+    files(second, tmp_path / "again")
+    for name, folder in (("i", "in"), ("o", "out")):
+        second.execute_sql(f"ALTER TABLE {name} SET ('path' = '{tmp_path}/{folder}')")
+    if how == "python":
+        second.execute_plan(PlanReference.from_file(path)).wait()
+    else:
+        second.execute_sql(
+            f"EXECUTE PLAN '{path}'" if how == "sql" else f"COMPILE AND EXECUTE PLAN '{path}' FOR {statement}"
+        ).wait()
+    assert written(tmp_path) == ["4,B", "6,C"]
+
+
+def test_a_pipeline_over_tables_without_names_is_stored_with_their_options(t_env, tmp_path):
+    schema = Schema.new_builder().column("f0", DataTypes.STRING()).build()
+    source = TableDescriptor.for_connector("datagen").option("number-of-rows", "5").schema(schema).build()
+    target = TableDescriptor.for_connector("blackhole").schema(schema).build()
+    plan = t_env.from_descriptor(source).insert_into(target).compile_plan()
+    plan.write_to_file(tmp_path / "plan.json")
+    plan.write_to_file(tmp_path / "plan.json", ignore_if_exists=True)
+    with pytest.raises(TableException, match="Cannot overwrite the plan file"):
+        plan.write_to_file(tmp_path / "plan.json")
+    loaded = environment().load_plan(PlanReference.from_file(tmp_path / "plan.json"))
+    assert optimized(loaded.explain()) == optimized(plan.explain())
+
+
+def test_a_statement_set_is_one_plan(t_env, tmp_path):
+    sink_for(t_env, "SELECT k FROM s")
+    inserts = "INSERT INTO sink SELECT k FROM s; INSERT INTO sink SELECT v FROM s;"
+    t_env.execute_sql(f"COMPILE PLAN '{tmp_path}/p' IF NOT EXISTS FOR STATEMENT SET BEGIN {inserts} END")
+    t_env.execute_sql(f"COMPILE PLAN '{tmp_path}/p' IF NOT EXISTS FOR INSERT INTO sink SELECT 1")
+    plan = json.loads((tmp_path / "p").read_text())
+    assert len(plan["sinks"]) == 2
+    assert [node["class"] for node in plan["nodes"]].count("TableScan") == 1
+    with pytest.raises(TableException, match="Cannot overwrite"):
+        t_env.execute_sql(f"COMPILE PLAN '{tmp_path}/p' FOR INSERT INTO sink SELECT 1")
+    t_env.get_config().set("table.plan.force-recompile", "true")
+    t_env.execute_sql(f"COMPILE PLAN '{tmp_path}/p' FOR INSERT INTO sink SELECT 1")
+    assert len(json.loads((tmp_path / "p").read_text())["sinks"]) == 1
+
+
+def plan_of(t_env, query="SELECT plus_one(k) AS k FROM s"):
+    sink_for(t_env, query)
+    return json.loads(t_env.compile_plan_sql(f"INSERT INTO sink {query}").as_json_string())
+
+
+def loaded(t_env, plan):
+    return t_env.load_plan(PlanReference.from_json_string(json.dumps(plan)))
+
+
+def test_plans_of_others_are_refused(t_env):
+    plan = plan_of(t_env)
+    with pytest.raises(TableException, match="not compiled by firesteel"):
+        loaded(t_env, {"flinkVersion": "2.3", "nodes": [{"id": 1, "type": "stream-exec-table-source-scan_2"}]})
+    with pytest.raises(TableException, match="version 99"):
+        loaded(t_env, {**plan, "firesteelPlan": 99})
+    with pytest.raises(TableException, match="streaming mode, and the environment in batch mode"):
+        loaded(environment("batch"), plan)
+    with pytest.raises(TableException, match="not JSON"):
+        t_env.load_plan(PlanReference.from_json_string("{"))
+    with pytest.raises(TableException, match="damaged"):
+        loaded(t_env, {**plan, "nodes": [{"class": "os.system"}]})
+    with pytest.raises(TableException, match="Cannot read the plan file"):
+        t_env.load_plan(PlanReference.from_file("/nowhere/plan.json"))
+    with pytest.raises(NotImplementedError, match="Smile"):
+        t_env.load_plan(PlanReference.from_smile_bytes(b""))
+
+
+def test_what_a_plan_names_must_be_there_as_it_was(t_env):
+    plan = plan_of(t_env)
+    t_env.drop_temporary_system_function("plus_one")
+    with pytest.raises(ValidationException, match="function 'plus_one', which does not exist"):
+        loaded(t_env, plan)
+    plan = plan_of(other := environment(), "SELECT 1 AS k")
+    other.drop_temporary_table("sink")
+    with pytest.raises(ValidationException, match=r"'default_catalog.default_database.sink', which does not exist"):
+        loaded(other, plan)
+    sink_for(other, "SELECT 'a' AS k")
+    with pytest.raises(ValidationException, match="other columns than when the plan was compiled"):
+        loaded(other, plan)
+
+
+def test_what_has_no_name_is_not_compiled(t_env):
+    sink_for(t_env, "SELECT k FROM s")
+    stream = t_env.from_elements([(1,)], ["k"])
+    inline = t_env.from_path("s").select(udf(lambda v: v, result_type=DataTypes.INT(), name="mine")(1))
+    with pytest.raises(TableException, match="The function 'mine' has no name in a catalog"):
+        inline.insert_into("sink").compile_plan()
+    assert stream is not None
+    with pytest.raises(ValidationException, match=r"compilePlanSql\(\) only accepts a single SQL statement"):
+        t_env.compile_plan_sql("SELECT 1")
+    with pytest.raises(SqlParserException):
+        t_env.execute_sql("COMPILE PLAN 'x' FOR SELECT 1")

@@ -1,0 +1,236 @@
+"""Details of the Table API that PyFlink's own tests rely on."""
+
+from __future__ import annotations
+
+import array
+from decimal import Decimal
+
+import pytest
+
+from firesteel.common import Row
+from firesteel.common.table_errors import (
+    PartitionNotExistException,
+    PartitionSpecInvalidException,
+    TableNotExistException,
+    TableNotPartitionedException,
+    ValidationException,
+)
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.table import (
+    AggregateFunction,
+    DataTypes,
+    ExplainDetail,
+    MapView,
+    Schema,
+    StreamTableEnvironment,
+    TableSchema,
+)
+from firesteel.table.catalog import CatalogPartition, CatalogPartitionSpec, ObjectPath
+from firesteel.table.expressions import call, col, object_of
+from firesteel.table.functions.inference import infer_type
+from firesteel.table.planner.rules.constants import folded
+from firesteel.table.udf import udaf, udf, udtf
+from firesteel.testing import run_local
+from tests.table.environments import environment
+
+HASH_CODES = {
+    "'abc'": 96354,
+    "''": 0,
+    "'日本'": 835047,
+    "-1": -1,
+    "CAST(1 AS TINYINT)": 1,
+    "12345678901": -539222985,
+    "-5000000000": 705032702,
+    "1.5": 466,
+    "CAST(1.50 AS DECIMAL(10, 2))": 4652,
+    "CAST(1.5 AS DOUBLE)": 1073217536,
+    "CAST(1.5 AS FLOAT)": 1069547520,
+    "TRUE": 1231,
+    "FALSE": 1237,
+    "DATE '2020-01-01'": 18262,
+    "TIME '10:20:30'": 37230000,
+    "TIMESTAMP '2020-01-01 10:20:30'": -1287610623,
+    "TIMESTAMP '2020-01-01 10:20:30.123456'": -1287135620,
+    "CAST(NULL AS INT)": None,
+}
+
+
+@pytest.mark.parametrize("text", HASH_CODES)
+def test_hash_code_gives_flinks_values(text):
+    (rex,) = environment().sql_query(f"SELECT HASH_CODE({text})")._node.expressions
+    assert folded(rex).value == HASH_CODES[text]
+
+
+@pytest.mark.parametrize("text", ["X'01'", "ARRAY[1]", "CURRENT_TIMESTAMP"])
+def test_hash_code_refuses_other_types(text):
+    with pytest.raises(Exception, match="Cannot apply 'HASH_CODE' to arguments of type"):
+        environment().sql_query(f"SELECT HASH_CODE({text})")
+
+
+def test_a_function_gets_all_digits_of_a_decimal_constant():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    t_env.create_temporary_system_function("shown", udf(lambda value: str(value), result_type=DataTypes.STRING()))
+    query = "SELECT shown(CAST(1.05 AS DECIMAL)), shown(CAST(123.4 AS DECIMAL(2, 0))), CAST(1.05 AS DECIMAL)"
+    t_env.to_data_stream(t_env.sql_query(query)).collect_async()
+    assert [tuple(row) for row in run_local(env).elements] == [("1.05", "None", Decimal(1))]
+
+
+def test_entries_of_a_map_view_are_removed_on_the_way():
+    view = MapView()
+    view.put_all({"a": 1, "b": 2, "c": 3})
+    keys = iter(view.keys())
+    with pytest.raises(RuntimeError, match="next"):
+        keys.remove()
+    for key in keys:
+        if key != "b":
+            keys.remove()
+    assert list(view.items()) == [("b", 2)]
+    assert list(view.values()) == [2]
+
+
+def test_a_schema_shows_types_as_they_were_given():
+    schema = (
+        Schema.new_builder()
+        .column("id", DataTypes.INT().not_null())
+        .column("payload", "ROW<name STRING, age INT>")
+        .column_by_metadata("topic", DataTypes.STRING(), None, True)
+        .column_by_metadata("ts", DataTypes.TIMESTAMP(3), "timestamp")
+        .build()
+    )
+    assert str(schema).splitlines()[1:-1] == [
+        "  `id` INT NOT NULL,",
+        "  `payload` [ROW<name STRING, age INT>],",
+        "  `topic` METADATA VIRTUAL,",
+        "  `ts` METADATA FROM 'timestamp'",
+    ]
+
+
+def test_functions_get_instants_as_datetimes_in_the_zone_of_the_session():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    t_env.get_config().set_local_timezone("Asia/Shanghai")
+    t_env.create_temporary_system_function("shown", udf(lambda value: str(value), result_type=DataTypes.STRING()))
+    t_env.create_temporary_system_function("last", udaf(Last()))
+    t_env.create_temporary_system_function("parts", udtf(lambda v: [str(v)], result_types=[DataTypes.STRING()]))
+    instant = "TO_TIMESTAMP_LTZ(123, 3)"
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW x AS SELECT {instant} AS a, ROW({instant}, 1) AS r")
+    query = "SELECT last(a), MAX(shown(r)), MAX(shown(ARRAY[a])), MAX(w) FROM x, LATERAL TABLE(parts(a)) AS q (w)"
+    t_env.to_changelog_stream(t_env.sql_query(query)).collect_async()
+    (row,) = run_local(env).elements
+    text = "1970-01-01 08:00:00.123000+08:00"
+    assert (row[0], row[3]) == (text, text)
+    assert "tzinfo=zoneinfo.ZoneInfo(key='Asia/Shanghai')" in row[1]
+    assert "tzinfo=zoneinfo.ZoneInfo(key='Asia/Shanghai')" in row[2]
+
+
+class Last(AggregateFunction):
+    def create_accumulator(self):
+        return Row("")
+
+    def accumulate(self, accumulator, value):
+        accumulator[0] = str(value)
+
+    def get_value(self, accumulator):
+        return accumulator[0]
+
+    def get_accumulator_type(self):
+        return DataTypes.ROW([DataTypes.FIELD("f", DataTypes.STRING())])
+
+    def get_result_type(self):
+        return DataTypes.STRING()
+
+
+def test_a_system_function_replaces_the_operator_of_its_name_in_the_table_api_alone():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    less = udf(lambda a, b: a + b - 1, result_type=DataTypes.BIGINT())
+    t_env.create_temporary_system_function("plus", less)
+    numbers = t_env.from_elements([(1, 2)], ["a", "b"])
+    t_env.create_temporary_view("numbers", numbers)
+    t_env.to_data_stream(numbers.select(col("a") + col("b"), call("plus", col("a"), col("b")))).collect_async()
+    t_env.to_data_stream(t_env.sql_query("SELECT a + b, plus(a, b) FROM numbers")).collect_async()
+    assert sorted(tuple(row) for row in run_local(env).elements) == [(2, 2), (3, 2)]
+
+
+def test_plan_advice():
+    t_env = environment()
+    rows = t_env.from_elements([(1, "x")], ["a", "b"])
+    text = rows.group_by(col("b")).select(col("a").sum).explain(ExplainDetail.PLAN_ADVICE)
+    assert "== Optimized Physical Plan With Advice ==" in text
+    assert "GroupAggregate(advice=[1], groupBy=[b]" in text
+    assert "advice[1]: [ADVICE] You might want to enable local-global two-phase optimization" in text
+    assert "No available advice..." in rows.select(col("a")).explain(ExplainDetail.PLAN_ADVICE)
+
+
+def test_arrays_of_numbers_have_element_types():
+    assert infer_type(array.array("i", [1, 2])) == DataTypes.ARRAY(DataTypes.INT(False))
+    with pytest.raises(TypeError, match="not supported type"):
+        infer_type(array.array("L", [1]))
+
+
+def test_what_pyflink_refuses():
+    with pytest.raises(TypeError, match="Pandas UDAF doesn't support DataType type MAP"):
+        udaf(lambda v: v, result_type=DataTypes.MAP(DataTypes.INT(), DataTypes.INT()), func_type="pandas")
+    with pytest.raises(TypeError, match="Expected field index or field name"):
+        TableSchema(["a"], [DataTypes.INT()]).get_field_data_type(None)
+
+
+@pytest.fixture
+def partitions():
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE plain (k STRING) WITH ('connector' = 'blackhole')")
+    t_env.execute_sql("CREATE TABLE parts (a INT, k STRING) PARTITIONED BY (k) WITH ('connector' = 'blackhole')")
+    return t_env.get_catalog("default_catalog")
+
+
+def test_partitions_need_a_partitioned_table_and_its_keys(partitions):
+    plain, parts, none = (ObjectPath("default_database", name) for name in ("plain", "parts", "none"))
+    good, bad = CatalogPartitionSpec({"k": "1"}), CatalogPartitionSpec({"k": "1", "a": "2"})
+    for path in (plain, none):
+        assert not partitions.partition_exists(path, good)
+        with pytest.raises(
+            TableNotPartitionedException, match=r"Table default_database\.\w+ in catalog .* partitioned"
+        ):
+            partitions.list_partitions(path, good)
+        with pytest.raises(PartitionNotExistException):
+            partitions.drop_partition(path, good, False)
+    with pytest.raises(TableNotPartitionedException):
+        partitions.create_partition(plain, good, CatalogPartition.create_instance({}, ""), True)
+    with pytest.raises(TableNotExistException):
+        partitions.list_partitions(none)
+    match = r"CatalogPartitionSpec\{\{a=2, k=1\}\} does not match partition keys \[k\] of table default_database\.parts"
+    with pytest.raises(PartitionSpecInvalidException, match=match):
+        partitions.create_partition(parts, bad, CatalogPartition.create_instance({}, ""), True)
+    partitions.create_partition(parts, good, CatalogPartition.create_instance({}, ""), False)
+    assert partitions.partition_exists(parts, good)
+    assert partitions.list_partitions(parts, bad) == []
+
+
+def test_paths_are_ordered_by_their_full_names():
+    paths = [ObjectPath("b", "a"), ObjectPath("a", "z"), ObjectPath("a", "b")]
+    assert list(map(str, sorted(paths))) == ["a.b", "a.z", "b.a"]
+
+
+def test_the_watermark_of_a_printed_schema_has_the_plain_type(capsys):
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE w (ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen')")
+    t_env.from_path("w").print_schema()
+    assert capsys.readouterr().out.splitlines()[1:-1] == [
+        "  `ts` TIMESTAMP(3) *ROWTIME*,",
+        "  WATERMARK FOR `ts`: TIMESTAMP(3) AS `ts`",
+    ]
+
+
+def test_structured_objects_are_refused():
+    with pytest.raises(ValidationException, match="OBJECT_OF"):
+        environment().from_elements([(1,)], ["a"]).select(object_of("com.example.User", "a", col("a")))
+
+
+def test_operators_that_call_python_functions_say_so():
+    t_env = environment()
+    rows = t_env.from_elements([(1, "x")], ["a", "b"])
+    one = udf(lambda value: value, result_type=DataTypes.BIGINT(), name="one")
+    assert "PythonCalc(select=[one(a) AS _c0])" in rows.select(one(col("a"))).explain()
+    assert "PythonGroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(udaf(Last())(col("a"))).explain()
+    assert "+- GroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(col("b"), col("a").sum).explain()
