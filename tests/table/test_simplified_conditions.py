@@ -12,13 +12,14 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.values import to_arrow
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.description import rex_text
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rules.rules import optimize
 from firesteel.table.planner.rules.simplify import simplified
-from tests.table.environments import environment
+from tests.table.environments import environment, remaining
 
 VALUES = {
     "a INT": [None, -1, 0, 1, 2, 3, 2**31 - 1, -(2**31)],
@@ -124,6 +125,22 @@ def test_long_conditions_are_simplified_as_well(t_env):
     assert len(simplified(conjuncts(condition_of(t_env, choices)))) == 1
     holes = " AND ".join(f"a <> {i}" for i in range(250))
     assert len(simplified(conjuncts(condition_of(t_env, f"{holes} AND a > 200")))) == 50
+
+
+@pytest.mark.parametrize("operator", ["AND", "OR"])
+def test_chains_of_conditions_may_be_of_any_length(operator):
+    tables = environment("batch")
+    compared = "<>" if operator == "AND" else "="
+    chain = f" {operator} ".join(f"k {compared} {2 * number}" for number in range(1500))
+    found = tables.sql_query(f"SELECT k FROM (VALUES (3), (2998)) AS t (k) WHERE ({chain}) IS TRUE")
+    assert remaining(found) == [(3,)] if operator == "AND" else [(2998,)]
+
+
+def test_what_is_nested_too_deeply_is_refused_with_a_message():
+    tables = environment()
+    for text in (" + ".join(["1"] * 3000), "(" * 3000 + "1" + ")" * 3000):
+        with pytest.raises(ValidationException, match="nested too deeply"):
+            tables.sql_query(f"SELECT {text}")
 
 
 def test_what_depends_on_the_session_is_not_computed_in_the_plan(t_env):

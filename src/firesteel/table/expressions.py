@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.rex import UserFunction
+from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
 from firesteel.table.expression_functions.expression_base import node_of, operand_nodes
@@ -246,10 +247,8 @@ def or_(predicate0: object, predicate1: object, *predicates: object) -> Expressi
 
 
 def _chain(function: str, operands: tuple[Any, ...]) -> Expression[Any]:
-    result = node_of(operands[0])
-    for operand in operands[1:]:
-        result = Apply(function, (result, node_of(operand)))
-    return Expression(result)
+    parts = [node_of(operand) for operand in operands]
+    return Expression(fold_in_groups(lambda left, right: Apply(function, (left, right)), parts))
 
 
 def not_(expression: Expression[bool]) -> Expression[bool]:

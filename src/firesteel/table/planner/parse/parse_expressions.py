@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from firesteel.columns.column_types import DecimalType
+from firesteel.common.folding import fold_in_groups
 from firesteel.table.planner.parse.literals import interval_literal, time_literal
 from firesteel.table.planner.parse.parse_calls import SpecialCalls
 from firesteel.table.syntax.queries import Query
@@ -26,6 +27,8 @@ from firesteel.table.syntax.unresolved import (
     WindowSpec,
 )
 
+_Placed = tuple[Unresolved, Position]
+"""An expression, and the position of the operator before it."""
 _COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
 _BARE_CALLS = frozenset(
     ["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "CURRENT_ROW_TIMESTAMP"]
@@ -43,20 +46,23 @@ class ExpressionParser(SpecialCalls):
         return self._or()
 
     def _or(self) -> Unresolved:
-        left = self._and()
-        while self.at("OR"):
-            position = self.position()
-            self.next()
-            left = Apply("OR", (left, self._and()), position=position)
-        return left
+        return self._chain("OR", self._and)
 
     def _and(self) -> Unresolved:
-        left = self._not()
-        while self.at("AND"):
+        return self._chain("AND", self._not)
+
+    def _chain(self, function: str, part: Callable[[], Unresolved]) -> Unresolved:
+        position = self.position()
+        parts = [(part(), position)]
+        while self.at(function):
             position = self.position()
             self.next()
-            left = Apply("AND", (left, self._not()), position=position)
-        return left
+            parts.append((part(), position))
+
+        def both(left: _Placed, right: _Placed) -> _Placed:
+            return Apply(function, (left[0], right[0]), position=right[1]), right[1]
+
+        return fold_in_groups(both, parts)[0]
 
     def _not(self) -> Unresolved:
         if self.at("NOT"):

@@ -5,6 +5,7 @@ It is written by hand, as most of the grammar is Flink's own; see `docs/decision
 
 from __future__ import annotations
 
+from firesteel.table.planner.nesting import refused_if_too_deep
 from firesteel.table.planner.parse.parse_statements import StatementParser
 from firesteel.table.syntax.statements import Statement
 from firesteel.table.syntax.unresolved import Unresolved
@@ -38,7 +39,8 @@ def parse_all(sql: str) -> list[Statement]:
             if not found:
                 parser.fail()
             return found
-        found.append(parser.statement())
+        with refused_if_too_deep():
+            found.append(parser.statement())
         if parser.token.kind != "end" and not parser.at(";"):
             parser.fail("<EOF>", ";")
 
@@ -50,7 +52,8 @@ def parse_expression(text: str) -> Unresolved:
         SqlParserError: it is none.
     """
     parser = StatementParser(text)
-    expression = parser.expression()
+    with refused_if_too_deep():
+        expression = parser.expression()
     if parser.token.kind != "end":
         parser.fail("<EOF>")
     return expression

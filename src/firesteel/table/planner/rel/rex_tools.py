@@ -8,6 +8,7 @@ from dataclasses import replace
 from firesteel.columns.column_types import BooleanType, DataType, RowField, RowType
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall, UserFunction
+from firesteel.common.folding import fold_in_groups
 
 
 def row_type(names: list[str], types: list[DataType]) -> RowType:
@@ -111,11 +112,11 @@ def conjunction(parts: Sequence[Rex]) -> Rex | None:
     """Return the AND of conditions, None where there are none."""
     if not parts:
         return None
-    result = parts[0]
-    for part in parts[1:]:
-        nullable = result.type.is_nullable or part.type.is_nullable
-        result = Call("AND", (result, part), BooleanType(nullable))
-    return result
+    return fold_in_groups(_both, parts)
+
+
+def _both(left: Rex, right: Rex) -> Rex:
+    return Call("AND", (left, right), BooleanType(left.type.is_nullable or right.type.is_nullable))
 
 
 def disjuncts(rex: Rex) -> list[Rex]:

@@ -52,14 +52,14 @@ def simplify_join(node: rel.Rel, is_streaming: bool) -> rel.Rel:
 
 def simplified(parts: Sequence[Rex]) -> list[Rex] | None:
     """Return simpler conditions that are all TRUE for the same rows, None: for no row."""
-    known: list[Rex] = []
+    known = list[Rex]()
     for part in (piece for whole in parts for piece in conjuncts(when_true(folded(whole)))):
         if isinstance(part, Literal):
             if part.value is not True:
                 return None
-        elif part not in known or not is_deterministic(part):
+        else:
             known.append(part)
-    return _without_choices(known)
+    return _without_choices(_unique(known))
 
 
 def _without_choices(parts: list[Rex]) -> list[Rex] | None:
@@ -67,16 +67,16 @@ def _without_choices(parts: list[Rex]) -> list[Rex] | None:
     single = _without_contradictions([part for part in parts if len(disjuncts(part)) == 1])
     if single is None:
         return None
-    found = list[Rex]()
+    found, left = list[Rex](), set(single)
     for part in parts:
         if len(disjuncts(part)) == 1:
-            found += [part] if part in single else []
-            continue
-        choices = _choices(part, single)
-        if choices is None:
+            found += [part] if part in left else []
+        elif (choices := _choices(part, single)) is None:
             return None
-        found += [choice for choice in choices if choice not in found]
-    found += [part for part in single if part not in found]
+        else:
+            found += choices
+    there = set(found)
+    found = _unique([*found, *(part for part in single if part not in there)])
     return found if found == parts else simplified(found)
 
 
@@ -93,9 +93,10 @@ def _choices(part: Rex, others: list[Rex]) -> list[Rex] | None:
     possible = [choice for choice in possible if _without_contradictions(_plain([*others, *choice])) is not None]
     if not possible:
         return None
-    first = possible[0]
-    shared = [one for one in first if is_deterministic(one) and all(one in choice for choice in possible)]
-    rest = [[one for one in choice if one not in shared] for choice in possible]
+    in_all = set(possible[0]).intersection(*possible)
+    shared = [one for one in possible[0] if one in in_all and is_deterministic(one)]
+    common = set(shared)
+    rest = [[one for one in choice if one not in common] for choice in possible]
     if not all(rest):
         return shared
     unique = _unique([one for choice in rest if (one := conjunction(choice)) is not None])

@@ -22,6 +22,7 @@ from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.operator_builder import check, collect, transformation_of, transformations_of
+from firesteel.table.planner.nesting import refused_if_too_deep
 from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
@@ -74,7 +75,8 @@ class Planner:
             ValidationException: A name is unknown, or types do not fit.
         """
         context = replace(self._context, hint_names=HintNames())
-        node = QueryResolver(context).resolve(query)
+        with refused_if_too_deep():
+            node = QueryResolver(context).resolve(query)
         context.hint_names.check()
         return node
 
@@ -180,9 +182,10 @@ class Planner:
         """Return the optimized plans of the queries of one job, which have passed all checks."""
         options = self._config.get_configuration()
         reuses = all(options.get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
-        plans = optimize_all(nodes, self._is_streaming, reuses, options.get(TABLE_JOIN_REORDER))
-        validate(plans, self._is_streaming)
-        return plans
+        with refused_if_too_deep():
+            plans = optimize_all(nodes, self._is_streaming, reuses, options.get(TABLE_JOIN_REORDER))
+            validate(plans, self._is_streaming)
+            return plans
 
     def _translator(self, late: frozenset[Rel] | None = None) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
