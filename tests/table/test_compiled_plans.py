@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import resource
 
 import pytest
 
 from firesteel.common.table_errors import SqlParserException, TableException, ValidationException
 from firesteel.table import DataTypes, ExplainDetail, PlanReference, Schema, TableDescriptor
+from firesteel.table.execution.plan_execution import write_plan
 from firesteel.table.udf import udf
 from tests.table.environments import environment
 from tests.table.test_push_filters import BELOW, CROSSED, STAYS, TIMED
@@ -192,3 +194,17 @@ def test_what_has_no_name_is_not_compiled(t_env):
         t_env.compile_plan_sql("SELECT 1")
     with pytest.raises(SqlParserException):
         t_env.execute_sql("COMPILE PLAN 'x' FOR SELECT 1")
+
+
+def test_a_plan_that_can_not_be_written_leaves_the_one_before_it(tmp_path):
+    path = tmp_path / "plan.json"
+    write_plan(path, "{}", overwrites=False)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(TableException, match="Cannot write the compiled plan"):
+            write_plan(path, "x" * 1000, overwrites=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_text() == "{}"
+    assert list(tmp_path.iterdir()) == [path]

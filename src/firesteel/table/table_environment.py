@@ -214,9 +214,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
             raise ValidationException(
                 "Unsupported SQL query! compilePlanSql() only accepts a single SQL statement of type INSERT"
             )
-        inserts = [statement] if isinstance(statement, s.Insert) else statement.inserts
-        executor = executor_of(self)
-        return CompiledPlan(executor.plans.compiled([executor.plan_insert(insert) for insert in inserts]), self)
+        return CompiledPlan(executor_of(self).plans.compiled_statement(statement), self)
 
     def execute_plan(self, plan_reference: PlanReference[object]) -> TableResult:
         """Start the job of a compiled plan.

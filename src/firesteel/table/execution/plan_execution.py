@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -75,6 +76,11 @@ class PlanExecutor(Executor):
         }
         return json.dumps(plan, indent=2, ensure_ascii=False)
 
+    def compiled_statement(self, statement: s.Insert | s.StatementSetBlock) -> str:
+        """Return the plan of an INSERT, or of a statement set, as JSON text."""
+        inserts = [statement] if isinstance(statement, s.Insert) else statement.inserts
+        return self.compiled([self._inserts.plan_statement(insert) for insert in inserts])
+
     @property
     def _mode(self) -> str:
         return "streaming" if self._catalogs.is_streaming else "batch"
@@ -125,15 +131,11 @@ class PlanExecutor(Executor):
     def _compile(self, statement: s.CompilePlan) -> TableResult:
         path = Path(statement.path)
         if not (path.exists() and statement.if_not_exists):
-            write_plan(path, self.compiled(self._planned(statement.statement)), self._overwrites())
-        return self._run(self.loaded(path.read_text())) if statement.executes else ok()
+            write_plan(path, self.compiled_statement(statement.statement), self._overwrites())
+        return self._run(self.loaded(read_plan(path))) if statement.executes else ok()
 
     def _overwrites(self) -> bool:
         return bool(self._config.get_configuration().get(TABLE_FORCE_RECOMPILE))
-
-    def _planned(self, statement: s.Insert | s.StatementSetBlock) -> list[PlannedInsert]:
-        inserts = [statement] if isinstance(statement, s.Insert) else statement.inserts
-        return [self._inserts.plan_statement(insert) for insert in inserts]
 
     def _execute(self, statement: s.ExecutePlan) -> TableResult:
         return self._run(self.loaded(read_plan(Path(statement.path))))
@@ -154,10 +156,13 @@ def write_plan(path: Path, text: str, overwrites: bool) -> None:
             f"Cannot overwrite the plan file '{path}'. Either manually remove the file or, if you're debugging your "
             "job, set the option 'table.plan.force-recompile' to true."
         )
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")  # A plan is never seen half-written.
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
     except OSError as error:
+        temporary.unlink(missing_ok=True)
         raise TableException(f"Cannot write the compiled plan to file '{path}'.") from error
 
 
@@ -168,6 +173,6 @@ def read_plan(path: Path) -> str:
         TableException: the file can't be read.
     """
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TableException(f"Cannot read the plan file '{path}': {error}") from error
