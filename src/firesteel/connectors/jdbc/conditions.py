@@ -64,7 +64,7 @@ class SqlConditions:
         if not isinstance(rex, Call):
             return None
         if rex.function in _COMPARISONS:
-            return self._comparison(rex, lambda column: f"{column} {rex.function} ?", rex.function in ("=",))
+            return self._comparison(rex, lambda column: f"{column} {rex.function} ?", rex.function == "=")
         match rex.function:
             case "IN":
                 marks = ", ".join("?" * (len(rex.operands) - 1))

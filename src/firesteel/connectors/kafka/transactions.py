@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from firesteel.connectors.kafka.client import QUIET, KafkaAdmin, KafkaError, kafka_library
 from firesteel.connectors.kafka.properties import timeout_s
+from firesteel.connectors.kafka.records import Record
 from firesteel.connectors.kafka.writer import RecordProducer
 from firesteel.functions.connector_base import CommitRequest
 
@@ -75,9 +76,11 @@ class TransactionalProducer:
         client = self._producer.client
         self._call("begin a transaction", client.begin_transaction)
         for request in new:
+            checksum = _Checksum()
             for records in request.committable.rows.chunks():
                 self._call("write", self._producer.produce, records)
-        following = _Marker(new[-1].number + 1, _checksum(new[-1]))
+                checksum.add(records)
+        following = _Marker(new[-1].number + 1, str(checksum))
         topic = min(new[-1].committable.topics)
         offset = kafka_library().TopicPartition(topic, 0, following.following, following.checksum)
         metadata = self._metadata[group]
@@ -92,7 +95,12 @@ class TransactionalProducer:
 
     def _check_committed(self, requests: Sequence[CommitRequest], marker: _Marker) -> None:
         last = next((request for request in requests if request.number == marker.following - 1), None)
-        if last is not None and marker.checksum not in ("", found := _checksum(last)):
+        if last is None or not marker.checksum:
+            return
+        found = _Checksum()
+        for records in last.committable.rows.chunks():
+            found.add(records)
+        if str(found) != marker.checksum:
             raise KafkaError(
                 f"commit {last.number} of transactional id {self._id!r} is in Kafka with other records (checksum "
                 f"{marker.checksum}, now {found}): the job went back to a checkpoint before its last commit, so its "
@@ -117,12 +125,19 @@ class TransactionalProducer:
         self._producer.client.purge()
 
 
-def _checksum(request: CommitRequest) -> str:
-    crc = count = 0
-    for _, key, value, _, _ in request.committable.rows:
-        crc = zlib.crc32(value or b"", zlib.crc32(key or b"", crc))
-        count += 1
-    return f"{count}-{crc:08x}"
+class _Checksum:
+    """The checksum of the keys and values of records; its text has their number, too."""
+
+    def __init__(self) -> None:
+        self._count = self._crc = 0
+
+    def add(self, records: Sequence[Record]) -> None:
+        for _, key, value, _, _ in records:
+            self._crc = zlib.crc32(value or b"", zlib.crc32(key or b"", self._crc))
+        self._count += len(records)
+
+    def __str__(self) -> str:
+        return f"{self._count}-{self._crc:08x}"
 
 
 def _group(transactional_id: str, request: CommitRequest) -> str:

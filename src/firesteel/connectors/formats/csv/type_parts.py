@@ -9,7 +9,6 @@ from typing import Any
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
-    BasicTypeInfo,
     DateTypeInfo,
     ElementTypeInfo,
     ExternalTypeInfo,
@@ -31,6 +30,7 @@ from firesteel.common.values.java_text import java_formatter
 from firesteel.common.values.whole_numbers import WHOLE_BITS
 from firesteel.connectors.formats.csv.codec import Elements, Fields, Part, Scalar
 from firesteel.connectors.formats.row_fields import all_fields
+from firesteel.connectors.formats.scalar_types import ScalarTypes
 from firesteel.connectors.formats.text_values import bytes_text, parse_bytes
 from firesteel.connectors.formats.time_texts import (
     instant_of,
@@ -63,15 +63,7 @@ def type_part(type_info: TypeInformation[Any], separator: str | None = None) -> 
     if isinstance(type_info, RowTypeInfo):
         names, fields = type_info.get_field_names(), map(type_part, type_info.get_field_types())
         return Fields(tuple(fields), lambda row: all_fields(row, names))
-    return _scalar(type_info)
-
-
-def _scalar(type_info: TypeInformation[Any]) -> Scalar:
-    if isinstance(type_info, BasicTypeInfo):
-        return _BASIC[type_info.basic_type]
-    if isinstance(type_info, LocalTimeTypeInfo):
-        return _LOCAL[type_info.time_type]
-    found = next((scalar for kind, scalar in _TIMES if isinstance(type_info, kind)), None)
+    found = _SCALARS.of(type_info)
     if found is None:
         raise ValueError(f"CSV: the type {type_info!r} is not supported")
     return found
@@ -117,3 +109,4 @@ _LOCAL: dict[LocalTimeTypeInfo.TimeType, Scalar] = {
     ),
     LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME: Scalar(_local_timestamp, lambda value: timestamp_text(value, " ")),
 }
+_SCALARS = ScalarTypes(_BASIC, _LOCAL, _TIMES)

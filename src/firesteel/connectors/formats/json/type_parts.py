@@ -15,7 +15,6 @@ from typing import Any
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
-    BasicTypeInfo,
     DateTypeInfo,
     ElementTypeInfo,
     ExternalTypeInfo,
@@ -42,6 +41,7 @@ from firesteel.connectors.formats.json.scalars import (
     string_of,
 )
 from firesteel.connectors.formats.row_fields import first_fields
+from firesteel.connectors.formats.scalar_types import ScalarTypes
 from firesteel.connectors.formats.text_values import boolean_text, bytes_text
 from firesteel.connectors.formats.time_texts import clock_text, clock_time, iso_date, timestamp, timestamp_text
 
@@ -61,15 +61,7 @@ def type_part(type_info: TypeInformation[Any]) -> Part:
     if isinstance(type_info, RowTypeInfo):
         names, parts = type_info.get_field_names(), map(type_part, type_info.get_field_types())
         return Fields(tuple(names), tuple(parts), lambda row: first_fields(row, names), is_tuple=True)
-    return _scalar(type_info)
-
-
-def _scalar(type_info: TypeInformation[Any]) -> Scalar:
-    if isinstance(type_info, BasicTypeInfo):
-        return _BASIC[type_info.basic_type]
-    if isinstance(type_info, LocalTimeTypeInfo):
-        return _LOCAL[type_info.time_type]
-    return next((scalar for kind, scalar in _TIMES if isinstance(type_info, kind)), _ANY)
+    return _SCALARS.of(type_info) or _ANY
 
 
 # --- times -----------------------------------------------------------------------------------------------------------
@@ -169,3 +161,4 @@ _LOCAL: dict[LocalTimeTypeInfo.TimeType, Scalar] = {
     LocalTimeTypeInfo.TimeType.LOCAL_TIME: _TIME,
     LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME: _TIMESTAMP,
 }
+_SCALARS = ScalarTypes(_BASIC, _LOCAL, _TIMES)

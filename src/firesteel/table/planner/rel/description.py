@@ -13,7 +13,7 @@ from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import walk
+from firesteel.table.planner.rel.rex_tools import chained, walk
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "||"})
 
@@ -43,15 +43,8 @@ def call_text(rex: Rex, names: list[str]) -> str:
     if not isinstance(rex, Call):
         return rex_text(rex, names)
     name = rex.function.lower() if rex.function.isupper() else rex.function
-    return f"{name}({', '.join(call_text(operand, names) for operand in _flat(rex))})"
-
-
-def _flat(rex: Call) -> tuple[Rex, ...]:
-    """Return the operands of a call, and in their place those of operands that are calls of the same AND or OR."""
-    if rex.function not in ("AND", "OR"):
-        return rex.operands
-    same = (_flat(one) if isinstance(one, Call) and one.function == rex.function else (one,) for one in rex.operands)
-    return tuple(part for parts in same for part in parts)
+    parts = chained(rex, rex.function) if rex.function in ("AND", "OR") else rex.operands
+    return f"{name}({', '.join(call_text(part, names) for part in parts)})"
 
 
 def _literal_text(value: object, kind: object) -> str:

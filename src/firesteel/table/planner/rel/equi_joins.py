@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from firesteel.columns.column_types import BooleanType, RowType
 from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.projections import extended
+from firesteel.table.planner.rel.projections import extended, of_sides
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
     input_refs,
     is_deterministic,
-    refs,
     remap,
     row_type,
     unique_names,
@@ -131,8 +130,6 @@ def rejoined(join: rel.Join) -> rel.Rel:
 def _equi_join(sides: Sides, width: int, kind: str, columns: RowType) -> rel.Rel:
     """Return a join without the columns that its keys have added: `width` are those of the left input."""
     node = join_parts(sides, kind, False, sides.rest)
-    found, start = refs(node.row_type), len(sides.left.row_type)
-    if len(found) == len(columns):
+    if len(node.row_type) == len(columns):
         return replace(node, row_type=columns)
-    chosen = (*found[:width], *found[start : start + len(columns) - width])
-    return rel.Project(node, chosen, columns)
+    return of_sides(node, width, len(sides.left.row_type), columns)

@@ -27,6 +27,19 @@ def first_columns(node: Rel, kind: RowType) -> Rel:
     return rel.Project(node, refs(node.row_type)[: len(kind)], kind)
 
 
+def of_sides(join: Rel, width: int, start: int, kind: RowType) -> Rel:
+    """Return a join without the columns that were added to its inputs.
+
+    Args:
+        join: The join.
+        width: The columns of the left input as it was, which are the first ones.
+        start: Where the columns of the right input begin.
+        kind: The remaining columns.
+    """
+    columns = refs(join.row_type)
+    return rel.Project(join, (*columns[:width], *columns[start : start + len(kind) - width]), kind)
+
+
 def filtered(node: Rel, conditions: list[Rex]) -> Rel:
     """Return the rows of a node for which all conditions are true."""
     condition = conjunction(conditions)

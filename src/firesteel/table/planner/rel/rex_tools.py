@@ -101,11 +101,7 @@ def inline(rex: Rex, expressions: tuple[Rex, ...]) -> Rex:
 
 def conjuncts(rex: Rex) -> list[Rex]:
     """Return the parts of an AND."""
-    if isinstance(rex, Call) and rex.function == "AND":
-        return [part for operand in rex.operands for part in conjuncts(operand)]
-    if isinstance(rex, Literal) and rex.value is True:
-        return []
-    return [rex]
+    return [part for part in chained(rex, "AND") if not (isinstance(part, Literal) and part.value is True)]
 
 
 def conjunction(parts: Sequence[Rex]) -> Rex | None:
@@ -121,8 +117,13 @@ def _both(left: Rex, right: Rex) -> Rex:
 
 def disjuncts(rex: Rex) -> list[Rex]:
     """Return the parts of an OR."""
-    if isinstance(rex, Call) and rex.function == "OR":
-        return [part for operand in rex.operands for part in disjuncts(operand)]
+    return chained(rex, "OR")
+
+
+def chained(rex: Rex, function: str) -> list[Rex]:
+    """Return the operands of a call of AND or OR, with those of operands in their place that call the same."""
+    if isinstance(rex, Call) and rex.function == function:
+        return [part for operand in rex.operands for part in chained(operand, function)]
     return [rex]
 
 

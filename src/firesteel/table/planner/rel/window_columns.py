@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, get_args
+from typing import Protocol
 
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import InputRef
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.node_tables import for_each_node
 
 Columns = tuple[int, int, int | None]
 
@@ -81,7 +82,8 @@ def _of_join(node: rel.WindowJoin) -> Columns:
     return (*node.left_window, None)
 
 
-_COLUMNS: dict[type, Callable[[object], Columns | None]] = dict(
+_COLUMNS: dict[type, Callable[[object], Columns | None]] = for_each_node(
+    "where its window columns are",
     [
         case(rel.TableScan, _none),
         case(rel.StreamScan, _none),
@@ -105,9 +107,6 @@ _COLUMNS: dict[type, Callable[[object], Columns | None]] = dict(
         case(rel.Rank, _of_input),
         case(rel.Expand, _of_expand),
         case(rel.Match, _none),
-    ]
+    ],
 )
 """Where each node has the columns of its windows."""
-
-if missing := set(get_args(rel.Rel)) ^ _COLUMNS.keys():
-    raise ImportError(f"window columns: declare those of these nodes: {sorted(node.__name__ for node in missing)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from firesteel.columns.rex import InputRef
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.projections import of_sides
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
@@ -89,9 +90,7 @@ def without_added_columns(node: Rel, left: Rel, right: Rel, grown: Rel) -> Rel:
         right: The right side as it was.
         grown: The left side with more columns.
     """
-    start = len(grown.row_type)
-    places = [*range(len(left.row_type)), *range(start, start + len(right.row_type))]
-    columns = refs(node.row_type)
+    width, start, types = len(left.row_type), len(grown.row_type), node.row_type.field_types()
     names = unique_names([*left.row_type.names, *right.row_type.names])
-    kind = row_type(names, [columns[place].type for place in places])
-    return rel.Project(node, tuple(columns[place] for place in places), kind)
+    kept = [*types[:width], *types[start : start + len(right.row_type)]]
+    return of_sides(node, width, start, row_type(names, kept))

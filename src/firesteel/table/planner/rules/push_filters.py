@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import get_args
 
 from firesteel.columns.column_types import ArrayType, DataType, DoubleType, FloatType, MapType, RowType
 from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.equi_joins import condition_parts, inner_join
+from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.projections import filtered, with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
@@ -214,7 +214,8 @@ def _below_left(node: rel.TemporalJoin | rel.LookupJoin, parts: _Parts) -> _Belo
     return with_inputs(node, inputs), [part for part in parts if part not in moved]
 
 
-BELOW: dict[type, Callable[[object, _Parts], _Below]] = dict(
+BELOW: dict[type, Callable[[object, _Parts], _Below]] = for_each_node(
+    "which filters pass it",
     [
         case(rel.TableScan, _stays),
         case(rel.StreamScan, _stays),
@@ -238,9 +239,6 @@ BELOW: dict[type, Callable[[object, _Parts], _Below]] = dict(
         case(rel.Rank, _below_rank),
         case(rel.Expand, _stays),
         case(rel.Match, _stays),
-    ]
+    ],
 )
 """What passes below each node."""
-
-if missing := set(get_args(rel.Rel)) ^ BELOW.keys():
-    raise ImportError(f"filters: say what passes these nodes: {sorted(node.__name__ for node in missing)}")

@@ -7,12 +7,12 @@ which is dear for a changelog: the row before an update has the old time. Where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import get_args
 
 from firesteel.columns.rex import Call, Rex
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, sorts_all
+from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.rex_tools import walk
 from firesteel.table.planner.rel.traversal import inputs_first
 
@@ -67,7 +67,8 @@ def _rank(node: rel.Rank) -> bool:
     return node.window is not None or deduplicates(node) == "ROWTIME"
 
 
-ASKS_FOR_WATERMARKS: dict[type, Callable[[object], bool]] = dict(
+ASKS_FOR_WATERMARKS: dict[type, Callable[[object], bool]] = for_each_node(
+    "whether it asks which rows are late",
     [
         case(rel.TableScan, _never),
         case(rel.StreamScan, _never),
@@ -91,9 +92,6 @@ ASKS_FOR_WATERMARKS: dict[type, Callable[[object], bool]] = dict(
         case(rel.Rank, _rank),
         case(rel.Expand, _never),
         case(rel.Match, _always),
-    ]
+    ],
 )
 """Whether each node does something else with a row after the watermark of its time."""
-
-if missing := set(get_args(rel.Rel)) ^ ASKS_FOR_WATERMARKS.keys():
-    raise ImportError(f"late rows: declare whether these nodes ask: {sorted(node.__name__ for node in missing)}")

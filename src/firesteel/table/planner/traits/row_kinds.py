@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 from firesteel.columns.batch import Kind
 from firesteel.common.cases import case
@@ -17,6 +17,7 @@ from firesteel.common.table_errors import TableException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, sorts_all, updates_over
 from firesteel.table.planner.rel.description import describe
+from firesteel.table.planner.rel.node_tables import for_each_node
 
 __all__ = ["ALL", "INSERT_ONLY", "check_row_kinds", "kinds_of", "normalizes", "unsupported_changes"]
 
@@ -124,7 +125,8 @@ def _declared(
     return kind, RowKinds(case(kind, emits)[1], case(kind, takes)[1])
 
 
-ROW_KINDS: dict[type, RowKinds] = dict(
+ROW_KINDS: dict[type, RowKinds] = for_each_node(
+    "the kinds of rows that it takes and emits",
     [
         _declared(rel.TableScan, _of_scan, _anything),
         _declared(rel.StreamScan, _of_stream, _anything),
@@ -148,12 +150,9 @@ ROW_KINDS: dict[type, RowKinds] = dict(
         _declared(rel.Rank, _of_rank, _taken_by_rank),
         _declared(rel.Expand, _forwarded, _anything),
         _declared(rel.Match, _inserts, _only_inserts),
-    ]
+    ],
 )
 """The declaration of each node."""
-
-if missing := set(get_args(rel.Rel)) ^ ROW_KINDS.keys():
-    raise ImportError(f"row kinds: declare what these nodes take and emit: {sorted(node.__name__ for node in missing)}")
 
 
 def kinds_of(node: rel.Rel, is_streaming: bool) -> Kinds:

@@ -6,7 +6,6 @@ EXPLAIN, submission and `collect` go through them. Flink has them in its transla
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import get_args
 
 from firesteel.columns.data_type import DataType
 from firesteel.common.cases import case
@@ -20,6 +19,7 @@ from firesteel.table.planner.rel.changelog import (
     sorts_all,
     updates_over,
 )
+from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rel.window_columns import window_time
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, check_row_kinds, kinds_of
@@ -130,7 +130,8 @@ def _type_of(node: rel.Rel, collation: rel.Collation) -> DataType:
     return node.row_type.fields[collation.index].data_type
 
 
-CHECKS: dict[type, Callable[[object, bool], None]] = dict(
+CHECKS: dict[type, Callable[[object, bool], None]] = for_each_node(
+    "the check of plans",
     [
         case(rel.TableScan, _check_scan),
         case(rel.StreamScan, _runs),
@@ -154,9 +155,6 @@ CHECKS: dict[type, Callable[[object, bool], None]] = dict(
         case(rel.Rank, _check_rank),
         case(rel.Expand, _runs),
         case(rel.Match, _runs),
-    ]
+    ],
 )
 """The check of each node, beside that of the kinds of its rows; (node, whether the plan runs in streaming mode)."""
-
-if missing := set(get_args(rel.Rel)) ^ CHECKS.keys():
-    raise ImportError(f"checks of plans: say for these nodes: {sorted(node.__name__ for node in missing)}")
