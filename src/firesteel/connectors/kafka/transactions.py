@@ -3,8 +3,8 @@
 A transaction also commits a marker: the number of the writer's next commit, stored as an offset of a consumer group
 that belongs to the writer. Kafka commits both atomically.
 
-The marker's metadata is a checksum of the records of the last commit. A request below the marker is skipped only if its
-records are those that were committed: whatever else the reason, other records under a known number would be lost.
+The marker's metadata is a checksum of the records of the last commit. The last request below the marker is skipped only
+if it has the same checksum. Different records under a committed number would otherwise be lost.
 
 If the outcome of a commit is unknown, the retry first starts a producer with the same transactional id. That fences the
 former producer and completes or aborts its transaction. Then the marker is final and tells which requests are left.
@@ -35,7 +35,7 @@ _OF_A_FENCED_PRODUCER = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCE
 
 
 class _Marker(NamedTuple):
-    """The number of a writer's next commit, and the checksum of the records of its last one (empty: not known)."""
+    """The number of a writer's next commit, and the checksum of its last commit, or an empty text if it is unknown."""
 
     following: int = 0
     checksum: str = ""
@@ -90,7 +90,7 @@ class TransactionalProducer:
         self._markers[group] = following
 
     def _read_marker(self, group: str) -> _Marker:
-        # One of each topic that a commit began with; the last commit has the highest.
+        # There is one marker per topic that a commit has used; the last commit has the highest number.
         return max(map(_Marker._make, self._admin.committed_notes(group)), default=_Marker())
 
     def _check_committed(self, requests: Sequence[CommitRequest], marker: _Marker) -> None:

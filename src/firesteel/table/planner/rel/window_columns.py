@@ -20,7 +20,10 @@ class _WithInput(Protocol):
 
 
 def window_columns(node: rel.Rel) -> Columns | None:
-    """Return the indexes of window start, end and (None: it is gone) time; None: the rows are of no windows."""
+    """Return the indexes of the columns with window start, end and time, or None if the rows belong to no window.
+
+    The last one is None if the query has dropped the window time.
+    """
     return _COLUMNS[type(node)](node)
 
 
@@ -28,12 +31,12 @@ def window_time(node: rel.Rel) -> DataType:
     """Return the type of the time from which the window columns of a query come.
 
     Raises:
-        LookupError: its rows are of no windows.
+        LookupError: its rows belong to no window.
     """
     if isinstance(node, rel.WindowTableFunction):
         return node.input.row_type.fields[node.window.time].data_type
     if window_columns(node) is None:
-        raise LookupError(f"the rows of {type(node).__name__} are of no windows")
+        raise LookupError(f"the rows of {type(node).__name__} belong to no window")
     return window_time(node.inputs[0])
 
 
@@ -109,4 +112,4 @@ _COLUMNS: dict[type, Callable[[object], Columns | None]] = for_each_node(
         case(rel.Match, _none),
     ],
 )
-"""Where each node has the columns of its windows."""
+"""The window columns of each node."""

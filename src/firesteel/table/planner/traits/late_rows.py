@@ -1,7 +1,8 @@
-"""Which watermarks decide whether a row is late.
+"""Watermarks that decide whether a row is late.
 
-An operator of time windows drops a row that comes after the watermark of its window. So a batch is split at such rows,
-which is dear for a changelog: the row before an update has the old time. Where no operator asks, batches stay whole.
+A window operator drops a row that arrives after the watermark has passed the window's end. So batches are split at late
+rows. That is expensive for a changelog, as the row before an update has the old time. Batches stay whole if no operator
+of the plan drops late rows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from firesteel.table.planner.rel.traversal import inputs_first
 
 
 def decide_lateness(plans: Iterable[rel.Rel]) -> frozenset[rel.Rel]:
-    """Return the nodes from whose watermarks some operator of the plans tells which rows are late."""
+    """Return the nodes whose watermarks decide which rows are late for some operator of the plans."""
     found: set[rel.Rel] = set()
     for node in reversed(inputs_first(plans)):
         if node in found or ASKS_FOR_WATERMARKS[type(node)](node):
@@ -94,4 +95,4 @@ ASKS_FOR_WATERMARKS: dict[type, Callable[[object], bool]] = for_each_node(
         case(rel.Match, _always),
     ],
 )
-"""Whether each node does something else with a row after the watermark of its time."""
+"""Whether each node treats a row differently after the watermark has passed the row's time."""
