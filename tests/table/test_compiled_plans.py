@@ -208,3 +208,12 @@ def test_a_plan_that_can_not_be_written_leaves_the_one_before_it(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_text() == "{}"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("depth", [500, 100_000])
+def test_a_plan_that_is_nested_too_deeply_is_refused(t_env, depth):
+    condition = "[" * depth + "]" * depth
+    nodes = '[{"class": "Filter", "condition": ' + condition + "}]"
+    plan = '{"firesteelPlan": 1, "mode": "streaming", "nodes": ' + nodes + ', "sinks": []}'
+    with pytest.raises(TableException, match=r"not JSON|damaged"):
+        t_env.load_plan(PlanReference.from_json_string(plan))

@@ -98,7 +98,7 @@ class PlanExecutor(Executor):
             return [self._insert(reader, sink) for sink in plan["sinks"]]
         except TableException:
             raise
-        except (KeyError, ValueError, TypeError, AssertionError, IndexError) as error:
+        except (KeyError, ValueError, TypeError, AssertionError, IndexError, RecursionError) as error:
             raise TableException(f"The compiled plan is damaged: {type(error).__name__}: {error}") from error
 
     def _insert(self, reader: PlanReader, sink: Mapping[str, Json]) -> PlannedInsert:
@@ -111,7 +111,7 @@ class PlanExecutor(Executor):
     def _checked(self, text: str) -> dict[str, list[Mapping[str, Json]]]:
         try:
             plan = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TableException(f"The compiled plan is not JSON: {error}") from error
         if not isinstance(plan, dict) or "firesteelPlan" not in plan:
             raise TableException(
