@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal
-
-import duckdb
-import pyarrow.parquet as pq
 import pytest
 
 from tests.table.environments import environment, remaining
+from tests.table.parquet_tables import declare, in_duckdb, plain, same, write_halves
 from tests.table.tpch.data import tables
 from tests.table.tpch.queries import QUERIES
 
 pytestmark = pytest.mark.slow
 
 ORDERS = 1_000
-TYPES = {
-    "int64": "BIGINT",
-    "int32": "INT",
-    "string": "STRING",
-    "date32[day]": "DATE",
-    "decimal128(15, 2)": "DECIMAL(15, 2)",
-}
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
     made = tmp_path_factory.mktemp("tpch")
     for name, table in tables(ORDERS).items():
-        (made / name).mkdir()
-        half = len(table) // 2
-        pq.write_table(table[:half], made / name / "first.parquet")
-        pq.write_table(table[half:], made / name / "second.parquet")
+        write_halves(table, made / name)
     return made
 
 
 @pytest.fixture(scope="module")
 def database(directory):
-    made = duckdb.connect()
-    for path in directory.iterdir():
-        made.execute(f"CREATE TABLE {path.name} AS SELECT * FROM '{path}/*.parquet'")
+    made = in_duckdb(directory)
     yield made
     made.close()
 
@@ -50,24 +34,8 @@ def mode_and_tables(request, directory):
     mode = "streaming" if request.param == "streaming" else "batch"
     reorders = str(request.param == "reordered").lower()
     made = environment(mode, **{"table.optimizer.join-reorder-enabled": reorders})
-    for path in directory.iterdir():
-        schema = pq.read_schema(path / "first.parquet")
-        columns = ", ".join(f"{field.name} {TYPES[str(field.type)]}" for field in schema)
-        made.execute_sql(
-            f"CREATE TABLE {path.name} ({columns}) WITH ('connector' = 'filesystem', 'path' = '{path}', "
-            "'format' = 'parquet')"
-        )
+    declare(made, directory)
     return mode, made
-
-
-def plain(rows):
-    """Numbers as floats: averages of decimals have other scales in DuckDB."""
-    return [[float(value) if isinstance(value, Decimal) else value for value in row] for row in rows]
-
-
-def same(ours, theirs):
-    pairs = [pair for row in zip(ours, theirs, strict=True) for pair in zip(*row, strict=True)]
-    return all(math.isclose(a, b, rel_tol=1e-9) if isinstance(a, float) else a == b for a, b in pairs)
 
 
 @pytest.mark.parametrize("number", QUERIES)

@@ -220,9 +220,13 @@ class GroupedSelect:
         id_ref = Deferred(("grouping id",), BigIntType(False))
         if str(call.function).upper() == "GROUP_ID":
             return self._plain.call("/", (id_ref, Literal(2 ** len(self._keys), BigIntType(False))))
-        operands = call.operands or tuple(self._keys)
+        if not call.operands:
+            raise ValidationException(
+                f"SQL validation failed. {where(call.position)}Invalid number of arguments to function "
+                f"'{call.function}'. Was expecting 1 arguments"
+            )
         result: Rex | None = None
-        for operand in operands:
+        for operand in call.operands:
             index = self._keys.index(self._plain.resolve(operand))
             weight = Literal(2 ** (len(self._keys) - 1 - index), BigIntType(False))
             two = Literal(2, BigIntType(False))
@@ -350,7 +354,7 @@ class GroupedSelect:
         kept = None if columns is None else _kept(source, *columns)
         node = source.node()
         count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
-        if self._sets is not None:
+        if self._sets is not None and keys:
             node, keys = self._expanded(node, keys)
         id_types = [BigIntType(False)] * (len(keys) - count)
         names = [*self._names, *["$e"] * len(id_types), *(f"EXPR${len(keys) + i}" for i in range(len(calls)))]
@@ -361,7 +365,11 @@ class GroupedSelect:
             grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind, kept)
         else:
             grouped = rel.Aggregate(node, keys, calls, kind, state_ttl=self._state_ttl)
-        return grouped, self._placer(len(keys), count, len(calls))
+        place = self._placer(len(keys), count, len(calls))
+        if self._sets is None or keys:
+            return grouped, place
+        # Without keys there is a row for each set, also if there are no rows to group.
+        return self._expanded(grouped, ())[0], place
 
     def _placer(self, width: int, keys: int, calls: int) -> Callable[[Rex], Rex | None]:
         def place(rex: Rex) -> Rex | None:
@@ -369,7 +377,7 @@ class GroupedSelect:
                 return None
             match rex.number:
                 case ("grouping id",):
-                    return InputRef(keys, rex.type)
+                    return InputRef(keys or calls + len(self._properties), rex.type)
                 case ("key", int(index)):
                     return InputRef(index, rex.type)
                 case ("call", int(index)):

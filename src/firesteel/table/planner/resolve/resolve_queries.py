@@ -163,7 +163,7 @@ class QueryResolver:
     def _sorted(self, query: q.OrderBy, offset: int, fetch: int | None, outer: Scope | None) -> Rel:
         inner = query.query
         hidden: list[Rex] = []
-        if isinstance(inner, q.Select) and not inner.distinct:
+        if isinstance(inner, q.Select):
             node, places = SelectResolver(self, outer).resolve_ordered(inner, query.orderings, hidden)
         else:
             node = self.resolve(inner, outer)

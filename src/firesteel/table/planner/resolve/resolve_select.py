@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import RowType
-from firesteel.columns.rex import Rex
+from firesteel.columns.rex import Deferred, InputRef, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.projections import distinct, one_row
+from firesteel.table.planner.rel.projections import distinct, extended, one_row
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import refs, row_type, unique_names
+from firesteel.table.planner.rel.rex_tools import refs, row_type, transform, unique_names
 from firesteel.table.planner.resolve.grouping import GroupedSelect
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, field_access
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
 from firesteel.table.planner.resolve.subqueries import Subqueries, conjuncts_of, filter_by
-from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of
+from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of, with_values
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, Unresolved, constant
 
@@ -47,10 +47,7 @@ class SelectResolver:
             ValidationException: a name is unknown, types do not fit, or a column is not grouped.
         """
         hints = SelectHints(query.hints, self.context.hint_names, self.context.is_streaming)
-        node, _ = self._resolve_ordered(query, (), [], hints)
-        if query.distinct:
-            node = distinct(node, None if self._is_grouped else hints.of_group(input_name(query.source)))
-        return node
+        return self._resolve_ordered(query, (), [], hints)[0]
 
     def resolve_ordered(
         self, query: q.Select, orderings: Sequence[Ordering], hidden: list[Rex]
@@ -79,8 +76,13 @@ class SelectResolver:
             layer = PlainSelect(self.queries, node, scope, query)
         names, rexes = self._columns(items, layer, query)
         having = None if query.having is None else layer.resolver.resolve(query.having)
-        places = [self._place(o.expression, names, rexes, hidden, layer) for o in orderings]
-        return layer.finish(names, [*rexes, *hidden], having), places
+        values = _values_by_name(names, items, rexes)
+        places = [self._place(o.expression, names, values, (rexes, hidden), layer) for o in orderings]
+        if not query.distinct:
+            return layer.finish(names, [*rexes, *hidden], having), places
+        ttl = None if self._is_grouped else hints.of_group(input_name(query.source))
+        hidden[:] = [_over_items(rex, rexes, scope) for rex in hidden]
+        return extended(distinct(layer.finish(names, rexes, having), ttl), hidden, "$sort"), places
 
     def flat_aggregate(self, query: q.FlatAggregate) -> Rel:
         """Return the node of a table aggregate function over groups."""
@@ -128,8 +130,8 @@ class SelectResolver:
         self,
         expression: Unresolved,
         names: list[str],
-        rexes: list[Rex],
-        hidden: list[Rex],
+        values: dict[str, Unresolved],
+        rexes: tuple[list[Rex], list[Rex]],
         layer: PlainSelect | GroupedSelect,
     ) -> int:
         if isinstance(expression, Lit) and isinstance(expression.value, int):
@@ -138,12 +140,11 @@ class SelectResolver:
             return expression.value - 1
         if isinstance(expression, Ref) and len(expression.path) == 1 and expression.path[0] in names:
             return names.index(expression.path[0])
-        rex = layer.resolver.resolve(expression)
-        for index, known in enumerate([*rexes, *hidden]):
-            if known == rex:
-                return index
-        hidden.append(rex)
-        return len(rexes) + len(hidden) - 1
+        rex = layer.resolver.resolve(with_values(expression, values))
+        known, hidden = rexes
+        if rex not in known and rex not in hidden:
+            hidden.append(rex)
+        return [*known, *hidden].index(rex)
 
 
 class SelectLayer:
@@ -223,6 +224,31 @@ def column_range(item: Apply, scope: Scope) -> list[Unresolved]:
     if item.function == "WITHOUT_COLUMNS":
         chosen = [i for i in range(len(columns)) if i not in chosen]
     return [Alias(columns[i][1], (columns[i][0],)) for i in chosen]
+
+
+def _values_by_name(names: list[str], items: list[Unresolved], rexes: list[Rex]) -> dict[str, Unresolved]:
+    """Return what names in ORDER BY stand for: first of all for the items of SELECT, as in Flink."""
+    values = items if len(items) == len(names) else rexes
+    return {name: _value(item) for name, item in zip(reversed(names), reversed(values), strict=True)}
+
+
+def _value(item: Unresolved) -> Unresolved:
+    return item.expression if isinstance(item, Alias) else item
+
+
+def _over_items(ordering: Rex, items: list[Rex], scope: Scope) -> Rex:
+    """Return an expression of ORDER BY over the items of SELECT DISTINCT."""
+
+    def change(part: Rex) -> Rex | None:
+        if part in items:
+            return InputRef(items.index(part), part.type)
+        if isinstance(part, InputRef | Deferred):
+            names = [f"Expression '{column.name}'" for column in scope.columns if column.rex == part]
+            name = names[0] if names else "An expression of ORDER BY"
+            raise ValidationException(f"SQL validation failed. {name} is not in the select clause")
+        return None
+
+    return transform(ordering, change)
 
 
 def _flattened(item: Unresolved, layer: PlainSelect | GroupedSelect) -> list[tuple[str, Rex]] | None:

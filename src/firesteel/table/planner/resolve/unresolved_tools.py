@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from firesteel.columns.functions.aggregates import find_aggregate
@@ -35,6 +36,38 @@ def walk(expression: Unresolved) -> Iterator[Unresolved]:
     yield expression
     for part in parts(expression):
         yield from walk(part)
+
+
+def with_values(expression: Unresolved, values: Mapping[str, Unresolved]) -> Unresolved:
+    """Return an expression in which names stand for values; subqueries keep their names."""
+
+    def change(part: Unresolved) -> Unresolved:
+        return with_values(part, values)
+
+    def ordering(part: Ordering) -> Ordering:
+        return replace(part, expression=change(part.expression))
+
+    match expression:
+        case Ref(path=(name,)):
+            return values.get(name, expression)
+        case Alias() | Ordering():
+            return replace(expression, expression=change(expression.expression))
+        case Apply():
+            return replace(
+                expression,
+                operands=tuple(map(change, expression.operands)),
+                condition=None if expression.condition is None else change(expression.condition),
+                order_by=tuple(map(ordering, expression.order_by)),
+            )
+        case OverCall(window=WindowSpec() as window):
+            spec = replace(
+                window,
+                partition_by=tuple(map(change, window.partition_by)),
+                order_by=tuple(map(ordering, window.order_by)),
+            )
+            call = expression.call
+            return OverCall(replace(call, operands=tuple(map(change, call.operands))), spec)
+    return expression
 
 
 def user_function(call: Apply, catalogs: CatalogManager | None) -> UserFunction | None:
