@@ -12,7 +12,7 @@ PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak lock newest flink-tools scenarios lint types bench bench-limits bench-pyflink recordings wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak lock newest flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -158,6 +158,9 @@ bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and 
 recordings: $(STAMP) $(PYFLINK_STAMP)  ## record what real Flink gives for new or changed queries, and compare with all
 	@$(PYFLINK) tests/flink_recordings/large/record.py
 	@FIRESTEEL_ALL_RECORDINGS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/flink_recordings/test_large.py
+
+tpcds: $(STAMP)  ## compare all queries of TPC-DS, their variants and the same ones over other rows with DuckDB
+	@FIRESTEEL_ALL_TPCDS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/table/test_tpcds.py
 
 # PyFlink and PySpark ask for versions of the same packages that exclude each other.
 $(PYFLINK_STAMP):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import os
 import random
+import tempfile
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
 import duckdb
 import pytest
 
-from firesteel.common import RowKind
+from firesteel.common import Configuration, RowKind
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import DataTypes, StreamTableEnvironment
 from firesteel.testing import run_local
@@ -29,10 +31,13 @@ TYPES = {
     "DATE": DataTypes.DATE(),
     "BOOLEAN": DataTypes.BOOLEAN(),
 }
+STATES = ("hashmap", "rocksdb")
 PER_TABLES = 5
 
 
-@pytest.mark.parametrize(("name", "count"), [("batch", 5), ("streaming", 5), ("updates", 15), ("mini-batches", 5)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("batch", 5), ("streaming", 5), ("updates", 15), ("mini-batches", 5), ("rescaled", 10)]
+)
 def test_random_queries_give_what_duckdb_gives(name, count):
     seed = os.environ.get("FIRESTEEL_RANDOM_SEED", "1")
     mode = "batch" if name == "batch" else "streaming"
@@ -40,17 +45,17 @@ def test_random_queries_give_what_duckdb_gives(name, count):
         tables = random_tables(random.Random(f"{seed} {name} {number}"))
         database = in_duckdb(tables, name)
         for place in range(PER_TABLES):
-            both = (TypedQuery(f"{seed} {name} {number} {place}", one, mode).query() for one in ("flink", "duckdb"))
-            query, other = both
+            one = f"{seed} {name} {number} {place}"
+            query, other = (TypedQuery(one, dialect, mode).query() for dialect in ("flink", "duckdb"))
             expected = Counter(map(plain, database.execute(other).fetchall()))
-            assert in_firesteel(tables, name, query) == expected, (query, tables)
+            assert in_firesteel(tables, name, query, one) == expected, (one, query, tables)
         database.close()
 
 
 def view_of(name, table):
     """Return the query of a table; over updates, rows of an id replace each other."""
     columns = TABLES[table]
-    if name not in ("updates", "mini-batches"):
+    if name in ("batch", "streaming"):
         return f"SELECT {', '.join(columns)} FROM {table}_rows"
     keys = [column for column in columns if column in ("d", "n", "f")]  # doubles with NaN, and BOOLEAN
     greatest = ", ".join(c if c in keys else f"MAX({c}) AS {c}" for c in columns)
@@ -68,15 +73,52 @@ def in_duckdb(tables, name):
     return database
 
 
-def in_firesteel(tables, name, query):
+def in_firesteel(tables, name, query, seed):
     if name == "batch":
-        env, t_env = None, environment("batch", parallelism=2)
-    else:
-        env = StreamExecutionEnvironment.get_execution_environment()
-        env.set_parallelism(2)
-        t_env = StreamTableEnvironment.create(env)
-        for key, value in (MINI_BATCH if name == "mini-batches" else {}).items():
-            t_env.get_config().set(key, value)
+        t_env = environment("batch", parallelism=2)
+        declare(t_env, tables, name)
+        with t_env.execute_sql(query).collect() as found:
+            return Counter(plain(row) for row in found)
+    if name == "rescaled":
+        return folded(rescaled(tables, query, random.Random(seed)))
+    return folded(
+        run_local(program(tables, name, query, MINI_BATCH if name == "mini-batches" else {}), batch_elements=3).elements
+    )
+
+
+def rescaled(tables, query, choose):
+    """Return the changes of a query that is stopped with a savepoint and goes on in another parallelism."""
+    options = choose.choice([{}, MINI_BATCH])
+    before, after = ({"parallelism": choose.randrange(1, 4), "state": choose.choice(STATES)} for _ in range(2))
+    batches = choose.randrange(1, 7)
+    replayed = [choose.randrange(batches)]
+    with tempfile.TemporaryDirectory() as directory:
+        first = run_local(
+            program(tables, "rescaled", query, options, **before),
+            batch_elements=3,
+            batches=batches,
+            replayed=replayed,
+            savepoint=Path(directory),
+        )
+        restored = {**options, "execution.state-recovery.path": str(first.savepoint)}
+        second = run_local(program(tables, "rescaled", query, restored, **after), batch_elements=3)
+    return first.elements + second.elements
+
+
+def program(tables, name, query, options, parallelism=2, state="hashmap"):
+    """Return an environment whose only job collects the changes of a query."""
+    configuration = Configuration()
+    for key, value in {"state.backend.type": state, **options}.items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(parallelism)
+    t_env = StreamTableEnvironment.create(env)
+    declare(t_env, tables, name)
+    t_env.to_changelog_stream(t_env.sql_query(query)).collect_async()
+    return env
+
+
+def declare(t_env, tables, name):
     for table, rows in tables.items():
         fields = [DataTypes.FIELD("id", DataTypes.INT())]
         fields += [DataTypes.FIELD(column, TYPES[kind]) for column, kind in TABLES[table].items()]
@@ -85,11 +127,6 @@ def in_firesteel(tables, name, query):
         where = "" if rows else " WHERE id IS NOT NULL"
         source = f"(SELECT * FROM {table}_rows{where})"
         t_env.execute_sql(f"CREATE TEMPORARY VIEW {table} AS {view_of(name, table).replace(f'{table}_rows', source)}")
-    if env is None:
-        with t_env.execute_sql(query).collect() as found:
-            return Counter(plain(row) for row in found)
-    t_env.to_changelog_stream(t_env.sql_query(query)).collect_async()
-    return folded(run_local(env, batch_elements=3).elements)
 
 
 def folded(changes):

@@ -1,4 +1,4 @@
-"""Subqueries in conditions of outer joins and beside the rows of a join give what DuckDB gives."""
+"""Subqueries in conditions of joins, beside the rows of a join, in groups and in calls of aggregates give what DuckDB gives."""
 
 from __future__ import annotations
 
@@ -34,6 +34,20 @@ QUERIES = (
     "LATERAL (SELECT v FROM c WHERE c.k = q.v) AS r",
     "SELECT a.k, q.v FROM a JOIN LATERAL (SELECT DISTINCT v FROM b WHERE b.k <= a.k) AS q ON q.v > 1 WHERE a.v < 4",
     "SELECT a.k, q.v FROM a, LATERAL (SELECT v FROM b WHERE b.k = a.k ORDER BY v DESC LIMIT 1) AS q",
+    "SELECT a.k, a.v, q.v FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.k = a.k) AS q (v) ON q.v > 1",
+    "SELECT a.k, a.v, q.v FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.k < a.k) AS q (v) ON q.v <= a.v",
+    "SELECT a.k, q.m FROM a LEFT JOIN LATERAL (SELECT MAX(v) AS m FROM b WHERE b.k = a.k) AS q ON q.m > a.v",
+    "SELECT a.k, q.v FROM a LEFT JOIN LATERAL (SELECT k, v FROM b) AS q ON q.k = a.k AND q.v > a.v",
+    "SELECT a.k, q.x FROM a RIGHT JOIN UNNEST(ARRAY[1, 7]) AS q (x) ON q.x = a.k",
+    "SELECT a.k, q.x FROM a FULL JOIN UNNEST(ARRAY[1, 7]) AS q (x) ON q.x = a.k",
+    "SELECT SUM((SELECT MAX(v) FROM b)) FROM a",
+    "SELECT k, SUM(v + (SELECT MAX(v) FROM b WHERE b.k = a.k)) FROM a GROUP BY k",
+    "SELECT k, COUNT(*) FILTER (WHERE v IN (SELECT v FROM b)), SUM(v) FROM a GROUP BY k",
+    "SELECT k, COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM b WHERE b.v = a.v)) FROM a GROUP BY k HAVING COUNT(*) > 1",
+    "SELECT k, MAX((SELECT COUNT(*) FROM b WHERE b.k = a.k)) FROM a GROUP BY k HAVING SUM(v + (SELECT 1)) > 3",
+    "SELECT COUNT(*), SUM(v) FROM a GROUP BY (SELECT MAX(v) FROM b WHERE b.k = a.k)",
+    "SELECT k, COUNT(*) FROM a GROUP BY k, v IN (SELECT v FROM b)",
+    "SELECT k, SUM(v + (SELECT MAX(v) FROM b)), COUNT(*) FROM a GROUP BY GROUPING SETS ((k), ())",
 )
 
 
@@ -111,8 +125,8 @@ def test_names_of_subqueries_in_joins_are_checked(planned):
         planned.explain_sql("SELECT * FROM a LEFT JOIN b ON a.k = b.k AND v IN (SELECT k FROM c)")
     with pytest.raises(ValidationException, match="'x' not found"):
         planned.explain_sql("SELECT * FROM a LEFT JOIN b ON a.k = b.k AND a.v IN (SELECT x FROM c)")
-    with pytest.raises(ValidationException, match="ON TRUE"):
-        planned.explain_sql("SELECT * FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.k = a.k) AS q ON q.v > 1")
+    with pytest.raises(ValidationException, match="Table 'a' not found"):
+        planned.explain_sql("SELECT * FROM a RIGHT JOIN UNNEST(ARRAY[a.k]) AS q (x) ON TRUE")
 
 
 CORRELATED = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -55,6 +55,21 @@ class _Call:
     condition: Rex | None
     order_by: tuple[tuple[Rex, bool, bool], ...]
     name: str
+
+    @property
+    def inputs(self) -> list[Rex]:
+        """What the call reads of each row."""
+        condition = [] if self.condition is None else [self.condition]
+        return [*self.arguments, *condition, *(rex for rex, _, _ in self.order_by)]
+
+    def with_inputs(self, inputs: Iterator[Rex]) -> _Call:
+        """Return the call with other inputs, in the order of `inputs`."""
+        return replace(
+            self,
+            arguments=tuple(next(inputs) for _ in self.arguments),
+            condition=None if self.condition is None else next(inputs),
+            order_by=tuple((next(inputs), descending, first) for _, descending, first in self.order_by),
+        )
 
 
 class GroupedResolver(ExpressionResolver):
@@ -110,6 +125,8 @@ class GroupedSelect:
         self.subqueries = Subqueries(queries, scope)
         self.overs = OverCalls(query.windows, self.context)
         self._plain = ExpressionResolver(scope, self.context.catalogs)
+        self._inner = Subqueries(queries, scope)
+        self._inputs = ExpressionResolver(scope, self.context.catalogs, self._inner.add)
         self._calls: list[_Call] = []
         self._properties: list[str] = []
         self.window: rel.Window | None = None
@@ -133,7 +150,7 @@ class GroupedSelect:
             self._sets = [frozenset().union(*parts) for parts in product(*sets)]
 
     def _key(self, item: Unresolved) -> int:
-        rex = self._plain.resolve(item)
+        rex = self._inputs.resolve(item)
         if rex not in self._keys:
             self._keys.append(rex)
             self._names.append(name_of(item) or f"EXPR${len(self._names)}")
@@ -252,14 +269,14 @@ class GroupedSelect:
         elif stars:
             arguments = ()
         else:
-            arguments = tuple(self._plain.resolve(o) for o in call.operands if not _is_option(o))
-        condition = None if call.condition is None else self._plain.resolve(call.condition)
+            arguments = tuple(self._inputs.resolve(o) for o in call.operands if not _is_option(o))
+        condition = None if call.condition is None else self._inputs.resolve(call.condition)
         if condition is not None and not isinstance(condition.type, BooleanType):
             raise ValidationException("SQL validation failed. FILTER clause must be a condition")
         kind = self._call_type(function, arguments, condition, call)
         order_by = tuple(
             (
-                self._plain.resolve(o.expression),
+                self._inputs.resolve(o.expression),
                 o.descending,
                 not o.descending if o.nulls_first is None else o.nulls_first,
             )
@@ -344,13 +361,14 @@ class GroupedSelect:
         return replace(node, row_type=kind, flat=True)
 
     def _aggregate(self) -> tuple[Rel, Callable[[Rex], Rex | None]]:
+        self._attach_subqueries()
+        columns = self._window_columns() if self.window is None else None
         source = _Projection(self.node)
         keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
         if self._sets is not None:
             source.keep_apart()
         calls = tuple(self._rel_call(call, source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
-        columns = self._window_columns() if window is None else None
         kept = None if columns is None else _kept(source, *columns)
         node = source.node()
         count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
@@ -370,6 +388,14 @@ class GroupedSelect:
             return grouped, place
         # Without keys there is a row for each set, also if there are no rows to group.
         return self._expanded(grouped, ())[0], place
+
+    def _attach_subqueries(self) -> None:
+        """Let keys and calls read columns with the values of their subqueries."""
+        read = [rex for call in self._calls for rex in call.inputs]
+        self.node, values = self._inner.attach(self.node, [*self._keys, *read])
+        self._keys = values[: len(self._keys)]
+        inputs = iter(values[len(self._keys) :])
+        self._calls = [call.with_inputs(inputs) for call in self._calls]
 
     def _placer(self, width: int, keys: int, calls: int) -> Callable[[Rex], Rex | None]:
         def place(rex: Rex) -> Rex | None:

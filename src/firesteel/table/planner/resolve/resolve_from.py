@@ -15,14 +15,22 @@ from firesteel.columns.column_types import (
     MultisetType,
     RowType,
 )
-from firesteel.columns.rex import InputRef, Literal, Rex, UserCall, UserFunction
+from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex, UserCall, UserFunction
 from firesteel.columns.type_text import quoted
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import one_row, renamed
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import is_deterministic, refs, result_row_type, row_type, shift, unique_names
+from firesteel.table.planner.rel.rex_tools import (
+    is_deterministic,
+    refs,
+    result_row_type,
+    row_type,
+    shift,
+    transform,
+    unique_names,
+)
 from firesteel.table.planner.resolve.on_subqueries import OnSubqueries, Side, without_added_columns
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scans import scan
@@ -143,9 +151,7 @@ class FromResolver:
         left, left_scope = self._with_conditions(self._conditions if may_check else []).resolve(item.left)
         named = item.right if isinstance(item.right, q.Named) else None
         inner = named.query if named is not None else item.right
-        if isinstance(inner, q.TableFunctionCall):
-            if item.kind not in ("CROSS", "INNER", "LEFT"):
-                raise ValidationException(f"{item.kind} JOIN with a table function is not supported")
+        if isinstance(inner, q.TableFunctionCall) and may_check:
             return self._correlate(left, left_scope, inner, item.kind == "LEFT", named, item.condition)
         if isinstance(inner, q.Lateral) and may_check:
             return self._lateral(item, (left, left_scope), inner, named)
@@ -185,7 +191,8 @@ class FromResolver:
         if isinstance(rex, Literal) and rex.value is True:
             return joined, scope
         if item.kind == "LEFT":
-            raise ValidationException("SQL validation failed. LEFT JOIN LATERAL needs the condition ON TRUE")
+            matching = rel.Filter(node, _of_right(rex, width, left[1].level))
+            return beside_rows(left[0], matching, True, left[1].level, self.context), scope
         return rel.Filter(joined, rex), scope
 
     def _outer_join_on_subqueries(self, item: q.Join, left: Side, right: Side, both: Scope) -> tuple[Rel, Scope]:
@@ -335,6 +342,17 @@ def _without(item: q.Join, parts: list[Unresolved]) -> q.Join:
     assert item.condition is not None
     rest: list[Unresolved] = [part for part in conjuncts_of(item.condition) if part not in parts]
     return replace(item, condition=reduce(lambda a, b: Apply("AND", (a, b)), rest) if rest else None)
+
+
+def _of_right(condition: Rex, width: int, level: int) -> Rex:
+    """Return a condition of a join over the columns of its right side; those of the left side are of a query around."""
+
+    def change(rex: Rex) -> Rex | None:
+        if not isinstance(rex, InputRef):
+            return None
+        return OuterRef(rex, rex.type, level) if rex.index < width else InputRef(rex.index - width, rex.type)
+
+    return transform(condition, change)
 
 
 def _unnested(kind: DataType) -> RowType:

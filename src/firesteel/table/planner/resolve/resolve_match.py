@@ -147,6 +147,10 @@ def _check(query: q.MatchRecognize) -> None:
         steps = steps_of(query.pattern)
     except ValueError as error:
         raise TableException(str(error)) from error
+    if all(step.low == 0 for step in steps):
+        raise TableException(
+            "Patterns that can produce empty matches are not supported. There must be at least one non-optional state."
+        )
     if any((step.low, step.high) == (0, 1) and not step.greedy for step in steps):
         raise TableException("Reluctant optional variables are not supported yet.")
     if steps[-1].is_greedy_loop:
