@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from firesteel.common.keys.canonical_keys import key_of
-from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, without_time
+from firesteel.operators.state.ttl import without_time
+from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
 from firesteel.task.state_seal import StateSeal
 from firesteel.task.state_types import load_inert
 
@@ -58,7 +59,7 @@ class StateSummary:
             size: Bytes in the file.
         """
         if not self.entries:
-            self.value_type = type(without_time(value) if self.has_ttl else value).__name__
+            self.value_type = type(without_time(value, isinstance(value, list)) if self.has_ttl else value).__name__
         self.entries += 1
         self.bytes += size
         if len(self.keys) < _SHOWN:

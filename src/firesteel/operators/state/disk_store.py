@@ -22,6 +22,7 @@ from firesteel.common.files.temporary_directories import made_directory, tempora
 from firesteel.common.keys.canonical_keys import ObjectKey
 from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR
 from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, DiskList, ListChunks
 from firesteel.operators.state.entries import Entry, Stored
 
 CACHED_ENTRIES = 20_000
@@ -70,14 +71,19 @@ class DiskStore:
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {setting}")
         self._tables = 0
+        self._chunks = ListChunks(self._database)
 
     def table(self) -> DiskDict:
         """Return a new dictionary."""
-        return DiskDict(self._database, self._next_name())
+        return DiskDict(self._database, self._next_name(), self._chunks)
 
     def table_of_pairs(self) -> DiskDictOfPairs:
         """Return a new dictionary whose entries are pairs."""
-        return DiskDictOfPairs(self._database, self._next_name())
+        return DiskDictOfPairs(self._database, self._next_name(), self._chunks)
+
+    def forget_removed(self) -> None:
+        """Delete what removed lists have left on disk; called with each version."""
+        self._chunks.forget_removed()
 
     def _next_name(self) -> str:
         self._tables += 1
@@ -89,9 +95,13 @@ class DiskDict(MutableMapping[Entry, Stored]):
 
     The cache has two generations: recently used entries are in the young one, which becomes the old one when it is
     full. To change a value in place, call `get`, change the value, and call `touched`, with no other `get` in between.
+
+    Attributes:
+        chunks: The chunks of its long lists.
     """
 
-    def __init__(self, database: sqlite3.Connection, name: str) -> None:
+    def __init__(self, database: sqlite3.Connection, name: str, chunks: ListChunks) -> None:
+        self.chunks = chunks
         self._execute, self._execute_many = database.execute, database.executemany
         # `e` is the pickled entry if it cannot be rebuilt from the bytes in `k`.
         self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL, e BLOB) WITHOUT ROWID")
@@ -114,8 +124,14 @@ class DiskDict(MutableMapping[Entry, Stored]):
             row = self._execute(self._read, (self._encode(entry)[0],)).fetchone()
             if row is None:
                 return default
-            value = pickle.loads(row[0])
+            value = self._loaded(row[0])
         self._keep(entry, value)
+        return value
+
+    def _loaded(self, data: bytes) -> Stored:
+        value = pickle.loads(data)
+        if value.__class__ is DiskList:
+            self.chunks.keep(value)
         return value
 
     def _keep(self, entry: object, value: object) -> None:
@@ -135,6 +151,13 @@ class DiskDict(MutableMapping[Entry, Stored]):
         """Note that the value of an entry was changed in place, or that the entry was removed."""
         if entry in self._young:
             self._unwritten.add(entry)
+
+    def grew(self, entry: object) -> None:
+        """Note that a list was appended to; a long one is kept in chunks from then on."""
+        stored = self._young[entry]
+        if stored.__class__ is list and len(stored) > CHUNK_ELEMENTS:
+            self._young[entry] = self.chunks.long_list(stored)
+        self._unwritten.add(entry)
 
     def write(self) -> None:
         """Write the entries that are in memory only to the database."""
@@ -158,12 +181,18 @@ class DiskDict(MutableMapping[Entry, Stored]):
         return value
 
     def __setitem__(self, entry: object, value: object) -> None:
+        before = self._young.get(entry)
+        if before.__class__ is DiskList and before is not value:
+            self.chunks.remove(before)
         self._keep(entry, value)
         self._unwritten.add(entry)
+        if value.__class__ is DiskList:
+            self.chunks.keep(value)
 
     def __delitem__(self, entry: object) -> None:
-        self._young.pop(entry, None)
-        self._old.pop(entry, None)
+        """Remove an entry; a long list must have been read just before it is removed or replaced, to go as a whole."""
+        found = self._young.pop(entry, None), self._old.pop(entry, None)
+        self.chunks.remove(found[0] if found[0] is not None else found[1])
         self._unwritten.discard(entry)
         self._execute(self._remove, (self._encode(entry)[0],))
 
@@ -177,7 +206,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
     def items(self) -> Any:
         """Yield (entry, value) pairs in arbitrary order; entries may be changed during iteration."""
         for entry, value in self._stored():
-            yield entry, pickle.loads(value)
+            yield entry, self._loaded(value)
 
     def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Entry, bytes]]:
         """Yield all entries and their pickled values, or those with bytes after `first` and before `end`."""

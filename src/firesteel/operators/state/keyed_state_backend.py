@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.key_groups import key_group_assigner
+from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from firesteel.common.typeinfo import TypeInformation
 
 Delta = tuple[str, dict[Entry, Stored]]
-"""State name, and a dict from entry to value, with `DELETED` for removed entries."""
+"""State name, and a dict from entry to value, with `DELETED` for removed entries, `ListPart` for lists that grew."""
 
 _CHUNK = 10_000
 """Maximum number of entries in a delta."""
@@ -79,6 +81,10 @@ class KeyedStateBackend:
         assert isinstance(table, MapTable)
         return table
 
+    def changing_table(self, name: str) -> StateTable | MapTable:
+        """Return the table of a state, whose changes the caller notes."""
+        return self.map_table(name) if OF_MAPS in name else self.table(name)
+
     def _table(self, name: str) -> Table:
         table = self.tables.get(name)
         if table is None:
@@ -91,9 +97,9 @@ class KeyedStateBackend:
             return MapsInMemory(name) if store is None else MapsOnDisk(name, store)
         return StateTable(name, None if store is None else store.table())
 
-    def window_table(self, name: str) -> WindowTable:
+    def window_table(self, name: str, grows: bool) -> WindowTable:
         """Create the table of windows that wait for their end; must be called before anything is loaded."""
-        table = self.tables[name] = WindowTable(self._store)
+        table = self.tables[name] = WindowTable(self._store, grows)
         return table
 
     def forget_repetitions(self) -> None:
@@ -102,14 +108,19 @@ class KeyedStateBackend:
             table.forget_repetitions()
 
     def delta(self) -> Iterator[Delta]:
-        """Yield the changes since the last call of `delta` or `full`, as deltas of bounded size."""
-        for name, table in self.tables.items():
-            yield from parts_of(name, table.changes())
+        """Return the changes since the last call of `delta` or `full`, as deltas of bounded size."""
+        return self._versioned(methodcaller("changes"))
 
     def full(self) -> Iterator[Delta]:
-        """Yield all state except entries excluded from snapshots, as deltas of bounded size."""
+        """Return all state except entries excluded from snapshots, as deltas of bounded size."""
+        return self._versioned(methodcaller("entries"))
+
+    def _versioned(self, items_of: Callable[[Table], Iterator[tuple[Entry, Stored]]]) -> Iterator[Delta]:
         for name, table in self.tables.items():
-            yield from parts_of(name, table.entries())
+            parts = parts_of(name, items_of(table))
+            yield from parts if self._store is None else _lists_in_parts(parts)
+        if self._store is not None:
+            self._store.forget_removed()
 
     def load(self, delta: Delta, key_groups: range | None = None) -> None:
         """Apply a delta of keyed state, restricted to some key groups if given, without marking changes."""
@@ -136,3 +147,13 @@ def parts_of(name: str, items: Iterable[tuple[object, object]]) -> Iterator[Delt
     rest = iter(items)
     while part := dict(islice(rest, _CHUNK)):
         yield name, part
+
+
+def _lists_in_parts(deltas: Iterable[Delta]) -> Iterator[Delta]:
+    """Yield the deltas of a table on disk with a delta for each part of its long lists."""
+    for name, entries in deltas:
+        lists = {entry: value for entry, value in entries.items() if value.__class__ is DiskList}
+        yield name, {entry: value for entry, value in entries.items() if entry not in lists} if lists else entries
+        for entry, stored in lists.items():
+            for part in stored.parts():
+                yield name, {entry: part}

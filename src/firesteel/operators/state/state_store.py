@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from firesteel.functions.state import StateDescriptor
-from firesteel.operators.chain.operator_errors import StateMigrationError
+from firesteel.functions.state import ListStateDescriptor, StateDescriptor
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.state_table import Table
 from firesteel.operators.state.states import (
     KeyedAggregatingState,
     KeyedListState,
@@ -16,12 +16,12 @@ from firesteel.operators.state.states import (
     has_ttl,
     table_name,
 )
+from firesteel.operators.state.ttl import begun, without_time
 from firesteel.operators.state.ttl_states import WITH_TIME_TO_LIVE
 
 if TYPE_CHECKING:
     from firesteel.functions.state import (
         AggregatingStateDescriptor,
-        ListStateDescriptor,
         MapStateDescriptor,
         ReducingStateDescriptor,
         ValueStateDescriptor,
@@ -73,7 +73,17 @@ class StateStore:
     def _make(self, kind: type, descriptor: StateDescriptor) -> object:
         """Create the state of a descriptor. A separate class handles a time to live, so others do not pay for it."""
         limited = has_ttl(descriptor)
-        other = self._backend.tables.get(table_name(descriptor, self._namespaced, not limited))
-        if other is not None and len(other):
-            raise StateMigrationError(descriptor.name, limited)
-        return (WITH_TIME_TO_LIVE[kind] if limited else kind)(self._backend, descriptor, self._namespaced)
+        state = (WITH_TIME_TO_LIVE[kind] if limited else kind)(self._backend, descriptor, self._namespaced)
+        before = self._backend.tables.pop(table_name(descriptor, self._namespaced, not limited), None)
+        if before is not None:
+            self._switch(before, table_name(descriptor, self._namespaced, limited), descriptor)
+        return state
+
+    def _switch(self, before: Table, name: str, descriptor: StateDescriptor) -> None:
+        """Take over what was restored with a time to live that is now off, or without one: life begins now."""
+        table = self._backend.changing_table(name)
+        convert = begun if has_ttl(descriptor) else without_time
+        is_list = isinstance(descriptor, ListStateDescriptor)
+        for entry, stored in before.entries():
+            table.load(entry, convert(stored, is_list))
+            table.dirty.append(entry)
