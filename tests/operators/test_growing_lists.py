@@ -31,12 +31,14 @@ from firesteel.operators.state.state_store import StateStore
 from firesteel.task.version_chains import merge
 from firesteel.testing import OperatorHarness
 
+TINY = {"state.backend.rocksdb.memory.fixed-per-slot": "500b"}
+
 KEYS = st.sampled_from("ab")
 ELEMENTS = st.lists(st.integers(0, 99), max_size=9)
 
 
 def lists_of(on_disk: bool, ttl: bool) -> tuple[KeyedStateBackend, Any]:
-    backend = KeyedStateBackend(Types.STRING(), 128, DiskStore({}) if on_disk else None)
+    backend = KeyedStateBackend(Types.STRING(), 128, DiskStore(TINY) if on_disk else None)
     descriptor = ListStateDescriptor("list", Types.INT())
     if ttl:
         descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())
@@ -57,7 +59,6 @@ class ListMachine(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(disk_list, "CHUNK_ELEMENTS", 4)
         self.patch.setattr("firesteel.operators.state.disk_store.CHUNK_ELEMENTS", 4)
-        self.patch.setattr("firesteel.operators.state.disk_store.CACHED_ENTRIES", 2)
         self.files: list[list[Any]] = []
         self.model: dict[str, list[int]] = {}
 

@@ -104,6 +104,7 @@ class KeyedOperator(Operator):
         else:
             for clean_up in self.backend.on_records:
                 clean_up(len(values))
+            self.backend.prefetch(values)
             self.process_keyed(index, values, timestamps)
             self.collector.flush()
             self.backend.forget_repetitions()

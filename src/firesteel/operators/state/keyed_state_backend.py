@@ -5,7 +5,7 @@ The tables are independent of versions: `KeyedStateBackend.delta` returns the ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import methodcaller
 from typing import TYPE_CHECKING
@@ -102,6 +102,13 @@ class KeyedStateBackend:
         table = self.tables[name] = WindowTable(self._store, grows)
         return table
 
+    def prefetch(self, elements: Sequence[tuple[object, object]]) -> None:
+        """Read the state of the keys of `(key, value)` elements that are going to be processed."""
+        if self._store is not None:
+            for table in self.tables.values():
+                if isinstance(table, StateTable):
+                    table.prefetch(key for key, _ in elements)
+
     def forget_repetitions(self) -> None:
         """Remove duplicates from the lists of changed entries if they are long."""
         for table in self.tables.values():
@@ -120,7 +127,7 @@ class KeyedStateBackend:
             parts = parts_of(name, items_of(table))
             yield from parts if self._store is None else _lists_in_parts(parts)
         if self._store is not None:
-            self._store.forget_removed()
+            self._store.end_version()
 
     def load(self, delta: Delta, key_groups: range | None = None) -> None:
         """Apply a delta of keyed state, restricted to some key groups if given, without marking changes."""
