@@ -183,8 +183,8 @@ def test_the_command_shows_operators_states_types_keys_and_sizes(tmp_path: Path)
     lines = [line.split()[:5] for line in shown.output.splitlines() if line.startswith(("  bare", "  map", "  rules"))]
     assert lines == [
         ["bare", "value", "tuple", "dict", "3"],
-        ["map", "map", "tuple", "str", "27"],
-        ["rules", "broadcast", "str", "int", "4"],
+        ["map", "map", "tuple", "String", "27"],
+        ["rules", "broadcast", "String", "Long", "4"],
     ]
     found = json.loads(CliRunner().invoke(cli, ["savepoint", "inspect", path, "--output", "json"]).output)
     assert {state["name"] for operator in found["operators"] for state in operator["states"]} >= {"list", "limited"}

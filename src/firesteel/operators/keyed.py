@@ -74,6 +74,7 @@ class KeyedOperator(Operator):
 
     def open(self) -> None:
         """Create the timer service over the restored timers."""
+        self.backend.check_key_type(self.name)
         self.timers = InternalTimerService(self.backend)
         self.timers.watermark = self.watermark
         self.backend.current_key = NO_KEY

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from firesteel.common.keys.canonical_keys import key_of
+from firesteel.operators.state.descriptions import OF_KEYS, PICKLED, Description, shown
 from firesteel.operators.state.ttl import without_time
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
 from firesteel.task.state_seal import StateSeal
@@ -22,13 +23,14 @@ class StateSummary:
 
     Attributes:
         name: Name of the state.
-        kind: `value` (including list, reducing and aggregating state), `map`, `broadcast`, or `window` (including
-            timers).
+        kind: `value`, `list`, `map`, `reducing`, `aggregating`, `broadcast`, or `window` (including timers); `value`
+            stands for all but maps in files of earlier releases.
         has_ttl: Whether it has a time to live.
         entries: Number of entries.
         bytes: Approximate size in the files, in bytes.
-        key_type: Python class of the first key.
-        value_type: Python class of the first value.
+        key_type: Declared type of the keys, or the Python class of the first one.
+        value_type: Declared type of the values (of the elements of a list, of the values of a map), or the Python class
+            of the first one.
         keys: The first keys.
 
     Example:
@@ -67,6 +69,19 @@ class StateSummary:
             self.key_type = self.key_type or type(key).__name__
             if repr(key) not in self.keys:
                 self.keys.append(repr(key))
+
+    def declare(self, state: Description, keys: Description) -> None:
+        """Take over what the files say about the state and about the operator's keys."""
+        if state:
+            self.kind = self.kind if self.kind in ("window", "broadcast") else str(state["kind"])
+            self.value_type = _declared(state["value"], self.value_type)
+        keys = state if self.kind == "broadcast" else keys
+        if keys:
+            self.key_type = _declared(keys["key"], self.key_type)
+
+
+def _declared(type_text: object, found: str) -> str:
+    return found if type_text == PICKLED else shown(type_text)
 
 
 @dataclass(slots=True)
@@ -219,4 +234,6 @@ def _states(files: SavepointFiles, operator_id: str, parallelism: int) -> list[S
             if table not in found:
                 found[table] = StateSummary(table.state, table.kind, table.has_ttl)
             found[table].add(entry, value, size)
+    for table, summary in found.items():
+        summary.declare(files.description(operator_id, table), files.description(operator_id, TableName(OF_KEYS)))
     return [found[table] for table in sorted(found, key=lambda table: table.state)]

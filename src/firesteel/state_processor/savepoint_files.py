@@ -11,6 +11,7 @@ from typing import Any
 
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.operators.state.descriptions import DESCRIBED, Description
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
@@ -98,6 +99,7 @@ class SavepointFiles:
         self._temporary = temporary_directory(options)
         self.seal = seal_of(options) if seal is None else seal
         self.metadata: CheckpointMetadata = read_metadata(self.path, self.seal)
+        self._descriptions: dict[str, dict[str, Description]] = {}
         self._base = self.metadata.base_of(self.path)
 
     @property
@@ -124,9 +126,20 @@ class SavepointFiles:
             yield from self._deltas_of(operator_id, layout, file)
 
     def _deltas_of(self, operator_id: str, layout: VertexLayout, file: VersionFile) -> Iterator[tuple[Delta, int]]:
+        described: dict[str, Description] = {}
         for vertex_id, found, state in self.frames((file,)):
             if vertex_id == layout.vertex_id and found == operator_id:
-                yield self._load(state), len(state)
+                name, entries = self._load(state)
+                if name == DESCRIBED:
+                    described.update(entries)
+                else:
+                    yield (name, entries), len(state)
+        # Later files were read before.
+        self._descriptions[operator_id] = described | self._descriptions.get(operator_id, {})
+
+    def description(self, operator_id: str, table: TableName) -> Description:
+        """Return what the files read so far say about a state; nothing about one of an earlier release."""
+        return self._descriptions.get(operator_id, {}).get(table.text, {})
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""

@@ -11,6 +11,7 @@ from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.key_groups import key_group_assigner
+from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description, check_same, type_text
 from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.entries import Entry, Stored
@@ -50,6 +51,7 @@ class KeyedStateBackend:
         current_key: The key that states without a namespace refer to.
         current_entry: `(current_key, namespace)`, set by window operators.
         key_group: Returns the key group of a key.
+        restored: The descriptions of restored states, by name of the table.
         on_records: Callbacks for cleanup that runs per record; called with the number of elements before they are
         processed.
     """
@@ -62,6 +64,9 @@ class KeyedStateBackend:
         self.current_entry: object = None
         self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
+        self.restored: dict[str, Description] = {}
+        self._described: dict[str, Description] = {OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
+        self._undescribed = dict(self._described)
         self.key_group: Callable[[Entry], int] = key_group_assigner(key_type, max_parallelism)
 
     @property
@@ -116,23 +121,35 @@ class KeyedStateBackend:
 
     def delta(self) -> Iterator[Delta]:
         """Return the changes since the last call of `delta` or `full`, as deltas of bounded size."""
-        return self._versioned(methodcaller("changes"))
+        return self._versioned(self._undescribed, methodcaller("changes"))
 
     def full(self) -> Iterator[Delta]:
         """Return all state except entries excluded from snapshots, as deltas of bounded size."""
-        return self._versioned(methodcaller("entries"))
+        return self._versioned(self.restored | self._described, methodcaller("entries"))
 
-    def _versioned(self, items_of: Callable[[Table], Iterator[tuple[Entry, Stored]]]) -> Iterator[Delta]:
+    def _versioned(
+        self, descriptions: dict[str, Description], items_of: Callable[[Table], Iterator[tuple[Entry, Stored]]]
+    ) -> Iterator[Delta]:
+        has_entries = False
         for name, table in self.tables.items():
             parts = parts_of(name, items_of(table))
-            yield from parts if self._store is None else _lists_in_parts(parts)
+            for part in parts if self._store is None else _lists_in_parts(parts):
+                has_entries = True
+                yield part
         if self._store is not None:
             self._store.end_version()
+        # An operator without any entry has no state, also for a program that no longer has the operator.
+        if has_entries and descriptions:
+            yield DESCRIBED, dict(descriptions)
+        self._undescribed = {} if has_entries else dict(descriptions)
 
     def load(self, delta: Delta, key_groups: range | None = None) -> None:
         """Apply a delta of keyed state, restricted to some key groups if given, without marking changes."""
         name, entries = delta
         if name.startswith(BROADCAST):
+            return
+        if name == DESCRIBED:
+            self.restored.update((of, found) for of, found in entries.items() if not of.startswith(BROADCAST))
             return
         table, key_group = self._table(name), self.key_group
         for entry, value in entries.items():
@@ -142,6 +159,19 @@ class KeyedStateBackend:
                 table.discard(entry)
             else:
                 table.load(entry, value)
+
+    def check_key_type(self, operator: str) -> None:
+        """Check that the keys of restored state have the type of the program's.
+
+        Raises:
+            StateMigrationError: they have another type.
+        """
+        before = self.restored.get(OF_KEYS, self._described[OF_KEYS])
+        check_same(f"the key of operator {operator!r}", "type", before["key"], self._described[OF_KEYS]["key"])
+
+    def describe(self, name: str, description: Description) -> None:
+        """Note what the versions say about the state of a table."""
+        self._described[name] = self._undescribed[name] = description
 
     def clear_key(self, key: object) -> None:
         """Remove all state of a key that BATCH mode has finished."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.functions.state import ListStateDescriptor, StateDescriptor
+from firesteel.operators.state.descriptions import conversion, description_of
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
-from firesteel.operators.state.state_table import Table
 from firesteel.operators.state.states import (
     KeyedAggregatingState,
     KeyedListState,
@@ -16,7 +16,7 @@ from firesteel.operators.state.states import (
     has_ttl,
     table_name,
 )
-from firesteel.operators.state.ttl import begun, without_time
+from firesteel.operators.state.ttl import rewriter
 from firesteel.operators.state.ttl_states import WITH_TIME_TO_LIVE
 
 if TYPE_CHECKING:
@@ -71,19 +71,22 @@ class StateStore:
         return state
 
     def _make(self, kind: type, descriptor: StateDescriptor) -> object:
-        """Create the state of a descriptor. A separate class handles a time to live, so others do not pay for it."""
-        limited = has_ttl(descriptor)
-        state = (WITH_TIME_TO_LIVE[kind] if limited else kind)(self._backend, descriptor, self._namespaced)
-        before = self._backend.tables.pop(table_name(descriptor, self._namespaced, not limited), None)
-        if before is not None:
-            self._switch(before, table_name(descriptor, self._namespaced, limited), descriptor)
-        return state
+        """Create the state of a descriptor. A separate class handles a time to live, so others do not pay for it.
 
-    def _switch(self, before: Table, name: str, descriptor: StateDescriptor) -> None:
-        """Take over what was restored with a time to live that is now off, or without one: life begins now."""
-        table = self._backend.changing_table(name)
-        convert = begun if has_ttl(descriptor) else without_time
-        is_list = isinstance(descriptor, ListStateDescriptor)
-        for entry, stored in before.entries():
-            table.load(entry, convert(stored, is_list))
-            table.dirty.append(entry)
+        Raises:
+            StateMigrationError: the descriptor does not fit the restored state.
+        """
+        limited, backend = has_ttl(descriptor), self._backend
+        name, other = (table_name(descriptor, self._namespaced, ttl) for ttl in (limited, not limited))
+        restored = backend.restored.pop(name, None) or backend.restored.pop(other, None)
+        convert = None if restored is None else conversion(restored, descriptor)
+        state = (WITH_TIME_TO_LIVE[kind] if limited else kind)(backend, descriptor, self._namespaced)
+        backend.describe(name, description_of(descriptor))
+        switched = backend.tables.pop(other, None)
+        if switched is not None or convert is not None:
+            table, is_list = backend.changing_table(name), isinstance(descriptor, ListStateDescriptor)
+            written = rewriter(limited if switched is None else not limited, limited, convert, is_list)
+            for entry, stored in list((switched or table).entries()):
+                table.load(entry, written(stored))
+                table.dirty.append(entry)
+        return state

@@ -44,10 +44,22 @@ def unexpired_list(stored: list[Stamped], deadline: int) -> list[Stamped] | None
     return stored if len(kept) == len(stored) else kept or None
 
 
-def begun(stored: Stored, is_list: bool) -> Stored:
-    """Return a value of a state that had no time to live, as if it was written now."""
+def rewriter(
+    had_ttl: bool, has_ttl: bool, convert: Callable[[Stored], Stored] | None, is_list: bool
+) -> Callable[[Stored], Stored]:
+    """Return how to write a restored value, if its type has changed or its time to live was switched on or off.
+
+    A time to live that is switched on begins now.
+    """
     now = now_ms()
-    return [(element, now) for element in stored] if is_list else (stored, now)
+
+    def rewritten(stored: Stored) -> Stored:
+        value, time = stored if had_ttl else (stored, now)
+        if convert is not None:
+            value = convert(value)
+        return (value, time) if has_ttl else value
+
+    return (lambda stored: list(map(rewritten, stored))) if is_list else rewritten
 
 
 def without_time(stored: Stored, is_list: bool) -> Stored:
