@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from firesteel.common.keys.canonical_keys import key_of
+from firesteel.common.text_table import text_table
 from firesteel.operators.state.descriptions import OF_KEYS, PICKLED, Description, shown
 from firesteel.operators.state.ttl import without_time
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
@@ -172,10 +173,7 @@ def _table(states: list[StateSummary]) -> list[str]:
         (s.name, s.shown_kind, s.key_type, s.value_type, f"{s.entries:,}", f"{s.bytes:,}", ", ".join(s.keys))
         for s in states
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return [f"  {line}" for line in text_table(rows)]
 
 
 def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None) -> SavepointSummary:
