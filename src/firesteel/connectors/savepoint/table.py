@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
 from firesteel.columns.column_types import RowField, RowType
+from firesteel.common.options.state_options import STATE_BACKEND
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.savepoint.source import SavepointSettings, SavepointSource
@@ -39,7 +40,7 @@ class SavepointTable:
 
     def __init__(self, table: ResolvedTable) -> None:
         self._options = Options(table.options, "savepoint")
-        self._options.check(("state.path",), ("state.backend.type", _UID, _HASH), ("fields.",))
+        self._options.check(("state.path",), (STATE_BACKEND.key, _UID, _HASH), ("fields.",))
         given = [key for key in (_UID, _HASH) if key in table.options]
         if len(given) != 1:
             raise ValidationException(f"Either '{_UID}' or '{_HASH}' must be set, found {given or 'none of them'}")
