@@ -33,10 +33,12 @@ from firesteel.task.state_seal import (
 
 import_moved_modules()  # for the pickles in state of earlier releases
 
-FORMAT_VERSION = 5
-"""The only supported format version. Version 1 stored whole maps as values of map states; version 2 named version files
+FORMAT_VERSION = 6
+"""The format version of new files. Version 1 stored whole maps as values of map states; version 2 named version files
 by batch only; version 3 had other canonical keys and whole broadcast states in each version; version 4 contained
-committers with passwords and had no regions."""
+committers with passwords and had no regions; version 5 had lists as a whole only."""
+
+_READ_VERSIONS = (5, FORMAT_VERSION)
 
 SEALED = 0x8000
 """Added to the format version of a sealed file."""
@@ -107,6 +109,13 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE, sea
         if isinstance(error, OSError):
             raise _cannot_write(path, error) from error
         raise
+
+
+def checksum_of(path: AnyPath) -> int:
+    """Return the checksum in the header of a file that was just written."""
+    with _open(path) as file:
+        checksum: int = _HEADER.unpack(file.read(_HEADER.size))[2]
+    return checksum
 
 
 def state_file_bytes(frames: Iterable[bytes], seal: StateSeal = UNSEALED) -> bytes:
@@ -199,15 +208,17 @@ def publish(path: AnyPath, frames: Iterable[bytes], owner: str, seal: StateSeal 
         publish_state_file(path, frames, owner, seal)
 
 
-def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED) -> Iterator[bytes]:
+def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED, checksum: int | None = None) -> Iterator[bytes]:
     """Verify the length and checksum of a file, then yield its frames, each one verified.
 
     Args:
         path: The file.
         seal: Verifies the frames. Without a key it accepts unsigned files only, as it cannot verify others.
+        checksum: That of the file which is meant; None if it is not known.
 
     Raises:
-        StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
+        StateFileError: the file is missing or damaged, is not the one that is meant, or another version of firesteel
+            wrote it.
         UnverifiedStateError: the file is not signed with this key, and unverified files are not allowed.
 
     Example:
@@ -218,6 +229,8 @@ def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED) -> Iterator[bytes
         [b'state', b'timers']
     """
     is_sealed = check_state_file(path)
+    if checksum is not None and (found := checksum_of(path)) != checksum:
+        raise StateFileError(path, f"is not the file that the checkpoint means: {found:08x} in place of {checksum:08x}")
     with _open(path) as file:
         file.seek(_HEADER.size)
         if is_sealed:
@@ -280,10 +293,9 @@ def _check(path: AnyPath, file: IO[bytes]) -> bool:
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StateFileError(path, "is not a state file of firesteel: wrong magic number")
     _, version, checksum, length = _HEADER.unpack(header)
-    if version & ~SEALED != FORMAT_VERSION:
-        raise StateFileError(
-            path, f"has format version {version & ~SEALED}; this version of firesteel reads only {FORMAT_VERSION}"
-        )
+    if version & ~SEALED not in _READ_VERSIONS:
+        known = " and ".join(map(str, _READ_VERSIONS))
+        raise StateFileError(path, f"has format version {version & ~SEALED}; this version of firesteel reads {known}")
     found_checksum = found_length = 0
     while block := file.read(_BLOCK):
         found_checksum = zlib.crc32(block, found_checksum)
