@@ -1,16 +1,20 @@
-"""Compares queries over tens of thousands of rows out of order, with updates, with what Flink gave for them."""
+"""Compares queries over tens of thousands of rows out of order, with updates, with what Flink gave for them.
+
+Some are stopped with a savepoint, and go on in another parallelism.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from firesteel.common import Instant, RowKind
+from firesteel.common import Configuration, Instant, RowKind
+from firesteel.common.options.state_options import RECOVERY_PATH
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.errors import FiresteelError
 from firesteel.table import StreamTableEnvironment
@@ -48,6 +52,11 @@ EVERY = 1 if os.environ.get("FIRESTEEL_ALL_RECORDINGS") else 5
 """By default each fifth case runs: the number of cases of a query varies, so these are of all kinds."""
 
 
+def is_recorded(key: str) -> bool:
+    """Return whether Flink runs a query."""
+    return "error" not in recorded_large_results()[key]
+
+
 @pytest.fixture(scope="session")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("large")
@@ -75,9 +84,38 @@ def test_a_query_gives_what_flink_gives(query: Query, mode: str, zone: str, inpu
         assert found == recorded
 
 
+RESCALED = [
+    case for case in CASES if case.values[1] == "streaming" and case.id not in DIFFERENT and is_recorded(str(case.id))
+]
+
+
+@pytest.mark.parametrize(("query", "mode", "zone"), RESCALED[:: 8 * EVERY])
+def test_a_savepoint_goes_on_in_another_parallelism(
+    query: Query, mode: str, zone: str, inputs: Path, tmp_path: Path
+) -> None:
+    before, after = (1, 1) if query.parallelism == 1 else (2, 3)  # one subtask may be needed, see EACH_RECORD
+    first = run_local(program(query, mode, zone, inputs, before), batch_elements=1500, batches=3, savepoint=tmp_path)
+    restored = {RECOVERY_PATH.key: str(first.savepoint)}
+    second = run_local(program(query, mode, zone, inputs, after, restored), batch_elements=BATCH_ELEMENTS)
+    lines = folded(changes_of(first.elements + second.elements))
+    assert {"sql": query.sql, **summary(lines)} == recorded_large_results()[query.key(mode, zone)]
+
+
 def lines_of(query: Query, mode: str, zone: str, inputs: Path) -> list[str]:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(query.parallelism)
+    env = program(query, mode, zone, inputs, query.parallelism)
+    changes = changes_of(run_local(env, batch_elements=None if mode == "batch" else BATCH_ELEMENTS).elements)
+    return [text for _, text in changes] if query.is_ordered else folded(changes)
+
+
+def program(
+    query: Query, mode: str, zone: str, inputs: Path, parallelism: int, options: Mapping[str, str] | None = None
+) -> StreamExecutionEnvironment:
+    """Return an environment whose only job collects the changes of a query."""
+    configuration = Configuration()
+    for key, value in (options or {}).items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(parallelism)
     env.set_runtime_mode(RuntimeExecutionMode[mode.upper()])
     t_env = StreamTableEnvironment.create(env)
     for key, value in {"table.local-time-zone": zone, **query.options}.items():
@@ -85,8 +123,7 @@ def lines_of(query: Query, mode: str, zone: str, inputs: Path) -> list[str]:
     for statement in declarations(inputs, with_changes=mode == "streaming"):
         t_env.execute_sql(statement)
     t_env.to_changelog_stream(t_env.sql_query(query.sql)).collect_async()
-    changes = changes_of(run_local(env, batch_elements=None if mode == "batch" else BATCH_ELEMENTS).elements)
-    return [text for _, text in changes] if query.is_ordered else folded(changes)
+    return env
 
 
 def changes_of(rows: list[Any]) -> Iterator[tuple[bool, str]]:

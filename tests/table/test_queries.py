@@ -313,6 +313,7 @@ def test_greedy_loops_take_all_that_fits_and_optional_variables_do_not(orders, p
     [
         ("A B+", "Greedy quantifiers are not allowed as the last element of a Pattern yet"),
         ("A B?? C", "Reluctant optional variables are not supported yet"),
+        ("A*? B?", "Patterns that can produce empty matches are not supported"),
         ("(A B)+ C", "Groups of pattern variables with a quantifier are not supported"),
     ],
 )

