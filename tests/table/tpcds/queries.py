@@ -32,6 +32,9 @@ OTHER_ROWS: tuple[Rewrite, ...] = (
 )
 """What lets other rows pass: comparisons with constants are negated, so that hardly a query is without rows twice."""
 
+TOO_MANY_ROWS = ("q4", "q31")
+"""Queries that join each customer or county with itself six times: other rows are millions."""
+
 LARGE = {"customer_demographics": ("cd_demo_sk", ("store_sales", "ss_cdemo_sk"), ("customer", "c_current_cdemo_sk"))}
 """Tables whose size does not depend on the scale: the key, and the columns that refer to the rows that are kept."""
 
@@ -67,7 +70,8 @@ def queries() -> dict[str, str]:
     for path in sorted(Path(package.origin).parent.glob("Queries/*.sql")):
         query = rewritten(path.read_text().strip().removesuffix(";"), FOR_BOTH)
         made[path.stem] = query
-        made[f"{path.stem} over other rows"] = rewritten(query, OTHER_ROWS)
+        if path.stem not in TOO_MANY_ROWS:
+            made[f"{path.stem} over other rows"] = rewritten(query, OTHER_ROWS)
     return made
 
 
