@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firesteel.table.errors import ValidationException
+from firesteel.table.errors import TableException, ValidationException
 from tests.table.environments import environment, remaining
 
 ROWS = "CREATE TEMPORARY VIEW t AS SELECT * FROM (VALUES (1, 2), (2, 1), (3, 3)) AS t(a, b)"
@@ -84,3 +84,13 @@ def test_grouping_sets_without_keys_have_a_row_if_there_are_none(t_env, query, r
 def test_grouping_id_needs_a_key(t_env):
     with pytest.raises(ValidationException, match="Invalid number of arguments to function 'GROUPING_ID'"):
         t_env.sql_query("SELECT GROUPING_ID() FROM t GROUP BY ROLLUP (a)")
+
+
+def test_a_stream_in_the_order_of_processing_time_is_as_it_arrives():
+    t_env = environment("streaming")
+    t_env.execute_sql(ROWS)
+    t_env.execute_sql("CREATE TEMPORARY VIEW p AS SELECT a, b, PROCTIME() AS pt FROM t")
+    assert remaining(t_env.sql_query("SELECT a, b FROM p ORDER BY pt")) == [(1, 2), (2, 1), (3, 3)]
+    for order in ("pt DESC", "pt, a"):
+        with pytest.raises(TableException, match="Sort on a non-time-attribute field is not supported"):
+            t_env.sql_query(f"SELECT a, b FROM p ORDER BY {order}").execute()

@@ -28,6 +28,11 @@ def is_proctime(kind: object) -> TypeGuard[TimestampType | LocalZonedTimestampTy
     return getattr(getattr(kind, "kind", None), "name", "") == "PROCTIME"
 
 
+def follows_arrival(node: rel.Sort) -> bool:
+    """Return whether a sort is by processing time alone, so that rows come in order as they are."""
+    return len(node.collations) == 1 and is_proctime(node.row_type.fields[node.collations[0].index].data_type)
+
+
 def updates_over(node: rel.Over) -> bool:
     """Return whether an Over is ordered by columns that are no time, so that rows before others may come later."""
     kinds = [node.input.row_type.fields[group.order[0].index].data_type for group in node.groups if group.order]

@@ -13,6 +13,7 @@ from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import (
     deduplicates,
+    follows_arrival,
     is_proctime,
     is_rowtime,
     is_time,
@@ -94,8 +95,13 @@ def _check_sort(node: rel.Sort, is_streaming: bool) -> None:
     if sorts_all(node):
         if node.fetch is None:
             raise TableException("OFFSET without FETCH or LIMIT is not supported on a stream")
-    elif not is_rowtime(_type_of(node, node.collations[0])) or node.collations[0].descending:
+    elif not _sorts_by_time(node):
         raise TableException("Sort on a non-time-attribute field is not supported.")
+
+
+def _sorts_by_time(node: rel.Sort) -> bool:
+    first = node.collations[0]
+    return not first.descending and (is_rowtime(_type_of(node, first)) or follows_arrival(node))
 
 
 def _check_temporal_join(node: rel.TemporalJoin, is_streaming: bool) -> None:

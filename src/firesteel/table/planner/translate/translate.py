@@ -44,7 +44,7 @@ from firesteel.functions.operator_builder import add_operator, stream_of, transf
 from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import deduplicates, is_rowtime, sorts_all, updates_over
+from firesteel.table.planner.rel.changelog import deduplicates, follows_arrival, is_rowtime, sorts_all, updates_over
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rules.mini_batch import mini_batch_rows
@@ -336,6 +336,8 @@ class Translator:
                 self.retracts(node.input),
             )
             return self.operator(node, factory, stream, ())
+        if follows_arrival(node):
+            return stream
         factory = SortFactory(_order(node.collations), _types(node), node.collations[0].index)
         return self.operator(node, factory, stream, ())
 
