@@ -23,7 +23,8 @@ from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
+from firesteel.columns.kernels.window_tables import WindowTableFactory
+from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.operators.chain.operator import Output, TaskInfo
