@@ -12,6 +12,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
+from firesteel.columns.kernels.over_columns import OverColumns, over_vectors
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.row_keys import python_values
@@ -25,7 +26,8 @@ class OverFactory(OverPlan):
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return Over(self)
+        calls = over_vectors(self)
+        return Over(self) if calls is None else OverColumns(self, calls)
 
 
 class Over(TimedKernel):
