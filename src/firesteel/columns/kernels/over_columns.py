@@ -86,7 +86,7 @@ class OverColumns(TimedKernel):
         empty = AggregateSet(counted, plan.types, False, context).new()
         self._empty: list[Fields] = [call.load([state]) for call, state in zip(self._calls, empty, strict=True)]
         self._waiting = WaitingRows(plan.partition, context)
-        self._past = PastRows(self._width, max(self._reach or 1, 1), context)
+        self._past = PastRows(tuple(range(self._width)), max(self._reach or 1, 1), context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped."""

@@ -22,7 +22,7 @@ class PlacedRows:
     """Rows of keys.
 
     Attributes:
-        rows: The rows, which begin with the key columns.
+        rows: The rows.
         numbers: The number of the key of each row.
         places: The place of each row among those of its key, from 1.
         times: The time of each row (ms).
@@ -55,13 +55,13 @@ class PastRows:
     State: a log of the rows with their places, times, and when they were written.
 
     Args:
-        width: The number of key columns.
+        keys: The key columns of the rows.
         kept: The number of rows per key, at least 1.
         context: The environment of the kernel; the state has been restored.
     """
 
-    def __init__(self, width: int, kept: int, context: KernelContext) -> None:
-        self._keys = tuple(range(width))
+    def __init__(self, keys: tuple[int, ...], kept: int, context: KernelContext) -> None:
+        self._keys = keys
         self._kept = kept
         self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
         self._log = SavedRows(context.table("past"), self._keys, context.max_parallelism)
@@ -79,7 +79,7 @@ class PastRows:
             self._expire_before_pauses(found, np.concatenate(writes))
         for placed, written in zip(found, writes, strict=True):
             self.add(placed, written)
-        self._unsaved = []
+        self._unsaved.clear()
 
     def _expire_before_pauses(self, parts: list[PlacedRows], written: Array) -> None:
         """Note which restored rows had expired when the next one of their key was written."""
@@ -110,6 +110,11 @@ class PastRows:
             self._written = np.concatenate([self._written, more])
             self._lasts = np.concatenate([self._lasts, more + MIN_WATERMARK])
         return numbers
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether there are rows."""
+        return bool(self._runs)
 
     def counts(self, numbers: Array) -> Array:
         """Return how many rows keys have had."""
@@ -163,7 +168,7 @@ class PastRows:
         """Write what has changed since the last version, and forget expired keys from time to time."""
         unsaved = [_saved_form(left, np.full(left.rows.length, ms)) for left, ms in self._left_unsaved()]
         self._log.save(unsaved, sum(run.rows.length for run in self._runs), self._all)
-        self._unsaved = []
+        self._unsaved.clear()
         if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
             self._clean()
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
@@ -180,7 +185,7 @@ class PastRows:
         for rows, written in parts:
             numbers = self.find(rows.rows, self._keys)
             self.add(PlacedRows(rows.rows, numbers, rows.places, rows.times), written)
-        self._unsaved = []
+        self._unsaved.clear()
 
 
 def _saved_form(rows: PlacedRows, written: Array) -> ColumnBatch:

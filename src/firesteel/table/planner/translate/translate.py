@@ -18,13 +18,14 @@ from firesteel.columns.kernels.correlate import (
     NormalizeFactory,
     SetOperationFactory,
 )
+from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.rank import RankFactory, SortFactory
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.updating_over import UpdatingOverFactory
