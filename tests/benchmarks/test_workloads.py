@@ -49,7 +49,7 @@ def test_the_program_agrees_with_the_hand_written_version(name):
 def test_windows_on_disk_give_the_same(name, monkeypatch):
     from workloads import workload
 
-    monkeypatch.setattr("firesteel.operators.state.disk_store.CACHED_ENTRIES", 50)
+    monkeypatch.setattr("firesteel.operators.state.cache_memory.DEFAULT_BYTES", 10_000)
     module = workload(name)
     results = run_local(program(module.build, backend="rocksdb"), batch_elements=5000, replayed=[1]).elements
     assert Counter(results) == Counter(by_hand(module))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -12,12 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from firesteel.common.keys.canonical_keys import canonical_key
 from firesteel.common.types import Row
 from firesteel.datastream.window import TimeWindow
-from firesteel.operators.state import disk_store
+from firesteel.operators.state.cache_memory import memory_of_slot
 from firesteel.operators.state.disk_store import DiskStore, local_directory
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.state_table import DELETED
 
+TINY = {"state.backend.rocksdb.memory.fixed-per-slot": "700b"}
 NUMBERS = (0, 1, -5, 2**70, *range(2, 12), canonical_key(1.0), canonical_key(True))
 TUPLES = (("a", "a"), ("a", 1), Row("a", 1), ("k", TimeWindow(0, 10)), ("k", TimeWindow(10, 20)))
 ENTRIES = st.sampled_from(("a", "ä", "", b"a", *NUMBERS, *TUPLES))
@@ -28,9 +30,7 @@ class DiskDictMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(disk_store, "CACHED_ENTRIES", 3)
-        self.table = DiskStore({}).table()
+        self.table = DiskStore(TINY).table()
         self.model: dict[Any, list[int]] = {}
 
     @rule(entry=ENTRIES, value=st.integers())
@@ -65,9 +65,6 @@ class DiskDictMachine(RuleBasedStateMachine):
         assert len(self.table) == len(self.model)
         assert bool(self.table) == bool(self.model)
 
-    def teardown(self) -> None:
-        self.patch.undo()
-
 
 TestDiskDict = DiskDictMachine.TestCase
 TestDiskDict.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
@@ -84,9 +81,8 @@ def test_the_same_entry_has_the_same_bytes_whichever_objects_it_is_made_of() -> 
     assert dict(table.items()) == {same: 2}
 
 
-def test_changes_are_found_again_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_store, "CACHED_ENTRIES", 2)
-    backend = KeyedStateBackend(None, 128, DiskStore({}))
+def test_changes_are_found_again_on_disk() -> None:
+    backend = KeyedStateBackend(None, 128, DiskStore(TINY))
     table = backend.table("list")
     for key in range(10):
         table.put(key, [key])
@@ -110,6 +106,38 @@ def test_files_are_in_the_configured_directory_and_unlinked(tmp_path: Any) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("size", [10, 50_000])
+def test_entries_in_memory_are_bounded_by_bytes(size: int) -> None:
+    """Three tables share 4 MB, however large their values are, also where these grow in place."""
+    store = DiskStore({"state.backend.rocksdb.memory.fixed-per-slot": "4mb"})
+    tables = [store.table() for _ in range(3)]
+    tracemalloc.start()
+    for key in range(40_000_000 // (size + 500)):
+        for table in tables:
+            table[key] = [b"x" * size]
+    assert 1 << 20 < tracemalloc.get_traced_memory()[0] < 8 << 20
+    for key in range(100):
+        tables[0].get(key).append(b"y" * 200_000)
+        tables[0].touched(key)
+    store.end_version()
+    assert tracemalloc.get_traced_memory()[0] < 8 << 20
+    tracemalloc.stop()
+    assert [len(value) for value in map(tables[0].get, range(100))] == [2] * 100
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 160 << 20),
+        ({"taskmanager.memory.managed.size": "1gb", "taskmanager.numberOfTaskSlots": "4"}, 256 << 20),
+        ({"taskmanager.memory.managed.size": "1gb", "state.backend.rocksdb.memory.managed": "false"}, 160 << 20),
+        ({"taskmanager.memory.managed.size": "1gb", "state.backend.rocksdb.memory.fixed-per-slot": "5mb"}, 5 << 20),
+    ],
+)
+def test_memory_of_a_slot(options: dict[str, str], expected: int) -> None:
+    assert memory_of_slot(options) == expected
+
+
 MAP_KEYS = st.sampled_from(("a", "", b"a", 0, 1, 2**70, ("a", 1), None))
 
 
@@ -118,9 +146,7 @@ class MapTableMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(disk_store, "CACHED_ENTRIES", 3)
-        self.tables: list[MapTable] = [MapsInMemory("@s"), MapsOnDisk("@s", DiskStore({}))]
+        self.tables: list[MapTable] = [MapsInMemory("@s"), MapsOnDisk("@s", DiskStore(TINY))]
         self.model: dict[Any, dict[Any, int | None]] = {}
         self.saved: list[dict[Any, Any]] = [{}, {}]
 
@@ -165,9 +191,6 @@ class MapTableMachine(RuleBasedStateMachine):
     @invariant()
     def as_large(self) -> None:
         assert [len(table) for table in self.tables] == [len(self.model)] * 2
-
-    def teardown(self) -> None:
-        self.patch.undo()
 
 
 TestMapTable = MapTableMachine.TestCase

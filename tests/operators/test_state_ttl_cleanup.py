@@ -13,7 +13,6 @@ from firesteel.common import Time
 from firesteel.datastream.functions import KeyedProcessFunction
 from firesteel.datastream.state import StateDescriptor, StateTtlConfig
 from firesteel.functions.operator_descriptors import KeyedProcessOperator
-from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.testing import ManualClock, OperatorHarness
 from tests.operators.ttl_states import KINDS, TTL, Do, States, builder, each_kind, list_of, map_of, value
@@ -110,22 +109,38 @@ def test_records_clean_up_nothing_unless_configured(clock: ManualClock) -> None:
     assert states.size() == 1
 
 
-def test_background_cleanup_is_on_by_default(clock: ManualClock) -> None:
-    states = States(value(), StateTtlConfig.new_builder(Time.milliseconds(TTL)))
-    fill(states, lambda s: s.update(1), 5)
+@pytest.mark.parametrize(
+    "ttl",
+    [StateTtlConfig.new_builder(Time.milliseconds(TTL)), builder().cleanup_in_rocksdb_compact_filter(1_000)],
+    ids=["default", "compaction"],
+)
+@each_kind
+def test_expired_values_go_away_with_files(kind: str, ttl: StateTtlConfig.Builder, clock: ManualClock) -> None:
+    descriptor, write, read, found, _ = KINDS[kind]
+    states = States(descriptor(), ttl)
+    fill(states, write, 5)
+    version(states)
     clock.advance(TTL)
-    for _ in range(2):
-        states.do(lambda s: s.value(), "unknown")
-    assert states.size() == 0
+    states.do(write, "young")
+    assert states.size() == 6
+    restored = States(descriptor(), ttl, states.harness.snapshot())
+    assert (states.size(), restored.size()) == (1, 1)
+    assert states.do(read, "young") == restored.do(read, "young") == found
+    assert not any(entries for _, entries in version(states) if entries)
 
 
-def test_compaction_filter_cleans_up_incrementally(clock: ManualClock) -> None:
-    states = States(value(), builder().cleanup_in_rocksdb_compact_filter(1_000))
-    fill(states, lambda s: s.update(1), 5)
+def test_expired_parts_of_lists_and_maps_go_away_with_files(clock: ManualClock) -> None:
+    shown = StateTtlConfig.new_builder(Time.milliseconds(TTL)).return_expired_if_not_cleaned_up()
+    lists, maps = States(list_of(), shown), States(map_of(), shown)
+    lists.do(lambda s: s.add(1))
+    maps.do(lambda s: s.put("x", 1))
     clock.advance(TTL)
-    for _ in range(2):
-        states.do(lambda s: s.value(), "unknown")
-    assert states.size() == 0
+    lists.do(lambda s: s.add(2))
+    maps.do(lambda s: s.put("y", 2))
+    lists.harness.snapshot()
+    maps.harness.snapshot()
+    assert lists.do(lambda s: list(s.get())) == [2]
+    assert maps.do(lambda s: dict(s.items())) == {"y": 2}
 
 
 def test_disabled_cleanup_leaves_expired_values_until_they_are_read(clock: ManualClock) -> None:
@@ -143,7 +158,7 @@ def version(states: States) -> Any:
     return pickle.loads(pickle.dumps(list(states.harness.operator.backend.delta())))
 
 
-def restored_from(versions: list[Any], descriptor: StateDescriptor, ttl: StateTtlConfig.Builder) -> States:
+def restored_from(versions: list[Any], descriptor: StateDescriptor, ttl: StateTtlConfig.Builder | None) -> States:
     """Return the state after all these versions."""
     states = States(descriptor, ttl)
     assert isinstance(states.harness.operator, KeyedOperator)
@@ -234,19 +249,27 @@ def test_restored_state_may_have_another_time_to_live(clock: ManualClock) -> Non
 
 
 @each_kind
-def test_state_without_time_to_live_is_not_restored_with_one(kind: str, clock: ManualClock) -> None:
-    descriptor, write, _, _, _ = KINDS[kind]
+def test_a_time_to_live_that_is_switched_on_begins_with_the_restore(kind: str, clock: ManualClock) -> None:
+    descriptor, write, read, found, nothing = KINDS[kind]
     states = States(descriptor(), None)
     states.do(write)
-    message = "StateMigrationError: state 's' was restored without a time to live and is asked for with one"
-    with pytest.raises(UserFunctionError, match=message):
-        States(descriptor(), builder(), states.harness.snapshot())
+    clock.advance(TTL)
+    restored = States(descriptor(), builder(), states.harness.snapshot())
+    versions = [version(restored)]
+    clock.advance(TTL - 1)
+    assert restored.do(read) == found
+    clock.advance(1)
+    assert restored.do(read) == nothing
+    assert restored_from(versions, descriptor(), builder()).do(read) == nothing
 
 
 @each_kind
-def test_state_with_time_to_live_is_not_restored_without_one(kind: str, clock: ManualClock) -> None:
-    descriptor, write, _, _, _ = KINDS[kind]
+def test_a_time_to_live_that_is_switched_off_leaves_values_for_ever(kind: str, clock: ManualClock) -> None:
+    descriptor, write, read, found, _ = KINDS[kind]
     states = States(descriptor(), builder())
     states.do(write)
-    with pytest.raises(UserFunctionError, match="restored with a time to live and is asked for without one"):
-        States(descriptor(), None, states.harness.snapshot())
+    restored = States(descriptor(), None, states.harness.snapshot())
+    versions = [version(restored)]
+    clock.advance(10 * TTL)
+    assert restored.do(read) == found
+    assert restored_from(versions, descriptor(), None).do(read) == found

@@ -21,7 +21,13 @@ from firesteel.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from firesteel.state_processor import OperatorIdentifier, SavepointReader, SavepointWriter, StateNotFoundError
+from firesteel.state_processor import (
+    OperatorIdentifier,
+    SavepointReader,
+    SavepointWriter,
+    StateNotFoundError,
+    compare_savepoints,
+)
 from firesteel.state_processor.savepoint_writer import SavepointWriteError
 from firesteel.task.checkpoint_metadata import CheckpointNotFoundError, checkpoints_in
 from firesteel.testing import run_local
@@ -183,8 +189,8 @@ def test_the_command_shows_operators_states_types_keys_and_sizes(tmp_path: Path)
     lines = [line.split()[:5] for line in shown.output.splitlines() if line.startswith(("  bare", "  map", "  rules"))]
     assert lines == [
         ["bare", "value", "tuple", "dict", "3"],
-        ["map", "map", "tuple", "str", "27"],
-        ["rules", "broadcast", "str", "int", "4"],
+        ["map", "map", "tuple", "String", "27"],
+        ["rules", "broadcast", "String", "Long", "4"],
     ]
     found = json.loads(CliRunner().invoke(cli, ["savepoint", "inspect", path, "--output", "json"]).output)
     assert {state["name"] for operator in found["operators"] for state in operator["states"]} >= {"list", "limited"}
@@ -235,3 +241,40 @@ def test_an_added_operator_that_is_removed_is_not_written(tmp_path: Path) -> Non
     assert list(reader.read_keyed_state(STATES, "count")) == [("b", 2)]
     with pytest.raises(StateNotFoundError):
         list(reader.read_keyed_state(COUNT, "count"))
+
+
+def test_the_difference_of_savepoints(tmp_path: Path) -> None:
+    """It counts by entry, whatever the parallelism, and does not count times of renewal."""
+    first = savepoint_of(tmp_path / "first", states(environment(2)), batches=2)
+    second = savepoint_of(tmp_path / "second", states(environment(3)), batches=20)
+    again = savepoint_of(tmp_path / "again", states(environment(1)), batches=25)
+    reader, later = SavepointReader.read(first), SavepointReader.read(second)
+    maps = [{(key, at) for key, at, _ in r.read_map_state(STATES, "map")} for r in (reader, later)]
+    found = {(s.operator_id, s.name): s for s in compare_savepoints(first, second).states}
+    of_map = found[STATES.operator_id, "map"]
+    assert (of_map.added, of_map.removed) == (len(maps[1] - maps[0]), len(maps[0] - maps[1]))
+    assert of_map.added
+    assert of_map.changed == 0
+    assert of_map.same == len(maps[0] & maps[1])
+    assert found[STATES.operator_id, "bare"].changed == 3
+    assert len(found[STATES.operator_id, "bare"].keys) == 3
+    assert not any(state.differs for state in compare_savepoints(first, first).states)
+    same = [state for state in compare_savepoints(second, again).states if state.name in ("list", "bare", "limited")]
+    assert len(same) == 3
+    assert not any(state.added or state.removed for state in same)
+
+    shown = CliRunner().invoke(cli, ["savepoint", "diff", first, second])
+    assert shown.exit_code == 0, shown.output
+    assert "~(0, 'key')" in shown.output
+    data = json.loads(CliRunner().invoke(cli, ["savepoint", "diff", first, second, "--output", "json"]).output)
+    assert {state["name"] for state in data["states"]} >= {"list", "map", "bare", "limited", "rules"}
+    equal = CliRunner().invoke(cli, ["savepoint", "diff", first, first])
+    assert equal.output == f"The states of {first} and {first} are the same.\n"
+
+
+def test_each_savepoint_command_has_help() -> None:
+    for name in ("take", "inspect", "diff"):
+        shown = CliRunner().invoke(cli, ["savepoint", name, "--help"])
+        assert shown.exit_code == 0
+        assert f"savepoint {name}" in shown.output
+    assert "inspect" in CliRunner().invoke(cli, ["savepoint", "--help"]).output

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from firesteel.testing import run_local
+from tests.task.older_savepoints import kinds
 from tests.task.older_savepoints.program import environment
 
 SAVEPOINTS = Path(__file__).parent / "older_savepoints"
@@ -17,6 +18,16 @@ SAVEPOINTS = Path(__file__).parent / "older_savepoints"
 def test_a_job_goes_on_from_the_savepoint_of_an_earlier_release(name: str, tmp_path: Path) -> None:
     whole = run_local(environment(tmp_path / "whole"), batch_elements=5)
     rest = run_local(environment(tmp_path / "rest", SAVEPOINTS / name), batch_elements=5)
+    before = (SAVEPOINTS / name / "printed.txt").read_text().splitlines()
+    assert Counter([*before, *rest.lines]) == Counter(whole.lines)
+    assert len(rest.lines) > 50
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("name", ["described"])
+def test_every_kind_of_state_goes_on_in_memory_and_on_disk(name: str, backend: str) -> None:
+    whole = run_local(kinds.environment("hashmap"), batch_elements=5)
+    rest = run_local(kinds.environment(backend, SAVEPOINTS / name), batch_elements=5)
     before = (SAVEPOINTS / name / "printed.txt").read_text().splitlines()
     assert Counter([*before, *rest.lines]) == Counter(whole.lines)
     assert len(rest.lines) > 50

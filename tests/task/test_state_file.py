@@ -70,7 +70,7 @@ def test_a_file_of_a_newer_format_is_rejected_naming_both_versions(
     with monkeypatch.context() as later:
         later.setattr(state_file, "FORMAT_VERSION", 7)
         write_state_file(path, [b"state"])
-    with pytest.raises(StateFileError, match="has format version 7; this version of firesteel reads only 5"):
+    with pytest.raises(StateFileError, match="has format version 7; this version of firesteel reads 5 and 6"):
         list(read_state_file(path))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import cluster_configuration, reported_errors
-from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, show, time_text
+from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, output_option, show, time_text
 from firesteel.cli.terminal_text import in_one_line
 from firesteel.client.rest_client import RestClusterClient
 
@@ -90,14 +90,28 @@ def stop(
         _show_savepoint(output, cluster, job_id, trigger_id, detached)
 
 
-@click.command()
+class _SavepointGroup(click.Group):
+    """A group whose command `take` needs no name, as in Flink's command line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert `take` unless another command is named."""
+        named = args and args[0] in {*self.commands, *self.get_help_option_names(ctx)}
+        return super().parse_args(ctx, args if named else ["take", *args])
+
+
+@click.group(cls=_SavepointGroup)
+def savepoint() -> None:
+    """Take, dispose of, inspect and compare savepoints; `savepoint JOB_ID` is short for `savepoint take JOB_ID`."""
+
+
+@savepoint.command()
 @cluster_options
 @click.option("-d", "--dispose", metavar="PATH", help="Dispose of the savepoint at this path.")
 @_detached
 @_savepoint_type
 @click.argument("job_id", required=False)
 @click.argument("directory", required=False)
-def savepoint(
+def take(
     address: str,
     output: str,
     dispose: str | None,
@@ -105,13 +119,7 @@ def savepoint(
     job_id: str | None,
     directory: str | None,
 ) -> None:
-    """Take a savepoint of the job JOB_ID in DIRECTORY, or dispose of one.
-
-    `firesteel savepoint inspect PATH` shows the state in a savepoint or checkpoint, without a cluster.
-    """
-    if job_id == "inspect" and directory is not None:
-        _inspect(output, directory)
-        return
+    """Take a savepoint of the job JOB_ID in DIRECTORY, or dispose of one."""
     if (dispose is None) == (job_id is None):
         raise click.UsageError("expected either the id of a job, or --dispose with the path of a savepoint")
     with cluster_at(address) as cluster:
@@ -123,12 +131,29 @@ def savepoint(
             _show_savepoint(output, cluster, job_id, trigger_id, detached, _HINT)
 
 
-def _inspect(output: str, path: str) -> None:
+@savepoint.command()
+@output_option
+@click.argument("path")
+def inspect(output: str, path: str) -> None:
+    """Show the state in the savepoint or checkpoint at PATH, without a cluster."""
     from firesteel.state_processor import inspect_savepoint  # late import: it imports all operators
 
     with reported_errors(Path(path), verbose=False):
         summary = inspect_savepoint(path, cluster_configuration(None, {}))
     show(output, summary.as_json(), summary.text())
+
+
+@savepoint.command()
+@output_option
+@click.argument("first")
+@click.argument("second")
+def diff(output: str, first: str, second: str) -> None:
+    """Show which keys were added, removed and changed between the savepoints or checkpoints FIRST and SECOND."""
+    from firesteel.state_processor import compare_savepoints  # late import: it imports all operators
+
+    with reported_errors(Path(first), verbose=False):
+        difference = compare_savepoints(first, second, cluster_configuration(None, {}))
+    show(output, difference.as_json(), difference.text())
 
 
 def _show_savepoint(

@@ -131,7 +131,11 @@ class StateTtlConfig:
 
         def in_full_snapshot(self) -> bool:
             """Return whether snapshots omit expired values."""
-            return self.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
+            return self.has(self.Strategies.FULL_STATE_SCAN_SNAPSHOT)
+
+        def has(self, strategy: Strategies) -> bool:
+            """Return whether the program has chosen a strategy; defaults do not count."""
+            return strategy in self._strategies
 
         def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
             """Return the incremental strategy if it is set, or the default one if background cleanup is enabled."""
@@ -293,7 +297,7 @@ class StateTtlConfig:
         def cleanup_in_rocksdb_compact_filter(
             self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None
         ) -> StateTtlConfig.Builder:
-            """Check values when the store compacts its files; a store without files checks some values on each access.
+            """Check values when files of the state are merged, which is also the default.
 
             Args:
                 query_time_after_num_entries: Number of entries; it is stored but has no effect.

@@ -39,47 +39,43 @@ class _Buffer:
     """The elements of one side that may still be joined, by key and time.
 
     Flink keeps one map from time to elements per key and scans all of it for each element. Here each time is a separate
-    entry, and the times of a key are sorted, so versions contain only changed entries and look-ups read only matching
-    ones.
+    entry, so versions contain only changed ones, and the times of a key are sorted, so look-ups read only matching
+    ones. The sorted times are always in memory and no part of the state.
     """
 
     def __init__(self, backend: KeyedStateBackend, name: str) -> None:
-        self._times = backend.table(f"{name}-times")
         self._elements = backend.table(NAMESPACED + name)
+        self._times: dict[object, list[int]] = {}
+
+    def sort(self) -> None:
+        """Sort the times of restored elements."""
+        for key, timestamp in self._elements.data:
+            self._times.setdefault(key, []).append(timestamp)
+        for times in self._times.values():
+            times.sort()
 
     def add(self, key: object, timestamp: int, value: object) -> None:
         """Add an element."""
         entry = (key, timestamp)
-        elements = self._elements.data.get(entry)
-        if elements is None:
-            elements = []
-            times = self._times.data.get(key)
-            if times is None:
-                times = []
-            insort(times, timestamp)
-            self._times.put(key, times)
-        elements.append(value)
-        self._elements.put(entry, elements)
+        if entry not in self._elements.data:
+            insort(self._times.setdefault(key, []), timestamp)
+        self._elements.append(entry, [value])
 
     def between(self, key: object, first: int, last: int) -> list[tuple[int, list[Any]]]:
         """Return `(timestamp, elements)` pairs from `first` to `last` (inclusive) in time order."""
-        times = self._times.data.get(key)
-        if times is None:
-            return []
+        times = self._times.get(key, ())
         get = self._elements.data.get
         return [(time, get((key, time)) or []) for time in times[bisect_left(times, first) : bisect_right(times, last)]]
 
     def remove(self, key: object, timestamp: int) -> None:
         """Remove the elements of one time."""
-        times = self._times.data.get(key)
-        if times is None or timestamp not in times:
+        if (key, timestamp) not in self._elements.data:
             return
-        times.remove(timestamp)
-        if times:
-            self._times.put(key, times)
-        else:
-            self._times.remove(key)
         self._elements.remove((key, timestamp))
+        times = self._times[key]
+        del times[bisect_left(times, timestamp)]
+        if not times:
+            del self._times[key]
 
 
 class IntervalJoinRunner(KeyedOperator):
@@ -104,6 +100,8 @@ class IntervalJoinRunner(KeyedOperator):
     def open(self) -> None:
         """Open the function."""
         super().open()
+        for buffer in self._buffers:
+            buffer.sort()
         self._context = _PairContext()
         open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
 

@@ -74,6 +74,7 @@ class KeyedOperator(Operator):
 
     def open(self) -> None:
         """Create the timer service over the restored timers."""
+        self.backend.check_key_type(self.name)
         self.timers = InternalTimerService(self.backend)
         self.timers.watermark = self.watermark
         self.backend.current_key = NO_KEY
@@ -104,6 +105,7 @@ class KeyedOperator(Operator):
         else:
             for clean_up in self.backend.on_records:
                 clean_up(len(values))
+            self.backend.prefetch(values)
             self.process_keyed(index, values, timestamps)
             self.collector.flush()
             self.backend.forget_repetitions()

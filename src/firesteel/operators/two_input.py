@@ -124,8 +124,9 @@ class _Broadcast:
         self, function: _BroadcastFunction, descriptors: Iterable[Any], context_type: type[BroadcastContext]
     ) -> None:
         self.states = BroadcastStates()
-        self.reading = context_type(self.states, descriptors, writable=False)
-        self.writing = BroadcastContext(self.states, descriptors, writable=True)
+        self.descriptors = list(descriptors)
+        self.reading = context_type(self.states, self.descriptors, writable=False)
+        self.writing = BroadcastContext(self.states, self.descriptors, writable=True)
         self._function = function
 
     def process_element(self, value: Any, context: Any) -> Iterable[Any] | None:
@@ -159,6 +160,11 @@ class BroadcastRunner(CoProcessRunner):
         self._waits = task.is_batch
         self._kept = SpilledList(memory_of(task), temporary_directory(task.configuration))
         self._kept_watermark: int | None = None
+
+    def open(self) -> None:
+        """Open the function."""
+        self._broadcast.states.claim(self._broadcast.descriptors)
+        super().open()
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Process elements of the non-broadcast side."""
@@ -224,6 +230,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
 
     def open(self) -> None:
         """Open the function and connect the contexts."""
+        self._broadcast.states.claim(self._broadcast.descriptors)
         super().open()
         assert isinstance(self._broadcast.reading, KeyedBroadcastContext)
         self._broadcast.reading.keyed = self._context

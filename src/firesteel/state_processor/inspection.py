@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from firesteel.common.keys.canonical_keys import key_of
-from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, without_time
+from firesteel.common.text_table import text_table
+from firesteel.operators.state.descriptions import OF_KEYS, PICKLED, Description, shown
+from firesteel.operators.state.ttl import without_time
+from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
 from firesteel.task.state_seal import StateSeal
 from firesteel.task.state_types import load_inert
 
@@ -21,13 +24,14 @@ class StateSummary:
 
     Attributes:
         name: Name of the state.
-        kind: `value` (including list, reducing and aggregating state), `map`, `broadcast`, or `window` (including
-            timers).
+        kind: `value`, `list`, `map`, `reducing`, `aggregating`, `broadcast`, or `window` (including timers); `value`
+            stands for all but maps in files of earlier releases.
         has_ttl: Whether it has a time to live.
         entries: Number of entries.
         bytes: Approximate size in the files, in bytes.
-        key_type: Python class of the first key.
-        value_type: Python class of the first value.
+        key_type: Declared type of the keys, or the Python class of the first one.
+        value_type: Declared type of the values (of the elements of a list, of the values of a map), or the Python class
+            of the first one.
         keys: The first keys.
 
     Example:
@@ -58,7 +62,7 @@ class StateSummary:
             size: Bytes in the file.
         """
         if not self.entries:
-            self.value_type = type(without_time(value) if self.has_ttl else value).__name__
+            self.value_type = type(without_time(value, isinstance(value, list)) if self.has_ttl else value).__name__
         self.entries += 1
         self.bytes += size
         if len(self.keys) < _SHOWN:
@@ -66,6 +70,19 @@ class StateSummary:
             self.key_type = self.key_type or type(key).__name__
             if repr(key) not in self.keys:
                 self.keys.append(repr(key))
+
+    def declare(self, state: Description, keys: Description) -> None:
+        """Take over what the files say about the state and about the operator's keys."""
+        if state:
+            self.kind = self.kind if self.kind in ("window", "broadcast") else str(state["kind"])
+            self.value_type = _declared(state["value"], self.value_type)
+        keys = state if self.kind == "broadcast" else keys
+        if keys:
+            self.key_type = _declared(keys["key"], self.key_type)
+
+
+def _declared(type_text: object, found: str) -> str:
+    return found if type_text == PICKLED else shown(type_text)
 
 
 @dataclass(slots=True)
@@ -156,10 +173,7 @@ def _table(states: list[StateSummary]) -> list[str]:
         (s.name, s.shown_kind, s.key_type, s.value_type, f"{s.entries:,}", f"{s.bytes:,}", ", ".join(s.keys))
         for s in states
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return [f"  {line}" for line in text_table(rows)]
 
 
 def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None) -> SavepointSummary:
@@ -218,4 +232,6 @@ def _states(files: SavepointFiles, operator_id: str, parallelism: int) -> list[S
             if table not in found:
                 found[table] = StateSummary(table.state, table.kind, table.has_ttl)
             found[table].add(entry, value, size)
+    for table, summary in found.items():
+        summary.declare(files.description(operator_id, table), files.description(operator_id, TableName(OF_KEYS)))
     return [found[table] for table in sorted(found, key=lambda table: table.state)]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.operators.state.descriptions import DESCRIBED, Description
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
+from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
 from firesteel.runtime.rpc import state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
 from firesteel.task.state_seal import StateSeal
 from firesteel.task.version_chains import Frame
-from firesteel.task.versions import Chain
+from firesteel.task.versions import Chain, VersionFile
 
 
 def seal_of(configuration: Mapping[str, str]) -> StateSeal:
@@ -95,6 +99,7 @@ class SavepointFiles:
         self._temporary = temporary_directory(options)
         self.seal = seal_of(options) if seal is None else seal
         self.metadata: CheckpointMetadata = read_metadata(self.path, self.seal)
+        self._descriptions: dict[str, dict[str, Description]] = {}
         self._base = self.metadata.base_of(self.path)
 
     @property
@@ -118,9 +123,23 @@ class SavepointFiles:
         """Yield the deltas of an operator's keyed and broadcast state, the newest first, with their sizes in bytes."""
         _, layout = self.operators[operator_id]
         for file in reversed(self.chain_of(layout, subtask)):
-            for vertex_id, found, state in self.frames((file,)):
-                if vertex_id == layout.vertex_id and found == operator_id:
-                    yield self._load(state), len(state)
+            yield from self._deltas_of(operator_id, layout, file)
+
+    def _deltas_of(self, operator_id: str, layout: VertexLayout, file: VersionFile) -> Iterator[tuple[Delta, int]]:
+        described: dict[str, Description] = {}
+        for vertex_id, found, state in self.frames((file,)):
+            if vertex_id == layout.vertex_id and found == operator_id:
+                name, entries = self._load(state)
+                if name == DESCRIBED:
+                    described.update(entries)
+                else:
+                    yield (name, entries), len(state)
+        # Later files were read before.
+        self._descriptions[operator_id] = described | self._descriptions.get(operator_id, {})
+
+    def description(self, operator_id: str, table: TableName) -> Description:
+        """Return what the files read so far say about a state; nothing about one of an earlier release."""
+        return self._descriptions.get(operator_id, {}).get(table.text, {})
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""
@@ -129,19 +148,36 @@ class SavepointFiles:
     def all_entries(self, operator_id: str, subtask: int) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
         """Yield the entries of all tables of a subtask: table, (entry, value), and approximate size in bytes."""
         _, layout = self.operators[operator_id]
-        is_one_file = len(self.chain_of(layout, subtask)) <= 1
-        seen: set[tuple[str, Any]] = set()
-        for (name, entries), size in self.deltas(operator_id, subtask):
-            table = TableName(name)
-            for entry, value in entries.items():
-                if not is_one_file:
-                    if (name, entry) in seen:
+        chain = self.chain_of(layout, subtask)
+        later: dict[tuple[str, Any], ListPart | None] = {}
+        for file in reversed(chain):
+            for name, entry, value, size in _values(self._deltas_of(operator_id, layout, file)):
+                if len(chain) > 1:
+                    part = later.get((name, entry), _NOTHING)
+                    if part is None:
                         continue
-                    seen.add((name, entry))
-                if value is not DELETED:
-                    yield table, (entry, value), size // len(entries)
+                    value = value if part is _NOTHING else continued(value, part)
+                    later[name, entry] = value if value.__class__ is ListPart else None
+                if value is not DELETED and value.__class__ is not ListPart:
+                    yield TableName(name), (entry, value), size
+        for part in later.values():
+            if part is not None:
+                raise MissingPartError(part.start, 0)
 
 
-def without_time(stored: Any) -> object:
-    """Return the value, or the list of values, of a state with a time to live."""
-    return [value for value, _ in stored] if isinstance(stored, list) else stored[0]
+_NOTHING = ListPart(0, [])
+"""Stands for no later value of an entry."""
+
+
+def _values(deltas: Iterable[tuple[Delta, int]]) -> Iterator[tuple[str, Any, Any, int]]:
+    """Yield table, entry, value and approximate size of the entries of one file; the parts of a list are together."""
+    items = (
+        ((name, entry), value, size // len(entries))
+        for (name, entries), size in deltas
+        for entry, value in entries.items()
+    )
+    for (name, entry), parts in groupby(items, itemgetter(0)):
+        (_, value, size), *more = parts
+        for _, part, part_size in more:
+            value, size = continued(value, part), size + part_size
+        yield name, entry, value.elements if value.__class__ is ListPart and not value.start else value, size

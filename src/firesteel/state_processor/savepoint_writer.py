@@ -6,6 +6,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from firesteel.common.files.file_systems import Files
@@ -16,6 +17,7 @@ from firesteel.common.values.coercion import coercer
 from firesteel.errors import FiresteelError
 from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
 from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, description_of, type_text
 from firesteel.operators.state.keyed_state_backend import Delta, parts_of
 from firesteel.operators.state.states import has_ttl, table_name
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, seal_of
@@ -154,7 +156,8 @@ class SavepointWriter:
         self._replaced.setdefault(operator.operator_id, set()).add(table[1])
         self._remove_added(lambda *added: added == table)
         for slot, items in by_slot.items():
-            deltas: Iterator[Delta] = parts_of(name, items.items())
+            described = {name: description_of(descriptor), OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
+            deltas: Iterator[Delta] = chain(parts_of(name, items.items()), [(DESCRIBED, described)])
             frames: list[Frame] = [(layout.vertex_id, operator.operator_id, pickled(delta)) for delta in deltas]
             self._added.setdefault(slot, {})[table] = frames
         return self

@@ -33,10 +33,12 @@ from firesteel.task.state_seal import (
 
 import_moved_modules()  # for the pickles in state of earlier releases
 
-FORMAT_VERSION = 5
-"""The only supported format version. Version 1 stored whole maps as values of map states; version 2 named version files
+FORMAT_VERSION = 6
+"""The format version of new files. Version 1 stored whole maps as values of map states; version 2 named version files
 by batch only; version 3 had other canonical keys and whole broadcast states in each version; version 4 contained
-committers with passwords and had no regions."""
+committers with passwords and had no regions; version 5 had lists as a whole only."""
+
+_READ_VERSIONS = (5, FORMAT_VERSION)
 
 SEALED = 0x8000
 """Added to the format version of a sealed file."""
@@ -280,10 +282,9 @@ def _check(path: AnyPath, file: IO[bytes]) -> bool:
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StateFileError(path, "is not a state file of firesteel: wrong magic number")
     _, version, checksum, length = _HEADER.unpack(header)
-    if version & ~SEALED != FORMAT_VERSION:
-        raise StateFileError(
-            path, f"has format version {version & ~SEALED}; this version of firesteel reads only {FORMAT_VERSION}"
-        )
+    if version & ~SEALED not in _READ_VERSIONS:
+        known = " and ".join(map(str, _READ_VERSIONS))
+        raise StateFileError(path, f"has format version {version & ~SEALED}; this version of firesteel reads {known}")
     found_checksum = found_length = 0
     while block := file.read(_BLOCK):
         found_checksum = zlib.crc32(block, found_checksum)

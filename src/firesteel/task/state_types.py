@@ -52,6 +52,7 @@ _SHOWN = {
     **VALUES,
     "firesteel.common.types": ("Row", "RowKind", "_make_row"),
     "firesteel.columns.row_keys": ("NAN",),
+    "firesteel.operators.state.list_part": ("ListPart",),
     "firesteel.operators.state.state_table": ("DELETED",),
 }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.list_part import ListPart, continued
 from firesteel.task.versions import Chain
 
 Frame = tuple[str, str | None, Any]
@@ -48,7 +49,7 @@ def _tier(size: int) -> int:
 
 
 def merge(earlier: Iterable[Frame], later: Iterable[Frame]) -> Iterator[Frame]:
-    """Merge the frames of consecutive deltas: the last value of each entry and of each subtask wins."""
+    """Merge the frames of consecutive deltas: the last value of each entry and of each subtask wins, lists go on."""
     tables: dict[tuple[str, str, str], dict[Any, Any]] = {}
     versions: dict[str, Any] = {}
     for frames in (earlier, later):
@@ -57,8 +58,16 @@ def merge(earlier: Iterable[Frame], later: Iterable[Frame]) -> Iterator[Frame]:
                 versions[vertex_id] = state
             else:
                 name, entries = pickle.loads(state)
-                tables.setdefault((vertex_id, operator_id, name), {}).update(entries)
+                _update(tables.setdefault((vertex_id, operator_id, name), {}), entries)
     for (vertex_id, operator_id, name), entries in tables.items():
         yield vertex_id, operator_id, pickled((name, entries))
     for vertex_id, state in versions.items():
         yield vertex_id, None, state
+
+
+def _update(table: dict[Any, Any], later: dict[Any, Any]) -> None:
+    for entry, value in later.items():
+        if value.__class__ is ListPart and entry in table:
+            table[entry] = continued(table[entry], value)
+        else:
+            table[entry] = value

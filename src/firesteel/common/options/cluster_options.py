@@ -13,7 +13,16 @@ __all__ = ["INHERITED", "RECORDED", "options_of_job", "recorded_options"]
 RECORDED = ("execution.checkpointing.", "state.")
 """Prefixes of the options that a job without them records in its graph."""
 
-INHERITED = ("fs.", "s3.", "s3a.", "presto.s3.", "io.tmp.dirs", "task.")
+INHERITED = (
+    "fs.",
+    "s3.",
+    "s3a.",
+    "presto.s3.",
+    "io.tmp.dirs",
+    "task.",
+    "taskmanager.memory.managed.",
+    "taskmanager.numberOfTaskSlots",
+)
 """Prefixes of the options that a job runs with but does not record: access to files, temporary files, cancellation."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import boolean, choice, path
+from firesteel.common.options.kinds import boolean, choice, memory, path
 from firesteel.common.options.option import Option
 
 RECOVERY_PATH = Option("execution.state-recovery.path", path, None, "Savepoint or checkpoint to start from (`run -s`)")
@@ -43,4 +43,23 @@ ROCKSDB_LOCAL_DIR = Option(
     None,
     "Directory of state on disk",
     shown="system default",
+)
+MANAGED_MEMORY = Option(
+    "taskmanager.memory.managed.size",
+    memory,
+    None,
+    "Memory for entries of state on disk in all slots of a TaskManager",
+    shown="160 MB per slot",
+)
+ROCKSDB_MANAGED = Option(
+    "state.backend.rocksdb.memory.managed",
+    boolean,
+    "true",
+    "Whether `taskmanager.memory.managed.size` counts for state on disk",
+)
+ROCKSDB_FIXED_PER_SLOT = Option(
+    "state.backend.rocksdb.memory.fixed-per-slot",
+    memory,
+    None,
+    "Memory of a slot for entries of state on disk, in place of its part of `taskmanager.memory.managed.size`",
 )

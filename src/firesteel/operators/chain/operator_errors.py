@@ -83,14 +83,16 @@ class UserFunctionError(FiresteelError):
 class StateMigrationError(FiresteelError):
     """Restored state can't be read with the given descriptor (Flink: `util.StateMigrationException`).
 
-    For example, enabling or disabling a time to live is incompatible, as values written without one have no timestamp.
+    Args:
+        what: The state, or the keys of an operator.
+        restored: What it was when it was written.
+        asked: What the program declares now.
     """
 
-    def __init__(self, state_name: str, has_ttl: bool) -> None:
-        found, asked = ("without", "with") if has_ttl else ("with", "without")
+    def __init__(self, what: str, restored: str, asked: str) -> None:
         super().__init__(
-            f"state {state_name!r} was restored {found} a time to live and is asked for {asked} one; keep the "
-            "StateTtlConfig as it was (its duration and options may change), or give the state another name"
+            f"{what} was restored as {restored}, but the program asks for {asked}; declare it as it was, or give it "
+            "another name (a ROW may get and lose fields, and a time to live may be switched on and off)"
         )
 
 

@@ -9,6 +9,7 @@ from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.values.coercion import coercer, is_immutable_type
 from firesteel.common.values.ownership import own
 from firesteel.functions.state import BroadcastState
+from firesteel.operators.state.descriptions import DESCRIBED, Description, conversion, description_of
 from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import BROADCAST, Delta, parts_of
 from firesteel.operators.state.state_table import DELETED, StateTable
@@ -23,6 +24,23 @@ class BroadcastStates:
 
     def __init__(self) -> None:
         self._tables: dict[str, StateTable] = {}
+        self._restored: dict[str, Description] = {}
+        self._described: dict[str, Description] = {}
+
+    def claim(self, descriptors: Iterable[MapStateDescriptor[object, object]]) -> None:
+        """Check the descriptors against restored state, and convert it.
+
+        Raises:
+            StateMigrationError: a descriptor does not fit.
+        """
+        for descriptor in descriptors:
+            name = BROADCAST + descriptor.name
+            restored = self._restored.pop(name, None)
+            convert = None if restored is None else conversion(restored, descriptor)
+            self._described[name] = description_of(descriptor)
+            if convert is not None:
+                table = self.table(descriptor.name)
+                table.put_all(list(table.data), list(map(convert, table.data.values())))
 
     def table(self, name: str) -> StateTable:
         """Return the table of a state, created on first use."""
@@ -32,14 +50,21 @@ class BroadcastStates:
         return table
 
     def parts(self, full: bool) -> Iterator[Delta]:
-        """Yield the changes since the last call, or the whole state if `full`."""
+        """Yield the changes since the last call, or the whole state if `full`; each has the descriptions."""
+        has_entries = False
         for name, table in self._tables.items():
-            yield from parts_of(name, table.entries() if full else table.changes())
+            for part in parts_of(name, table.entries() if full else table.changes()):
+                has_entries = True
+                yield part
+        if has_entries:
+            yield DESCRIBED, self._restored | self._described
 
     def load(self, delta: Delta) -> None:
         """Apply a delta if it belongs to a broadcast state, without marking its entries as changed."""
         name, entries = delta
-        if name.startswith(BROADCAST):
+        if name == DESCRIBED:
+            self._restored.update((of, found) for of, found in entries.items() if of.startswith(BROADCAST))
+        elif name.startswith(BROADCAST):
             table = self.table(name.removeprefix(BROADCAST))
             for entry, value in entries.items():
                 if value is DELETED:

@@ -15,21 +15,36 @@ import pickle
 import re
 import sqlite3
 import struct
-from collections.abc import Iterator, MutableMapping
-from typing import Any
+from collections.abc import Iterable, Iterator, MutableMapping, Set
+from itertools import chain, islice
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.keys.canonical_keys import ObjectKey
 from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR
 from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.cache_memory import CacheShare, approximate_size, memory_of_process
+from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, DiskList, ListChunks
 from firesteel.operators.state.entries import Entry, Stored
 
-CACHED_ENTRIES = 20_000
-"""Maximum number of entries in each of the two generations of a table's cache."""
+_FEWEST_ENTRIES = 2
+"""Number of entries that are kept however large they are: functions change values in place."""
+
+_NEW_ENTRIES = 64
+"""Number of new entries after which a small table looks how much memory its entries take."""
+
+_SAMPLED = 8
+"""Number of the oldest and of the latest entries whose size is looked at."""
+
+_ENTRY_BYTES = 100
+"""What an entry takes in the dictionary and the set of changes, beside its key and value."""
 
 _PAGE_CACHE_KIB = 4096
+_DROPPED_PART = 8
 _BATCH = 1000
 _LENGTH = struct.Struct(">I")
+_D = TypeVar("_D", bound="DiskDict")
 _PLAIN = frozenset({int, str, bytes, float, bool, type(None)})
 
 
@@ -70,14 +85,27 @@ class DiskStore:
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {setting}")
         self._tables = 0
+        self._chunks = ListChunks(self._database)
+        self._memory = memory_of_process(configuration)
+        self._made: list[DiskDict] = []
 
     def table(self) -> DiskDict:
         """Return a new dictionary."""
-        return DiskDict(self._database, self._next_name())
+        return self._kept(DiskDict(self._database, self._next_name(), self._chunks, CacheShare(self._memory)))
 
     def table_of_pairs(self) -> DiskDictOfPairs:
         """Return a new dictionary whose entries are pairs."""
-        return DiskDictOfPairs(self._database, self._next_name())
+        return self._kept(DiskDictOfPairs(self._database, self._next_name(), self._chunks, CacheShare(self._memory)))
+
+    def _kept(self, made: _D) -> _D:
+        self._made.append(made)
+        return made
+
+    def end_version(self) -> None:
+        """Delete what removed lists have left on disk, and drop entries that have grown beyond the memory."""
+        self._chunks.forget_removed()
+        for table in self._made:
+            table.review()
 
     def _next_name(self) -> str:
         self._tables += 1
@@ -87,43 +115,86 @@ class DiskStore:
 class DiskDict(MutableMapping[Entry, Stored]):
     """A dictionary most of whose entries are on disk.
 
-    The cache has two generations: recently used entries are in the young one, which becomes the old one when it is
-    full. To change a value in place, call `get`, change the value, and call `touched`, with no other `get` in between.
+    Entries stay in memory from when they are read or written until there is no more room; then the first ones go, in
+    the order of their arrival. To change a value in place, call `get`, change the value, and call `touched`, with no
+    other `get` in between.
+
+    Attributes:
+        chunks: The chunks of its long lists.
     """
 
-    def __init__(self, database: sqlite3.Connection, name: str) -> None:
+    def __init__(self, database: sqlite3.Connection, name: str, chunks: ListChunks, share: CacheShare) -> None:
+        self.chunks = chunks
         self._execute, self._execute_many = database.execute, database.executemany
         # `e` is the pickled entry if it cannot be rebuilt from the bytes in `k`.
         self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL, e BLOB) WITHOUT ROWID")
         self._read = f"SELECT v FROM {name} WHERE k = ?"
+        self._read_several = f"SELECT k, v FROM {name} WHERE k IN "
         self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?, ?)"
         self._remove = f"DELETE FROM {name} WHERE k = ?"
         self._read_between = f"SELECT k, v, e FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
         self._count = f"SELECT count(*) FROM {name}"
-        self._young: dict[object, object] = {}
-        self._old: dict[object, object] = {}
+        self._share = share
+        self._review_at = self._allowed = 0
+        self._absent: set[object] = set()
+        self._has_rows = False
+        self._cached: dict[object, object] = {}
         self._unwritten: set[object] = set()
 
     def get(self, entry: object, default: object = None) -> Stored:
         """Return the value of an entry, or the default."""
-        value = self._young.get(entry)
+        value = self._cached.get(entry)
         if value is not None:
             return value
-        value = self._old.get(entry)
-        if value is None:
-            row = self._execute(self._read, (self._encode(entry)[0],)).fetchone()
-            if row is None:
-                return default
-            value = pickle.loads(row[0])
-        self._keep(entry, value)
+        if not self._has_rows or entry in self._absent:
+            return default
+        row = self._execute(self._read, (self._encode(entry)[0],)).fetchone()
+        return default if row is None else self._keep(entry, row[0])
+
+    def prefetch(self, entries: Iterable[object]) -> None:
+        """Read entries that are going to be asked for, in the order in which they are on disk, as far as there is room.
+
+        Reading them one by one takes half as long again.
+        """
+        if not self._has_rows:
+            return
+        asked = islice(set(entries).difference(self._cached), self._allowed // 2)
+        missing = {self._encode(entry)[0]: entry for entry in asked}
+        keys = sorted(missing)
+        for begin in range(0, len(keys), _BATCH):
+            part = keys[begin : begin + _BATCH]
+            for key, value in self._execute(self._read_several + f"({','.join('?' * len(part))})", part).fetchall():
+                self._keep(missing.pop(key), value)
+        self._absent = set(missing.values())
+
+    def _keep(self, entry: object, data: bytes) -> Stored:
+        if len(self._cached) >= self._review_at:
+            self.review()
+        value = self._cached[entry] = self._loaded(data)
         return value
 
-    def _keep(self, entry: object, value: object) -> None:
-        # Changed entries must be on disk before their generation may be dropped.
-        if len(self._young) >= CACHED_ENTRIES:
-            self.write()
-            self._old, self._young = self._young, {}
-        self._young[entry] = value
+    def _loaded(self, data: bytes) -> Stored:
+        value = pickle.loads(data)
+        if value.__class__ is DiskList:
+            self.chunks.keep(value)
+        return value
+
+    def review(self) -> None:
+        """Look how much memory the entries take, and drop the first ones if it is too much."""
+        cached = self._cached
+        sampled = [*islice(cached.items(), _SAMPLED), *islice(reversed(cached.items()), _SAMPLED)]
+        sizes = map(approximate_size, chain.from_iterable(sampled))
+        size = _ENTRY_BYTES + sum(sizes) // max(len(sampled), 1)
+        self._allowed = allowed = max(self._share.allowed() // size, _FEWEST_ENTRIES)
+        if len(cached) >= allowed:
+            self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
+        self._share.used = size * len(cached)
+        self._review_at = min(allowed, len(cached) + max(len(cached) // _DROPPED_PART, _NEW_ENTRIES))
+
+    def _drop(self, entries: list[object]) -> None:
+        self._write_all(self._unwritten.intersection(entries))
+        for entry in entries:
+            del self._cached[entry]
 
     def _encode(self, entry: object) -> tuple[bytes, bytes | None]:
         return _encode(entry)
@@ -133,23 +204,30 @@ class DiskDict(MutableMapping[Entry, Stored]):
 
     def touched(self, entry: object) -> None:
         """Note that the value of an entry was changed in place, or that the entry was removed."""
-        if entry in self._young:
+        if entry in self._cached:
             self._unwritten.add(entry)
+
+    def grew(self, entry: object) -> None:
+        """Note that a list was appended to; a long one is kept in chunks from then on."""
+        stored = self._cached[entry]
+        if stored.__class__ is list and len(stored) > CHUNK_ELEMENTS:
+            self._cached[entry] = self.chunks.long_list(stored)
+        self._unwritten.add(entry)
 
     def write(self) -> None:
         """Write the entries that are in memory only to the database."""
-        if self._unwritten:
-            young, old = self._young, self._old
-            values = ((entry, young.get(entry, old.get(entry))) for entry in self._unwritten)
-            self._execute("BEGIN")
-            # In the order of the keys, so that neighbours share pages of the tree.
-            self._execute_many(self._write, sorted(self._row(entry, value) for entry, value in values))
-            self._execute("COMMIT")
-            self._unwritten.clear()
+        self._write_all(self._unwritten)
 
-    def _row(self, entry: object, value: object) -> tuple[bytes, bytes, bytes | None]:
-        key, whole = self._encode(entry)
-        return key, pickled(value), whole
+    def _write_all(self, entries: Set[object]) -> None:
+        if entries:
+            # In the order of the keys, so that neighbours share pages of the tree.
+            keys = sorted(((*self._encode(entry), entry) for entry in entries), key=itemgetter(0))
+            self._execute("BEGIN")
+            self._execute_many(self._write, ((key, pickled(self._cached[e]), whole) for key, whole, e in keys))
+            self._execute("COMMIT")
+            self._absent -= entries
+            self._unwritten -= entries
+            self._has_rows = True
 
     def __getitem__(self, entry: object) -> object:
         value = self.get(entry)
@@ -158,14 +236,23 @@ class DiskDict(MutableMapping[Entry, Stored]):
         return value
 
     def __setitem__(self, entry: object, value: object) -> None:
-        self._keep(entry, value)
+        before = self._cached.get(entry)
+        if before is None:
+            if len(self._cached) >= self._review_at:
+                self.review()
+        elif before.__class__ is DiskList and before is not value:
+            self.chunks.remove(before)
+        self._cached[entry] = value
         self._unwritten.add(entry)
+        if value.__class__ is DiskList:
+            self.chunks.keep(value)
 
     def __delitem__(self, entry: object) -> None:
-        self._young.pop(entry, None)
-        self._old.pop(entry, None)
+        """Remove an entry; a long list must have been read just before it is removed or replaced, to go as a whole."""
+        self.chunks.remove(self._cached.pop(entry, None))
         self._unwritten.discard(entry)
-        self._execute(self._remove, (self._encode(entry)[0],))
+        if self._has_rows:
+            self._execute(self._remove, (self._encode(entry)[0],))
 
     def __contains__(self, entry: object) -> bool:
         return self.get(entry) is not None
@@ -177,7 +264,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
     def items(self) -> Any:
         """Yield (entry, value) pairs in arbitrary order; entries may be changed during iteration."""
         for entry, value in self._stored():
-            yield entry, pickle.loads(value)
+            yield entry, self._loaded(value)
 
     def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Entry, bytes]]:
         """Yield all entries and their pickled values, or those with bytes after `first` and before `end`."""
@@ -203,7 +290,7 @@ class DiskDictOfPairs(DiskDict):
         """Yield the entries with a given first part and their values; they may be changed during iteration."""
         begin = self._begin(first)
         for entry, value in self._stored(begin, begin + b"\xff"):
-            yield entry, pickle.loads(value)
+            yield entry, self._loaded(value)
 
     @staticmethod
     def _begin(first: object) -> bytes:

@@ -5,11 +5,14 @@ The tables are independent of versions: `KeyedStateBackend.delta` returns the ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.key_groups import key_group_assigner
+from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description, check_same, type_text
+from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from firesteel.common.typeinfo import TypeInformation
 
 Delta = tuple[str, dict[Entry, Stored]]
-"""State name, and a dict from entry to value, with `DELETED` for removed entries."""
+"""State name, and a dict from entry to value, with `DELETED` for removed entries, `ListPart` for lists that grew."""
 
 _CHUNK = 10_000
 """Maximum number of entries in a delta."""
@@ -48,6 +51,7 @@ class KeyedStateBackend:
         current_key: The key that states without a namespace refer to.
         current_entry: `(current_key, namespace)`, set by window operators.
         key_group: Returns the key group of a key.
+        restored: The descriptions of restored states, by name of the table.
         on_records: Callbacks for cleanup that runs per record; called with the number of elements before they are
         processed.
     """
@@ -60,6 +64,9 @@ class KeyedStateBackend:
         self.current_entry: object = None
         self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
+        self.restored: dict[str, Description] = {}
+        self._described: dict[str, Description] = {OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
+        self._undescribed = dict(self._described)
         self.key_group: Callable[[Entry], int] = key_group_assigner(key_type, max_parallelism)
 
     @property
@@ -79,6 +86,10 @@ class KeyedStateBackend:
         assert isinstance(table, MapTable)
         return table
 
+    def changing_table(self, name: str) -> StateTable | MapTable:
+        """Return the table of a state, whose changes the caller notes."""
+        return self.map_table(name) if OF_MAPS in name else self.table(name)
+
     def _table(self, name: str) -> Table:
         table = self.tables.get(name)
         if table is None:
@@ -91,10 +102,17 @@ class KeyedStateBackend:
             return MapsInMemory(name) if store is None else MapsOnDisk(name, store)
         return StateTable(name, None if store is None else store.table())
 
-    def window_table(self, name: str) -> WindowTable:
+    def window_table(self, name: str, grows: bool) -> WindowTable:
         """Create the table of windows that wait for their end; must be called before anything is loaded."""
-        table = self.tables[name] = WindowTable(self._store)
+        table = self.tables[name] = WindowTable(self._store, grows)
         return table
+
+    def prefetch(self, elements: Sequence[tuple[object, object]]) -> None:
+        """Read the state of the keys of `(key, value)` elements that are going to be processed."""
+        if self._store is not None:
+            for table in self.tables.values():
+                if isinstance(table, StateTable):
+                    table.prefetch(key for key, _ in elements)
 
     def forget_repetitions(self) -> None:
         """Remove duplicates from the lists of changed entries if they are long."""
@@ -102,19 +120,36 @@ class KeyedStateBackend:
             table.forget_repetitions()
 
     def delta(self) -> Iterator[Delta]:
-        """Yield the changes since the last call of `delta` or `full`, as deltas of bounded size."""
-        for name, table in self.tables.items():
-            yield from parts_of(name, table.changes())
+        """Return the changes since the last call of `delta` or `full`, as deltas of bounded size."""
+        return self._versioned(self._undescribed, methodcaller("changes"))
 
     def full(self) -> Iterator[Delta]:
-        """Yield all state except entries excluded from snapshots, as deltas of bounded size."""
+        """Return all state except entries excluded from snapshots, as deltas of bounded size."""
+        return self._versioned(self.restored | self._described, methodcaller("entries"))
+
+    def _versioned(
+        self, descriptions: dict[str, Description], items_of: Callable[[Table], Iterator[tuple[Entry, Stored]]]
+    ) -> Iterator[Delta]:
+        has_entries = False
         for name, table in self.tables.items():
-            yield from parts_of(name, table.entries())
+            parts = parts_of(name, items_of(table))
+            for part in parts if self._store is None else _lists_in_parts(parts):
+                has_entries = True
+                yield part
+        if self._store is not None:
+            self._store.end_version()
+        # An operator without any entry has no state, also for a program that no longer has the operator.
+        if has_entries and descriptions:
+            yield DESCRIBED, dict(descriptions)
+        self._undescribed = {} if has_entries else dict(descriptions)
 
     def load(self, delta: Delta, key_groups: range | None = None) -> None:
         """Apply a delta of keyed state, restricted to some key groups if given, without marking changes."""
         name, entries = delta
         if name.startswith(BROADCAST):
+            return
+        if name == DESCRIBED:
+            self.restored.update((of, found) for of, found in entries.items() if not of.startswith(BROADCAST))
             return
         table, key_group = self._table(name), self.key_group
         for entry, value in entries.items():
@@ -124,6 +159,19 @@ class KeyedStateBackend:
                 table.discard(entry)
             else:
                 table.load(entry, value)
+
+    def check_key_type(self, operator: str) -> None:
+        """Check that the keys of restored state have the type of the program's.
+
+        Raises:
+            StateMigrationError: they have another type.
+        """
+        before = self.restored.get(OF_KEYS, self._described[OF_KEYS])
+        check_same(f"the key of operator {operator!r}", "type", before["key"], self._described[OF_KEYS]["key"])
+
+    def describe(self, name: str, description: Description) -> None:
+        """Note what the versions say about the state of a table."""
+        self._described[name] = self._undescribed[name] = description
 
     def clear_key(self, key: object) -> None:
         """Remove all state of a key that BATCH mode has finished."""
@@ -136,3 +184,13 @@ def parts_of(name: str, items: Iterable[tuple[object, object]]) -> Iterator[Delt
     rest = iter(items)
     while part := dict(islice(rest, _CHUNK)):
         yield name, part
+
+
+def _lists_in_parts(deltas: Iterable[Delta]) -> Iterator[Delta]:
+    """Yield the deltas of a table on disk with a delta for each part of its long lists."""
+    for name, entries in deltas:
+        lists = {entry: value for entry, value in entries.items() if value.__class__ is DiskList}
+        yield name, {entry: value for entry, value in entries.items() if entry not in lists} if lists else entries
+        for entry, stored in lists.items():
+            for part in stored.parts():
+                yield name, {entry: part}

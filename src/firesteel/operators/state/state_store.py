@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from firesteel.functions.state import StateDescriptor
-from firesteel.operators.chain.operator_errors import StateMigrationError
+from firesteel.functions.state import ListStateDescriptor, StateDescriptor
+from firesteel.operators.state.descriptions import conversion, description_of
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.states import (
     KeyedAggregatingState,
@@ -16,12 +16,12 @@ from firesteel.operators.state.states import (
     has_ttl,
     table_name,
 )
+from firesteel.operators.state.ttl import rewriter
 from firesteel.operators.state.ttl_states import WITH_TIME_TO_LIVE
 
 if TYPE_CHECKING:
     from firesteel.functions.state import (
         AggregatingStateDescriptor,
-        ListStateDescriptor,
         MapStateDescriptor,
         ReducingStateDescriptor,
         ValueStateDescriptor,
@@ -71,9 +71,22 @@ class StateStore:
         return state
 
     def _make(self, kind: type, descriptor: StateDescriptor) -> object:
-        """Create the state of a descriptor. A separate class handles a time to live, so others do not pay for it."""
-        limited = has_ttl(descriptor)
-        other = self._backend.tables.get(table_name(descriptor, self._namespaced, not limited))
-        if other is not None and len(other):
-            raise StateMigrationError(descriptor.name, limited)
-        return (WITH_TIME_TO_LIVE[kind] if limited else kind)(self._backend, descriptor, self._namespaced)
+        """Create the state of a descriptor. A separate class handles a time to live, so others do not pay for it.
+
+        Raises:
+            StateMigrationError: the descriptor does not fit the restored state.
+        """
+        limited, backend = has_ttl(descriptor), self._backend
+        name, other = (table_name(descriptor, self._namespaced, ttl) for ttl in (limited, not limited))
+        restored = backend.restored.pop(name, None) or backend.restored.pop(other, None)
+        convert = None if restored is None else conversion(restored, descriptor)
+        state = (WITH_TIME_TO_LIVE[kind] if limited else kind)(backend, descriptor, self._namespaced)
+        backend.describe(name, description_of(descriptor))
+        switched = backend.tables.pop(other, None)
+        if switched is not None or convert is not None:
+            table, is_list = backend.changing_table(name), isinstance(descriptor, ListStateDescriptor)
+            written = rewriter(limited if switched is None else not limited, limited, convert, is_list)
+            for entry, stored in list((switched or table).entries()):
+                table.load(entry, written(stored))
+                table.dirty.append(entry)
+        return state

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from firesteel.operators.state.disk_store import DiskDict
 from firesteel.operators.state.entries import Entry, Stored
+from firesteel.operators.state.list_part import ListPart, continued
 
 NAMESPACED = "@"
 """Prefix of the names of tables whose entries are `(key, namespace, ...)` instead of the key."""
@@ -93,21 +94,29 @@ class DirtyEntries:
 
 
 class StateTable(DirtyEntries):
-    """A state whose values are written as a whole (see `Table`).
+    """A state whose values are written as a whole, except lists that were only appended to (see `Table`).
 
     Attributes:
         data: Entries and their values.
+        grown: The lists that were appended to since the last version, with their lengths in it.
         namespaced: Whether entries consist of key and namespace.
         unexpired: Filters the entries of a full snapshot; None keeps all of them.
     """
 
-    __slots__ = ("data", "namespaced", "unexpired")
+    __slots__ = ("_disk", "data", "grown", "namespaced", "unexpired")
 
     def __init__(self, name: str, data: DiskDict | None) -> None:
         super().__init__([] if data is None else _DirtyOnDisk(data))
         self.data: MutableMapping[Entry, Stored] = {} if data is None else data
+        self._disk = data
+        self.grown: dict[Entry, int] = {}
         self.namespaced = name.startswith(NAMESPACED)
         self.unexpired: Unexpired | None = None
+
+    def prefetch(self, keys: Iterable[object]) -> None:
+        """Read the values of keys that are going to be asked for, if they are on disk."""
+        if self._disk is not None and not self.namespaced:
+            self._disk.prefetch(keys)
 
     def put(self, entry: object, value: object) -> None:
         """Set the value of an entry."""
@@ -118,6 +127,17 @@ class StateTable(DirtyEntries):
         """Set the values of entries."""
         self.data.update(zip(entries, values, strict=True))
         self.dirty.extend(entries)
+
+    def append(self, entry: object, elements: list[Stored]) -> None:
+        """Append elements to the list of an entry, which the table keeps if there is none."""
+        stored = self.data.get(entry)
+        if stored is None:
+            self.put(entry, elements)
+        else:
+            self.grown.setdefault(entry, len(stored))
+            stored.extend(elements)
+            if self._disk is not None:
+                self._disk.grew(entry)
 
     def remove(self, entry: object) -> None:
         """Remove an entry if it is present."""
@@ -130,9 +150,14 @@ class StateTable(DirtyEntries):
         return entry[0] if self.namespaced else entry
 
     def changes(self) -> Iterator[tuple[Entry, Stored]]:
-        """Return the dirty entries and their values."""
+        """Yield the dirty entries and their values, and what was appended to other lists."""
+        grown, data = self.grown, self.data
+        self.grown = {}
         dirty = self.take_dirty()
-        return zip(dirty, map(self.data.get, dirty, repeat(DELETED)), strict=False)
+        yield from zip(dirty, map(data.get, dirty, repeat(DELETED)), strict=False)
+        for entry, length in grown.items():
+            if entry not in dirty:
+                yield entry, ListPart(length, data[entry][length:])
 
     def entries(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all entries that have not expired, with their values."""
@@ -140,9 +165,14 @@ class StateTable(DirtyEntries):
         yield from items if self.unexpired is None else self.unexpired(items)
         self.forget_dirty()
 
+    def forget_dirty(self) -> None:
+        """Clear the changes, after a version has taken all entries."""
+        super().forget_dirty()
+        self.grown.clear()
+
     def load(self, entry: object, value: object) -> None:
-        """Set the value of an entry without marking it as changed."""
-        self.data[entry] = value
+        """Set or continue the value of an entry without marking it as changed."""
+        self.data[entry] = continued(self.data.get(entry), value) if value.__class__ is ListPart else value
 
     def discard(self, entry: object) -> None:
         """Remove an entry if it is present, without marking it as changed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
@@ -18,6 +18,7 @@ from firesteel.functions.state import (
     ValueState,
 )
 from firesteel.operators.chain.function_calls import method_of
+from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import OF_MAPS, WITH_TTL, KeyedStateBackend
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
@@ -136,9 +137,10 @@ class KeyedListState(_TableState, ListState[Stored]):
         self._coerce = _coerce(descriptor.elem_type_info)
         self._show_all = _same if is_immutable_type(descriptor.elem_type_info) else own_all
 
-    def get(self) -> list[Stored]:
-        """Return the elements, an empty list if there are none."""
-        return self._show_all(list(self._stored() or ()))
+    def get(self) -> Sequence[Stored]:
+        """Return the elements, an empty list if there are none; those of a long list on disk are read as one goes."""
+        stored = self._stored()
+        return [] if stored is None else self._shown(stored)
 
     def add(self, value: object) -> None:
         """Append one element."""
@@ -146,25 +148,24 @@ class KeyedListState(_TableState, ListState[Stored]):
 
     def add_all(self, values: Iterable[Stored]) -> None:
         """Append elements."""
-        entry = self._entry()
-        stored = self._table.data.get(entry)
         new = list(map(self._coerce, values))
-        if stored is None:
-            self._table.put(entry, new)
-        else:
-            stored.extend(new)
-            self._table.dirty.append(entry)
+        if new:
+            self._table.append(self._entry(), new)
 
     def update(self, values: Iterable[Stored]) -> None:
         """Replace all elements."""
         new = list(map(self._coerce, values))
+        self.clear()
         if new:
             self._table.put(self._entry(), new)
-        else:
-            self.clear()
 
-    def _combine(self, first: object, second: Stored) -> object:
-        return first + second
+    def _shown(self, stored: list[Stored] | DiskList) -> Sequence[Stored]:
+        """Return what a function may keep: a copy, or a list on disk as it is now."""
+        return stored.snapshot(self._show_all) if isinstance(stored, DiskList) else self._show_all(list(stored))
+
+    def _combine(self, first: Stored, second: Stored) -> object:
+        first.extend(second)
+        return first
 
 
 class KeyedMapState(MapState[Stored, Stored]):

@@ -22,8 +22,6 @@ Stamped = tuple[Stored, int]
 Unexpired = Callable[[Stored, int], Stored]
 """(stored, deadline) -> the part renewed after the deadline: `stored` itself if all of it was, None if nothing."""
 
-_DEFAULT_SIZE = 5
-
 
 def unexpired_value(stored: Stamped, deadline: int) -> Stamped | None:
     """Return the value if it was renewed after `deadline` (ms), else None.
@@ -44,6 +42,34 @@ def unexpired_list(stored: list[Stamped], deadline: int) -> list[Stamped] | None
     """
     kept = [stamped for stamped in stored if stamped[1] > deadline]
     return stored if len(kept) == len(stored) else kept or None
+
+
+def rewriter(
+    had_ttl: bool, has_ttl: bool, convert: Callable[[Stored], Stored] | None, is_list: bool
+) -> Callable[[Stored], Stored]:
+    """Return how to write a restored value, if its type has changed or its time to live was switched on or off.
+
+    A time to live that is switched on begins now.
+    """
+    now = now_ms()
+
+    def rewritten(stored: Stored) -> Stored:
+        value, time = stored if had_ttl else (stored, now)
+        if convert is not None:
+            value = convert(value)
+        return (value, time) if has_ttl else value
+
+    return (lambda stored: list(map(rewritten, stored))) if is_list else rewritten
+
+
+def without_time(stored: Stored, is_list: bool) -> Stored:
+    """Return the value, or the elements of a list, of a state with a time to live.
+
+    Example:
+        >>> without_time([("a", 10), ("b", 20)], True), without_time(("a", 10), False)
+        (['a', 'b'], 'a')
+    """
+    return [element for element, _ in stored] if is_list else stored[0]
 
 
 class IncrementalCleanup:
@@ -98,9 +124,15 @@ class Life:
     """The time to live of the values in one table: expiry, visibility, renewal on read, and cleanup.
 
     Flink: `runtime.state.ttl.AbstractTtlDecorator`, and the strategies that `TtlStateFactory` sets up.
+
+    Attributes:
+        access: Runs the cleanup of one access, and returns the current time in ms.
+        ttl_ms: The time to live in ms.
+        renews_on_read: Whether reading renews a value.
+        returns_expired: Whether an expired value may be read once more.
     """
 
-    __slots__ = ("_clean_up", "_size", "renews_on_read", "returns_expired", "ttl_ms")
+    __slots__ = ("_clean_up", "_size", "access", "renews_on_read", "returns_expired", "ttl_ms")
 
     def __init__(
         self, config: StateTtlConfig, backend: KeyedStateBackend, table: StateTable | MapTable, unexpired: Unexpired
@@ -114,16 +146,18 @@ class Life:
         else:
             cleanup = IncrementalCleanup(table.data.keys, partial(_clean_values, table, unexpired), self.ttl_ms)
         self._clean_up = cleanup.visit
-        self._size, every_record = _increments(config.get_cleanup_strategies())
+        strategies = config.get_cleanup_strategies()
+        self._size, every_record = _increments(strategies)
         if self._size and every_record:
             backend.on_records.append(lambda records: self._clean_up(self._size * records))
-        if config.get_cleanup_strategies().in_full_snapshot():
+        self.access: Callable[[], int] = self._clean if self._size else now_ms
+        if _cleans_with_files(strategies):
+            table.unexpired = lambda items: self._cleaned(table, unexpired, items)
+        elif strategies.in_full_snapshot():
             table.unexpired = lambda items: self._snapshot(unexpired, items)
 
-    def access(self) -> int:
-        """Run the cleanup of one access and return the current time in ms."""
-        if self._size:
-            self._clean_up(self._size)
+    def _clean(self) -> int:
+        self._clean_up(self._size)
         return now_ms()
 
     def is_over(self, stamped: Stamped, now: int) -> bool:
@@ -158,13 +192,39 @@ class Life:
             if kept is not None:
                 yield entry, kept
 
+    def _cleaned(
+        self, table: StateTable | MapTable, unexpired: Unexpired, items: Iterable[tuple[object, object]]
+    ) -> Iterator[tuple[object, object]]:
+        """Yield what has not expired, and remove the rest from the table at the end."""
+        deadline = now_ms() - self.ttl_ms
+        expired: list[tuple[object, object]] = []
+        for entry, stored in items:
+            kept = unexpired(stored, deadline)
+            if kept is not None:
+                yield entry, kept
+            if kept is not stored:
+                expired.append((entry, kept))
+        for entry, kept in expired:
+            # Not as a change: the version that contains all entries has them already as they are now.
+            if kept is None:
+                table.discard(entry)
+            else:
+                table.load(entry, kept)
+
 
 def _increments(strategies: StateTtlConfig.CleanupStrategies) -> tuple[int, bool]:
-    """Return how many entries an access visits (0: none), and whether each record triggers a visit, too.
-
-    There are no RocksDB files to compact, so Flink's compaction filter is replaced by a cleanup on each access.
-    """
+    """Return how many entries an access visits (0: none), and whether each record triggers a visit, too."""
     chosen = strategies.get_incremental_cleanup_strategy()
-    if chosen is not None:
-        return chosen.get_cleanup_size(), chosen.run_cleanup_for_every_record()
-    return (0 if strategies.get_rocksdb_compact_filter_cleanup_strategy() is None else _DEFAULT_SIZE), False
+    if chosen is None or not strategies.has(strategies.Strategies.INCREMENTAL_CLEANUP):
+        return 0, False
+    return chosen.get_cleanup_size(), chosen.run_cleanup_for_every_record()
+
+
+def _cleans_with_files(strategies: StateTtlConfig.CleanupStrategies) -> bool:
+    """Return whether expired entries go away when a full version is written, which merges the files of the state.
+
+    A full version follows when the changes since the last one are as large as it is, so at most as much as is alive has
+    expired and is still there; Flink's compaction filter gives no bound. It also replaces Flink's default of visiting
+    5 entries on each access of state in memory, which cost more than the access.
+    """
+    return strategies.is_cleanup_in_background() or strategies.has(strategies.Strategies.ROCKSDB_COMPACTION_FILTER)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.canonical_keys import key_of
-from firesteel.common.values.ownership import own
+from firesteel.common.values.ownership import IMMUTABLE, own
 from firesteel.functions.state import StateDescriptor
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.state.entries import Stored
@@ -55,15 +55,20 @@ class TtlValueState(KeyedValueState):
 
     def value(self) -> Stored:
         """Return the value of the current key, or None."""
-        return self._show(self._life.read(self._table, self._entry()))
+        value = self._life.read(self._table, self._entry())
+        return value if value.__class__ in IMMUTABLE else self._show(value)
 
     def update(self, value: object) -> None:
         """Set the value of the current key and its timestamp; None clears it."""
         now = self._life.access()
         if value is None:
             self.clear()
-        else:
-            self._table.put(self._entry(), (own(value) if self._coerce is None else self._coerce(value), now))
+            return
+        if self._coerce is not None:
+            value = self._coerce(value)
+        elif value.__class__ not in IMMUTABLE:
+            value = own(value)
+        self._table.put(self._entry(), (value, now))
 
 
 class TtlListState(KeyedListState):
@@ -94,19 +99,16 @@ class TtlListState(KeyedListState):
 
     def add_all(self, values: Iterable[Stored]) -> None:
         """Append elements with the current timestamp."""
-        entry, new = self._entry(), self._begin(values)
+        new = self._begin(values)
         if new:
-            stored = self._table.data.get(entry, [])
-            stored.extend(new)
-            self._table.put(entry, stored)
+            self._table.append(self._entry(), new)
 
     def update(self, values: Iterable[Stored]) -> None:
         """Replace all elements."""
         new = self._begin(values)
+        self.clear()
         if new:
             self._table.put(self._entry(), new)
-        else:
-            self.clear()
 
     def _begin(self, values: Iterable[object]) -> list[Stamped]:
         now = self._life.access()
@@ -127,6 +129,8 @@ class TtlMapState(KeyedMapState):
     def _seen(self, key: object, stamped: Stamped, now: int) -> bool:
         """Return whether a present map key is visible; remove it if it has expired."""
         life = self._life
+        if stamped[1] + life.ttl_ms > now and not life.renews_on_read:
+            return True
         if life.is_over(stamped, now):
             self._table.remove(self._entry(), key)
         elif life.renews_on_read:
@@ -137,7 +141,10 @@ class TtlMapState(KeyedMapState):
         """Return the value of a map key, or None."""
         now, kept = self._life.access(), self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
-        return self._show(stamped[0]) if stamped is not None and self._seen(kept, stamped, now) else None
+        if stamped is None or not self._seen(kept, stamped, now):
+            return None
+        value = stamped[0]
+        return value if value.__class__ in IMMUTABLE else self._show(value)
 
     def contains(self, key: object) -> bool:
         """Return whether the map contains a key; this counts as a read."""
@@ -147,7 +154,7 @@ class TtlMapState(KeyedMapState):
 
     def put(self, key: object, value: object) -> None:
         """Set the value of a map key with the current timestamp."""
-        self.put_all([(key, value)])
+        self._table.put(self._entry(), self._keep_key(key), (self._coerce_value(value), self._life.access()))
 
     def put_all(self, dict_value: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
         """Set the values of several map keys with the current timestamp."""

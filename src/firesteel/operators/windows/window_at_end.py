@@ -52,7 +52,7 @@ class WindowAtEndRunner(WindowOperatorBase):
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
         super().__init__(name, task, output, descriptor)
-        self._table = self.backend.window_table(CONTENTS_TABLE)
+        self._table = self.backend.window_table(CONTENTS_TABLE, self._contents.grows)
         self._domain = EVENT_TIME if self._is_event_time else PROCESSING_TIME
         assigner = descriptor.assigner
         self._panes: tuple[int, int] | None = None
@@ -88,8 +88,8 @@ class WindowAtEndRunner(WindowOperatorBase):
             runs.sort()
             if runs != part_runs:
                 part, part_runs = [element for begin, end in runs for element in values[begin:end]], runs
+            window.touch(map(_key, part), self._contents.grows)
             self._contents.add_all(window.by_key, [own(element) for element in part] if copies else part)
-            window.touched.update(map(_key, part))
         if late:
             self._drop_late(late, list(pairs(values, timestamps)))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.coercion import coercer
-from firesteel.common.values.ownership import IMMUTABLE, own
+from firesteel.common.values.ownership import IMMUTABLE, own, own_all
 from firesteel.functions.user_functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -14,6 +15,7 @@ from firesteel.functions.user_functions import (
     WindowFunction,
 )
 from firesteel.operators.chain.function_calls import method_of
+from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.windows.window_contexts import WindowFunctionContext
@@ -24,30 +26,38 @@ if TYPE_CHECKING:
 
 
 class WindowContents(Protocol):
-    """The operations on the stored contents of a window: add elements, merge contents, and read them."""
+    """The operations on the stored contents of a window: add elements, merge contents, and read them.
 
-    def add(self, stored: Any, value: object) -> Any:
-        """Return the contents with one more element; `stored` is None for a new window."""
+    Attributes:
+        grows: Whether the contents are a list that elements are appended to.
+    """
+
+    grows: bool
+
+    def add(self, table: StateTable, entry: object, value: object) -> None:
+        """Add an element to the contents of an entry."""
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Add `(key, value)` elements to a window's contents by key."""
 
-    def merge(self, first: Any, second: Any) -> Any:
-        """Return the merged contents of two windows."""
+    def merge(self, table: StateTable, entry: object, stored: Any) -> None:
+        """Merge the contents of another window into those of an entry."""
 
-    def read(self, stored: Any) -> list[Any]:
+    def copied(self, stored: Any) -> Any:
+        """Return contents that a window function may change, while the window keeps its own."""
+
+    def read(self, stored: Any) -> Sequence[Any]:
         """Return the elements that a window function receives."""
 
 
 class ElementContents:
     """The list of all elements of a window."""
 
-    def add(self, stored: Any, value: object) -> Any:
-        """Append an element and return the list."""
-        if stored is None:
-            return [value]
-        stored.append(value)
-        return stored
+    grows = True
+
+    def add(self, table: StateTable, entry: object, value: object) -> None:
+        """Append an element."""
+        table.append(entry, [value])
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Append each element to the list of its key."""
@@ -60,16 +70,46 @@ class ElementContents:
                 stored.append(value)
                 by_key[key] = stored
 
-    def merge(self, first: object, second: Any) -> Any:
-        """Return the concatenation of both lists."""
-        return first + second
+    def merge(self, table: StateTable, entry: object, stored: Any) -> None:
+        """Append the elements of another window."""
+        table.append(entry, stored)
 
-    def read(self, stored: list[Any]) -> list[Any]:
+    def copied(self, stored: list[Any] | DiskList) -> Any:
+        """Return a list of unshared elements."""
+        return stored.snapshot(own_all) if isinstance(stored, DiskList) else own_all(list(stored))
+
+    def read(self, stored: list[Any] | DiskList) -> Sequence[Any]:
         """Return the stored elements in order, without a copy."""
         return stored
 
 
-class ReducedContents:
+class _CombinedContents(ABC):
+    """The combination of all elements of a window into one value."""
+
+    grows = False
+
+    @abstractmethod
+    def _added(self, stored: Any, value: object) -> Any:
+        """Return the contents with one more element; `stored` is None for a new window."""
+
+    @abstractmethod
+    def _merged(self, first: Any, second: Any) -> Any: ...
+
+    def add(self, table: StateTable, entry: object, value: object) -> None:
+        """Combine an element with the contents of an entry."""
+        table.put(entry, self._added(table.data.get(entry), value))
+
+    def merge(self, table: StateTable, entry: object, stored: Any) -> None:
+        """Combine the contents of another window with those of an entry."""
+        before = table.data.get(entry)
+        table.put(entry, stored if before is None else self._merged(before, stored))
+
+    def copied(self, stored: Any) -> Any:
+        """Return an unshared copy."""
+        return own(stored)
+
+
+class ReducedContents(_CombinedContents):
     """The reduction of all elements of a window."""
 
     def __init__(self, function: object, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
@@ -77,9 +117,8 @@ class ReducedContents:
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def add(self, stored: object, value: object) -> Any:
-        """Return the reduction with one more element."""
-        return value if stored is None else self.merge(stored, value)
+    def _added(self, stored: object, value: object) -> Any:
+        return value if stored is None else self._merged(stored, value)
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Reduce the elements by key."""
@@ -97,19 +136,19 @@ class ReducedContents:
                     value = own(found)
             by_key[key] = value
 
-    def merge(self, first: object, second: object) -> Any:
+    def _merged(self, first: object, second: object) -> Any:
         """Return the reduction of two values; a value changed in place is not copied."""
         reduced = self._reduce(first, second)
         if self._coerce is not None:
             return self._coerce(reduced)
         return reduced if reduced is first or reduced is second else own(reduced)
 
-    def read(self, stored: Any) -> list[Any]:
+    def read(self, stored: Any) -> Sequence[Any]:
         """Return the reduced value in a list."""
         return [stored]
 
 
-class AggregatedContents:
+class AggregatedContents(_CombinedContents):
     """The accumulator of an AggregateFunction."""
 
     def __init__(self, function: Any, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
@@ -117,8 +156,7 @@ class AggregatedContents:
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def add(self, stored: Any, value: object) -> Any:
-        """Return the accumulator with one more element."""
+    def _added(self, stored: Any, value: object) -> Any:
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(value, accumulator)
         if self._coerce is not None:
@@ -141,12 +179,11 @@ class AggregatedContents:
                 added = own(added)
             by_key[key] = added
 
-    def merge(self, first: Any, second: object) -> Any:
-        """Return the merged accumulator."""
+    def _merged(self, first: Any, second: object) -> Any:
         merged = self._function.merge(first, second)
         return merged if merged is first or merged is second else own(merged)
 
-    def read(self, stored: Any) -> list[Any]:
+    def read(self, stored: Any) -> Sequence[Any]:
         """Return the result of the accumulator in a list."""
         return [self._function.get_result(stored)]
 
@@ -162,7 +199,7 @@ def contents_of(
     return ReducedContents(aggregation, state_type, backend)
 
 
-Evaluate = Callable[[Any, Any, list[Any], WindowFunctionContext], Iterable[Any] | None]
+Evaluate = Callable[[Any, Any, Sequence[Any], WindowFunctionContext], Iterable[Any] | None]
 """(key, window, elements, context) -> results."""
 
 
@@ -185,14 +222,9 @@ def evaluation_of(window_function: object) -> Evaluate:
 
 
 def merge_stored(table: StateTable, contents: WindowContents, target: object, sources: Iterable[object]) -> None:
-    """Merge the contents of the `sources` entries into the `target` entry."""
-    merged = table.data.get(target)
+    """Move the contents of the `sources` entries into the `target` entry."""
     for source in sources:
-        if source == target:
-            continue
         stored = table.data.get(source)
         if stored is not None:
-            merged = stored if merged is None else contents.merge(merged, stored)
             table.remove(source)
-    if merged is not None:
-        table.put(target, merged)
+            contents.merge(table, target, stored)

@@ -1,7 +1,7 @@
 """The general window operator: assigners, triggers, merging windows, allowed lateness and late data, as in Flink.
 
-Flink: `runtime.operators.windowing.WindowOperator`. Unlike Flink, which keeps the contents of merged windows under a
-state window and maps to it, this operator moves them to the resulting window.
+Flink: `runtime.operators.windowing.WindowOperator`. As there, the contents of a merged window stay where those of its
+first part are (the state window), so that a growing session writes only what is added (`MergingWindowSet`).
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class WindowRunner(WindowOperatorBase):
 
     def _add(self, key: object, value: object, event_time: int, window: object) -> None:
         """Add an element to a window and call its trigger."""
-        table, entry = self._table, self._enter(key, window)
-        table.put(entry, self._contents.add(table.data.get(entry), value))
+        self._enter(key, window)
+        self._contents.add(self._table, self._contents_entry(key, window), value)
         result = self._trigger.on_element(self._for_trigger(value), event_time, window, self._trigger_context)
         self._act_on(result, key, window)
         self._register(self._cleanup_time(window))
@@ -89,23 +89,32 @@ class WindowRunner(WindowOperatorBase):
         self._trigger_context.entry = entry
         return entry
 
+    def _contents_entry(self, key: object, window: object) -> tuple[object, object]:
+        """Return where the contents of a window are."""
+        return key, self._state_windows(key)[window] if self._merging else window
+
+    def _state_windows(self, key: object) -> dict[object, object]:
+        """Return the sessions of a key, with their state windows; state of firesteel 0.1 had none of these."""
+        known = self._sessions.data.get(key) or {}
+        return known if isinstance(known, dict) else {window: window for window in known}
+
     def _act_on(self, result: TriggerResult, key: object, window: object) -> None:
-        entry = (key, window)
+        entry = self._contents_entry(key, window)
         if result.is_fire() and entry in self._table.data:
             stored = self._table.data[entry]
-            self._emit(key, window, stored if result.is_purge() else own(stored))
+            self._emit(key, window, stored if result.is_purge() else self._contents.copied(stored))
         if result.is_purge():
             self._table.remove(entry)
 
     def _emit(self, key: object, window: Any, stored: object) -> None:
-        elements = list(self._contents.read(stored))
+        elements = self._contents.read(stored)
         results = self._evaluate(key_of(key), window, elements, self._function_context)
         self.collector.collect(results, window.max_timestamp())
 
     def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Call the trigger, and remove the window at its cleanup time."""
         window = namespace
-        if self._merging and window not in (self._sessions.data.get(key) or ()):
+        if self._merging and window not in self._state_windows(key):
             return
         self._enter(key, window)
         fire = self._trigger.on_event_time if domain == EVENT_TIME else self._trigger.on_processing_time
@@ -114,12 +123,12 @@ class WindowRunner(WindowOperatorBase):
             self._clear(key, window)
 
     def _clear(self, key: object, window: object) -> None:
-        self._table.remove((key, window))
+        self._table.remove(self._contents_entry(key, window))
         self._trigger.clear(window, self._trigger_context)
         if self._clears:
             self._window_function.clear(self._function_context)
         if self._merging:
-            rest = [other for other in self._sessions.data.get(key, ()) if other != window]
+            rest = {other: state for other, state in self._state_windows(key).items() if other != window}
             if rest:
                 self._sessions.put(key, rest)
             else:
@@ -147,37 +156,33 @@ class WindowRunner(WindowOperatorBase):
 
     def _merge_in(self, key: object, window: object) -> Any:
         """Merge a new window with the windows of its key that it intersects; return the resulting window."""
-        known = self._sessions.data.get(key) or []
+        known = self._state_windows(key)
         recorder = MergeRecorder()
         assert isinstance(self._assigner, MergingWindowAssigner)
         self._assigner.merge_windows([*known, window], recorder)
-        result = window
-        for merged, parts in recorder.merges:
-            if window not in parts:
-                continue
-            result = merged
-            old = [other for other in known if other in parts and other != merged]
-            self._merge_contents(key, merged, old)
-            known = [other for other in known if other not in old]
-        if self._is_late(result):
-            return result
-        if result not in known:
-            self._sessions.put(key, [*known, result])
-        return result
+        merged, parts = next(((found, parts) for found, parts in recorder.merges if window in parts), (window, ()))
+        old = [other for other in known if other in parts and other != merged]
+        state_window = known.get(merged, known[old[0]] if old else merged)
+        self._merge_contents(key, merged, state_window, {other: known[other] for other in old})
+        if merged not in known and not self._is_late(merged):
+            rest = {other: state for other, state in known.items() if other not in old}
+            self._sessions.put(key, rest | {merged: state_window})
+        return merged
 
-    def _merge_contents(self, key: object, merged: object, old: list[object]) -> None:
+    def _merge_contents(self, key: object, merged: object, state_window: object, old: dict[object, object]) -> None:
+        """Merge old windows, with their state windows, into another one."""
         if not old:
             return
-        entries = [(key, window) for window in old]
-        entry = self._enter(key, merged)
-        self._trigger_context.merged_entries = entries
+        self._enter(key, merged)
+        self._trigger_context.merged_entries = [(key, window) for window in old]
         self._trigger.on_merge(merged, self._trigger_context)
         for window in old:
             self._enter(key, window)
             self._trigger.clear(window, self._trigger_context)
             self._delete_cleanup(window)
         self._enter(key, merged)
-        merge_stored(self._table, self._contents, entry, entries)
+        others = [(key, state) for state in old.values() if state != state_window]
+        merge_stored(self._table, self._contents, (key, state_window), others)
 
     def _delete_cleanup(self, window: object) -> None:
         time = self._cleanup_time(window)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.whole_numbers import check_timestamp
+from firesteel.operators.state.disk_list import CHUNK_ELEMENTS
 from firesteel.operators.state.disk_store import DiskDict, DiskStore
+from firesteel.operators.state.list_part import ListPart, continued
 from firesteel.operators.state.state_table import DELETED
 
 if TYPE_CHECKING:
@@ -40,16 +42,19 @@ class ByKey(Protocol):
 class _ByKeyOnDisk:
     """A dict-like view whose values are on disk, by `(key, window)`."""
 
-    def __init__(self, data: DiskDict, window: object) -> None:
+    def __init__(self, data: DiskDict, window: object, grows: bool) -> None:
         self._data = data
         self._window = window
+        self._grows = grows
         self._keys: dict[Any, None] = {}
 
     def get(self, key: object) -> Any:
         return self._data.get((key, self._window))
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         self._keys[key] = None
+        if self._grows and value.__class__ is list and len(value) > CHUNK_ELEMENTS:
+            value = self._data.chunks.long_list(value)
         self._data[key, self._window] = value
 
     def __iter__(self) -> Iterator[object]:
@@ -68,7 +73,7 @@ class _ByKeyOnDisk:
 
     def clear(self) -> None:
         for key in self._keys:
-            del self._data[key, self._window]
+            self._data.pop((key, self._window), None)
         self._keys.clear()
 
 
@@ -77,7 +82,7 @@ class OpenWindow:
 
     Attributes:
         by_key: Its contents by key.
-        touched: The keys whose contents were touched since the last version.
+        touched: The keys whose contents were touched since the last version, with the lengths of their lists in it.
         saved: The number of its keys, counted from the first, that are in the last version.
     """
 
@@ -85,14 +90,25 @@ class OpenWindow:
 
     def __init__(self, by_key: ByKey) -> None:
         self.by_key = by_key
-        self.touched: set[Any] = set()
+        self.touched: dict[Any, int] = {}
         self.saved = 0
+
+    def touch(self, keys: Iterable[Any], grows: bool) -> None:
+        """Note the keys whose contents are going to change; `grows` tells whether elements are appended to lists."""
+        get, touched = self.by_key.get, self.touched
+        for key in set(keys).difference(touched):
+            touched[key] = len(get(key) or ()) if grows else 0
 
 
 class WindowTable:
-    """The open windows of all keys, ordered by their end (see `state_table.Table`)."""
+    """The open windows of all keys, ordered by their end (see `state_table.Table`).
 
-    def __init__(self, store: DiskStore | None) -> None:
+    Attributes:
+        grows: Whether the contents are lists that elements are appended to.
+    """
+
+    def __init__(self, store: DiskStore | None, grows: bool) -> None:
+        self.grows = grows
         self._data = None if store is None else store.table()
         self._windows: dict[Any, OpenWindow] = {}
         self._ends: list[tuple[int, int, Any]] = []
@@ -110,7 +126,7 @@ class WindowTable:
             ValueOverflowError: its end is outside 64 bits.
         """
         check_timestamp(window.max_timestamp())
-        by_key: ByKey = {} if self._data is None else _ByKeyOnDisk(self._data, window)
+        by_key: ByKey = {} if self._data is None else _ByKeyOnDisk(self._data, window, self.grows)
         opened = self._windows[window] = OpenWindow(by_key)
         self._sequence += 1
         heapq.heappush(self._ends, (window.max_timestamp(), self._sequence, window))
@@ -141,8 +157,9 @@ class WindowTable:
             yield entry, DELETED
         for window, opened in self._windows.items():
             get = opened.by_key.get
-            for key in opened.touched:
-                yield (key, window), get(key)
+            for key, length in opened.touched.items():
+                stored = get(key)
+                yield (key, window), ListPart(length, stored[length:]) if length else stored
         self._saved()
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
@@ -163,10 +180,10 @@ class WindowTable:
                 yield (key, window), value
 
     def load(self, entry: Any, value: object) -> None:
-        """Set an entry from a version."""
+        """Set or continue an entry from a version."""
         key, window = entry
         opened = self._windows.get(window) or self.open(window)
-        opened.by_key[key] = value
+        opened.by_key[key] = continued(opened.by_key.get(key), value) if value.__class__ is ListPart else value
         opened.saved = len(opened.by_key)
 
     def discard(self, entry: Any) -> None:

@@ -1,0 +1,91 @@
+"""The memory of a slot for entries of state on disk: a limit in bytes that all tables of the process share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
+from weakref import WeakSet
+
+from firesteel.common.options.slot_options import TASK_SLOTS
+from firesteel.common.options.state_options import MANAGED_MEMORY, ROCKSDB_FIXED_PER_SLOT, ROCKSDB_MANAGED
+
+DEFAULT_BYTES = 160 << 20
+"""The limit where nothing is configured."""
+
+_SAMPLED = 8
+_DEPTH = 4
+_CONTAINERS = (tuple, list, set, frozenset)
+
+
+def memory_of_slot(configuration: Mapping[str, str]) -> int:
+    """Return how many bytes a slot may use for entries of state on disk.
+
+    Flink: `state.backend.rocksdb.memory.*` and `taskmanager.memory.managed.size`, which the slots of a TaskManager
+    share. Without any of them it is 160 MB; Flink derives it from the size of the JVM.
+    """
+    fixed = ROCKSDB_FIXED_PER_SLOT.of(configuration)
+    if fixed is not None:
+        return fixed
+    managed = MANAGED_MEMORY.of(configuration) if ROCKSDB_MANAGED.of(configuration) else None
+    return DEFAULT_BYTES if managed is None else managed // max(TASK_SLOTS.of(configuration), 1)
+
+
+class CacheMemory:
+    """A number of bytes that the tables of a process share."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.shares: WeakSet[CacheShare] = WeakSet()
+
+
+class CacheShare:
+    """The part of a table.
+
+    Attributes:
+        used: About how many bytes it uses.
+    """
+
+    def __init__(self, memory: CacheMemory) -> None:
+        self._memory = memory
+        self.used = 0
+        memory.shares.add(self)
+
+    def allowed(self) -> int:
+        """Return how many bytes the table may use: what others leave, and at least half of an equal share."""
+        limit, shares = self._memory.limit, self._memory.shares
+        others = sum(share.used for share in shares if share is not self)
+        return max(limit - others, limit // (2 * len(shares)))
+
+
+_of_process: dict[int, CacheMemory] = {}
+
+
+def memory_of_process(configuration: Mapping[str, str]) -> CacheMemory:
+    """Return the memory that the operators of this process share."""
+    limit = memory_of_slot(configuration)
+    return _of_process.setdefault(limit, CacheMemory(limit))
+
+
+def approximate_size(value: object, depth: int = _DEPTH) -> int:
+    """Return about how many bytes a value takes, with what it refers to.
+
+    Example:
+        >>> 1000 < approximate_size(["a" * 100] * 10) < 2000
+        True
+    """
+    size = sys.getsizeof(value)
+    if not depth:
+        return size
+    if isinstance(value, dict):
+        return size + _size_of_all(chain.from_iterable(value.items()), 2 * len(value), depth)
+    if isinstance(value, _CONTAINERS):
+        return size + _size_of_all(value, len(value), depth)
+    attributes = getattr(value, "__dict__", None)
+    return size if attributes is None else size + approximate_size(attributes, depth - 1)
+
+
+def _size_of_all(values: Iterable[object], count: int, depth: int) -> int:
+    """Return the size of some values, estimated by the first ones."""
+    sizes = [approximate_size(value, depth - 1) for value in islice(values, _SAMPLED)]
+    return sum(sizes) * count // len(sizes) if sizes else 0

@@ -1,0 +1,202 @@
+"""What versions say about their states: kind and types, as plain data; whether restored state fits, or is converted.
+
+Flink: `TypeSerializerSnapshot.resolveSchemaCompatibility`. A ROW may get and lose fields, as POJO and Avro types may in
+Flink; every other change of a type is a `StateMigrationError`.
+
+Why: `docs/decisions/0045-states-describe-themselves.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from firesteel.common.typeinfo import (
+    ElementTypeInfo,
+    ExternalTypeInfo,
+    MapTypeInfo,
+    PickledBytesTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+from firesteel.common.values.coercion import coercer
+from firesteel.functions.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from firesteel.operators.chain.operator_errors import StateMigrationError
+from firesteel.operators.state.entries import Stored
+
+if TYPE_CHECKING:
+    from firesteel.common.types import Row
+
+TypeText: TypeAlias = "str | tuple[str, tuple[TypeText, ...]] | tuple[str, tuple[TypeText, ...], tuple[str, ...]]"
+"""A type as plain data: its name, or its name with the types of its parts, and their names if it is a row."""
+
+Description: TypeAlias = "dict[str, object]"
+"""Of a state: its `kind`, and the types of its `key` (of maps) and `value`; of an operator's keys: kind and `key`."""
+
+Convert = Callable[[Stored], Stored]
+
+DESCRIBED = "\0described"
+"""Name of the delta that has no entries but descriptions, by name of the table; every subtask reads all of them."""
+
+OF_KEYS = "\0key"
+"""The key of the description of an operator's keys."""
+
+PICKLED = "PICKLED"
+_ROW = "ROW"
+
+_KINDS: dict[type[StateDescriptor], str] = {
+    ValueStateDescriptor: "value",
+    ListStateDescriptor: "list",
+    MapStateDescriptor: "map",
+    ReducingStateDescriptor: "reducing",
+    AggregatingStateDescriptor: "aggregating",
+}
+
+
+def type_text(type_info: TypeInformation[object] | None) -> TypeText:
+    """Return a type as plain data; undeclared types are PICKLED.
+
+    Example:
+        >>> type_text(Types.LIST(Types.ROW_NAMED(["a"], [Types.INT()])))
+        ('ListTypeInfo', (('ROW', ('Integer',), ('a',)),))
+    """
+    if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
+        return PICKLED
+    if isinstance(type_info, ExternalTypeInfo):
+        return type_text(type_info.type_info)
+    if isinstance(type_info, RowTypeInfo):
+        return _ROW, tuple(map(type_text, type_info.get_field_types())), tuple(type_info.get_field_names())
+    if isinstance(type_info, TupleTypeInfo):
+        return "TUPLE", tuple(map(type_text, type_info.get_field_types()))
+    if isinstance(type_info, MapTypeInfo):
+        return "MAP", (type_text(type_info.key_type), type_text(type_info.value_type))
+    if isinstance(type_info, ElementTypeInfo):
+        return type(type_info).__name__, (type_text(type_info.element_type),)
+    return str(type_info)
+
+
+def shown(text: object) -> str:
+    """Return a type for messages; anything else, which a damaged file may have, as its text.
+
+    Example:
+        >>> shown(("ROW", ("Integer", "PICKLED"), ("a", "b")))
+        'ROW<a: Integer, b: PICKLED>'
+    """
+    match text:
+        case (str(name), tuple(parts)):
+            return f"{name}<{', '.join(map(shown, parts))}>"
+        case (str(name), tuple(parts), tuple(names)):
+            fields = (f"{field}: {shown(part)}" for field, part in zip(names, parts, strict=False))
+            return f"{name}<{', '.join(fields)}>"
+    return str(text)
+
+
+class _Types(NamedTuple):
+    """The declared types of a state."""
+
+    kind: str
+    key: TypeInformation[object] | None
+    value: TypeInformation[object] | None
+
+
+def _types_of(descriptor: StateDescriptor) -> _Types:
+    kind = _KINDS[type(descriptor)]
+    if isinstance(descriptor, MapStateDescriptor):
+        return _Types(kind, descriptor.key_type_info, descriptor.value_type_info)
+    if isinstance(descriptor, ListStateDescriptor):
+        return _Types(kind, None, descriptor.elem_type_info)
+    return _Types(kind, None, descriptor.type_info)
+
+
+def description_of(descriptor: StateDescriptor) -> Description:
+    """Return the description of a state.
+
+    Example:
+        >>> description_of(MapStateDescriptor("m", Types.STRING(), Types.LONG()))
+        {'kind': 'map', 'value': 'Long', 'key': 'String'}
+    """
+    kind, key, value = _types_of(descriptor)
+    found: Description = {"kind": kind, "value": type_text(value)}
+    return found | {"key": type_text(key)} if kind == "map" else found
+
+
+def conversion(restored: Description, descriptor: StateDescriptor) -> Convert | None:
+    """Return how to convert restored values (elements of lists, values of maps), or None if they stay as they are.
+
+    Raises:
+        StateMigrationError: the descriptor does not fit the restored state.
+    """
+    asked = description_of(descriptor)
+    what = f"state {descriptor.name!r}"
+    if restored["kind"] != asked["kind"]:
+        raise StateMigrationError(what, f"{restored['kind']} state", f"{asked['kind']} state")
+    check_same(what, "map keys of type", restored.get("key"), asked.get("key"))
+    if restored["value"] == asked["value"]:
+        return None
+    convert = _conversion(restored["value"], asked["value"], _types_of(descriptor).value)
+    if convert is None:
+        check_same(what, "type", restored["value"], asked["value"])
+    return convert
+
+
+def check_same(what: str, part: str, restored: object, asked: object) -> None:
+    """Check that a type has not changed.
+
+    Raises:
+        StateMigrationError: it has.
+    """
+    if restored != asked:
+        raise StateMigrationError(what, f"{part} {shown(restored)}", f"{part} {shown(asked)}")
+
+
+def _conversion(old: object, new: object, declared: TypeInformation[object] | None) -> Convert | None:
+    """Return how to convert values of one type to another, or None if that is not possible."""
+    if old == new:
+        return _same
+    if isinstance(declared, ExternalTypeInfo):
+        return _conversion(old, new, declared.type_info)
+    if not isinstance(old, tuple) or not isinstance(new, tuple) or old[0] != new[0]:
+        return None
+    if isinstance(declared, RowTypeInfo):
+        return _row_conversion(old, new, declared)
+    if isinstance(declared, MapTypeInfo) and old[1][0] == new[1][0]:
+        items = _conversion(old[1][1], new[1][1], declared.value_type)
+        return items and (lambda value: value and dict(zip(value, map(items, value.values()), strict=True)))
+    if isinstance(declared, ElementTypeInfo):
+        elements = _conversion(old[1][0], new[1][0], declared.element_type)
+        return elements and (lambda value: value and list(map(elements, value)))
+    return None
+
+
+def _same(value: Stored) -> Stored:
+    return value
+
+
+def _row_conversion(old: Stored, new: Stored, declared: RowTypeInfo) -> Convert | None:
+    """Return how to convert a row: fields keep their values by name, new ones are NULL."""
+    places = {name: place for place, name in enumerate(old[2])}
+    converts: dict[str, Convert] = {}
+    for name, text, type_info in zip(new[2], new[1], declared.get_field_types(), strict=True):
+        if name in places:
+            convert = _conversion(old[1][places[name]], text, type_info)
+            if convert is None:
+                return None
+            converts[name] = convert
+    build = coercer(declared) or _same
+
+    def converted(row: Row | None) -> Stored:
+        if row is None:
+            return None
+        made = build({name: convert(row[places[name]]) for name, convert in converts.items()})
+        made.set_row_kind(row.get_row_kind())
+        return made
+
+    return converted

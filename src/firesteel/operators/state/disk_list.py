@@ -1,0 +1,161 @@
+"""Lists larger than memory: chunks of elements in the database of a `DiskStore`, and the last elements in memory.
+
+A list is only appended to, so what was read of it stays as it was while more is added. Chunks of removed lists go away
+with the next version, as a function may still read a list that it has cleared.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias, overload
+
+from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.entries import Stored
+from firesteel.operators.state.list_part import ListPart
+
+CHUNK_ELEMENTS = 1000
+"""Number of elements of a chunk; shorter lists are kept as values."""
+
+
+_Slice: TypeAlias = "slice[int | None, int | None, int | None]"
+
+
+class ListChunks:
+    """The chunks of all long lists in a database."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._execute = database.execute
+        self._execute(
+            "CREATE TABLE chunks (list INTEGER, chunk INTEGER, v BLOB NOT NULL, PRIMARY KEY (list, chunk)) "
+            "WITHOUT ROWID"
+        )
+        self._numbers = 0
+        self._removed: set[int] = set()
+
+    def long_list(self, elements: list[Stored]) -> DiskList:
+        """Return a new list on disk with some elements."""
+        self._numbers += 1
+        made = DiskList(self._numbers, 0, [])
+        made.chunks = self
+        made.extend(elements)
+        return made
+
+    def write(self, number: int, chunk: int, elements: list[Stored]) -> None:
+        """Write a chunk."""
+        self._execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?)", (number, chunk, pickled(elements)))
+
+    def read(self, number: int, chunk: int) -> list[Stored]:
+        """Return the elements of a chunk."""
+        found = self._execute("SELECT v FROM chunks WHERE list = ? AND chunk = ?", (number, chunk)).fetchone()
+        elements: list[Stored] = pickle.loads(found[0])
+        return elements
+
+    def remove(self, stored: object) -> None:
+        """Note that a value has left its table, which removes the chunks of a list with the next version."""
+        if isinstance(stored, DiskList):
+            self._removed.add(stored.number)
+
+    def keep(self, stored: object) -> None:
+        """Note that a value is in a table, maybe after it has left another entry."""
+        if isinstance(stored, DiskList):
+            stored.chunks = self
+            self._removed.discard(stored.number)
+
+    def forget_removed(self) -> None:
+        """Delete the chunks of the lists that are in no table."""
+        for number in self._removed:
+            self._execute("DELETE FROM chunks WHERE list = ?", (number,))
+        self._removed.clear()
+
+
+class DiskList(Sequence[Stored]):
+    """A list of which all but the last elements are on disk; it can be read and appended to.
+
+    Attributes:
+        number: Identifies its chunks.
+        chunks: Where they are.
+    """
+
+    __slots__ = ("_last", "_written", "chunks", "number")
+    chunks: ListChunks
+
+    def __init__(self, number: int, written: int, last: list[Stored]) -> None:
+        self.number = number
+        self._written = written
+        self._last = last
+
+    def __reduce__(self) -> tuple[type, tuple[int, int, list[Stored]]]:
+        return DiskList, (self.number, self._written, self._last)
+
+    def append(self, element: Stored) -> None:
+        """Append an element."""
+        self._last.append(element)
+        if len(self._last) == CHUNK_ELEMENTS:
+            self._write_last()
+
+    def extend(self, elements: Iterable[Stored]) -> None:
+        """Append elements, and write each chunk that is full."""
+        rest = iter(elements)
+        while added := list(islice(rest, CHUNK_ELEMENTS - len(self._last))):
+            self._last.extend(added)
+            if len(self._last) == CHUNK_ELEMENTS:
+                self._write_last()
+
+    def _write_last(self) -> None:
+        self.chunks.write(self.number, self._written, self._last)
+        self._written += 1
+        self._last = []
+
+    def snapshot(self, copied: Callable[[list[Stored]], list[Stored]] = list) -> DiskList:
+        """Return the list as it is now, for a reader; `copied` copies the elements that are in memory."""
+        found = DiskList(self.number, self._written, copied(list(self._last)))
+        found.chunks = self.chunks
+        return found
+
+    def parts(self, start: int = 0) -> Iterator[ListPart]:
+        """Yield the elements from a position on as parts of bounded size."""
+        for chunk in range(start // CHUNK_ELEMENTS, self._written + bool(self._last)):
+            begin = max(start - chunk * CHUNK_ELEMENTS, 0)
+            yield ListPart(chunk * CHUNK_ELEMENTS + begin, self._chunk(chunk)[begin:])
+
+    def _chunk(self, number: int) -> list[Stored]:
+        return self.chunks.read(self.number, number) if number < self._written else self._last
+
+    def __iter__(self) -> Iterator[Stored]:
+        for part in self.parts():
+            yield from part.elements
+
+    def __len__(self) -> int:
+        return self._written * CHUNK_ELEMENTS + len(self._last)
+
+    @overload
+    def __getitem__(self, index: int) -> Stored: ...
+    @overload
+    def __getitem__(self, index: _Slice) -> list[object]: ...
+    def __getitem__(self, index: int | _Slice) -> object:
+        positions = range(len(self))[index]
+        if isinstance(positions, range):
+            if positions.step != 1:
+                return [self[position] for position in positions]
+            return list(islice(self._from(positions.start), len(positions)))
+        chunk, place = divmod(positions, CHUNK_ELEMENTS)
+        return self._chunk(chunk)[place]
+
+    def _from(self, start: int) -> Iterator[Stored]:
+        for part in self.parts(start):
+            yield from part.elements
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list | DiskList) and len(self) == len(other) and all(map(_equal, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} elements on disk>"
+
+
+def _equal(first: object, second: object) -> bool:
+    return first == second
