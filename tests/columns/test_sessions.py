@@ -11,13 +11,14 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import session_rows
+from firesteel.columns.kernels import saved_rows, session_rows
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_tables import WindowTableFactory
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.type_text import parse_type
+from firesteel.common.table_errors import TableException
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 
@@ -133,7 +134,8 @@ def of_table(rows):
 
 @pytest.fixture(params=[10_000, 3])
 def _least(request, monkeypatch):
-    monkeypatch.setattr(session_rows, "_LEAST", request.param)
+    monkeypatch.setattr(session_rows, "LEAST", request.param)
+    monkeypatch.setattr(saved_rows, "LEAST", request.param)
 
 
 @pytest.mark.usefixtures("_least")
@@ -189,7 +191,8 @@ def test_the_rows_of_a_session_keep_their_order_and_kinds():
 
 
 def test_rows_and_keys_that_are_gone_leave_no_state(monkeypatch):
-    monkeypatch.setattr(session_rows, "_LEAST", 10)
+    monkeypatch.setattr(session_rows, "LEAST", 10)
+    monkeypatch.setattr(saved_rows, "LEAST", 10)
     run = Run(TABLE)
     for number in range(50):
         run.add([(f"key {number} {place}", place, number * 100) for place in range(20)])
@@ -233,3 +236,11 @@ def waiting_work(length):
     run.add([(f"key {number}", number, number) for number in range(length)])
     calls = calls_made(lambda: run.take(GAP + 1))
     return calls
+
+
+@pytest.mark.parametrize("name", ["sessions", "windows"])
+def test_state_of_earlier_releases_is_refused(name):
+    backend = KeyedStateBackend(None, 8)
+    backend.load((name, {(0, "a"): [[0, 10, []]]}))
+    with pytest.raises(TableException, match=f"the state '{name}' of a query was written by an earlier release"):
+        TABLE.make().open(KernelContext(True, 8, backend.table, None, None, lambda: 0))

@@ -17,6 +17,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows, concat_placed
+from firesteel.columns.kernels.saved_rows import refuse_former
 from firesteel.columns.kernels.segments import first_of_segments
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
 from firesteel.columns.kernels.waiting_rows import WaitingRows
@@ -81,6 +82,7 @@ class OverColumns(TimedKernel):
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
+        refuse_former(context, "waiting", "past")
         plan = self._plan
         counted = tuple(call.plan for call in self._calls)
         empty = AggregateSet(counted, plan.types, False, context).new()

@@ -64,7 +64,7 @@ class PastRows:
         self._keys = keys
         self._kept = kept
         self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
-        self._log = SavedRows(context.table("past"), self._keys, context.max_parallelism)
+        self._log = SavedRows(context.table("past rows"), self._keys, context.max_parallelism)
         self._forget()
         self._restore()
 

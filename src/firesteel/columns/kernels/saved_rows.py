@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import key_groups
-from firesteel.columns.kernel import StateTable
+from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.row_log import RowLog
+from firesteel.common.table_errors import TableException
 
 LEAST = 10_000
 """Number of rows up to which a log is not written anew."""
@@ -46,17 +47,33 @@ class SavedRows:
             self._log.append(rows, key_groups(rows, self._keys, self._max_parallelism))
             self._length += rows.length
 
-    def save(self, added: Sequence[ColumnBatch], left: int, all_rows: Callable[[], Sequence[ColumnBatch]]) -> None:
-        """Add rows, or write the log anew.
+    def save(self, added: Sequence[ColumnBatch], left: int, all_rows: Callable[[], Sequence[ColumnBatch]]) -> bool:
+        """Add rows, or write the log anew; return whether it was written anew.
 
         Args:
             added: The rows since the last call.
             left: The number of rows that are not gone.
             all_rows: Returns these.
         """
-        if self.is_outdated or self._length > 2 * left + LEAST:
+        is_new = self.is_outdated or self._length > 2 * left + LEAST
+        if is_new:
             self._log.remove()
             self._length, self.is_outdated = 0, False
             added = all_rows()
         for rows in added:
             self.add(rows)
+        return is_new
+
+
+def refuse_former(context: KernelContext, *names: str) -> None:
+    """Refuse restored state in tables that earlier releases had.
+
+    Raises:
+        TableException: A table has entries.
+    """
+    for name in names:
+        if context.table(name).data:
+            raise TableException(
+                f"the state {name!r} of a query was written by an earlier release in a form that is no longer read: "
+                "start the query without it"
+            )

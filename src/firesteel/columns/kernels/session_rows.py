@@ -24,6 +24,7 @@ from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.row_index import should_merge
 from firesteel.columns.kernels.row_log import RowLog
+from firesteel.columns.kernels.saved_rows import LEAST, SavedRows, refuse_former
 from firesteel.columns.kernels.segments import bisect_right, ranges
 from firesteel.columns.kernels.session_spans import Spans, concat_spans, session_codes
 from firesteel.columns.kernels.time_queue import Due, TimeQueue
@@ -31,9 +32,6 @@ from firesteel.columns.kernels.windows import WindowPlan
 
 Merge = Callable[[ColumnBatch, Array, int], ColumnBatch]
 """Merges rows, in the order of their arrival, of a number of sessions, given the session of each row."""
-
-_LEAST = 10_000
-"""Number of rows below which what is gone stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +73,18 @@ class SessionRows:
         self._runs: list[Spans] = []
         self._queue = TimeQueue()
         self._gone = self._arrived = 0
-        self._log, self._ends = RowLog(context.table("session rows")), RowLog(context.table("session ends"))
+        refuse_former(context, "sessions", "windows")
+        self._log = SavedRows(context.table("session rows"), keys, context.max_parallelism)
+        self._ends = RowLog(context.table("session ends"))
         self._restore()
 
     def _restore(self) -> None:
         for ends in self._ends.rows():
             self._pass_by(self._number(ends, range(len(self._keys))), ends.columns[-1].to_numpy())
-        self._logged = self._saved = 0
+        self._saved = 0
         for rows in self._log.rows():
             starts, lasts = (column.to_numpy() for column in rows.columns[-2:])
             spans = self._spans(rows.with_columns(rows.columns[:-2]), starts, lasts)
-            self._logged += rows.length
             self._push(spans.take(np.flatnonzero(self._is_waiting(spans))))
         self._saved = self._arrived
         self._unsaved: list[Spans] = []
@@ -215,7 +214,7 @@ class SessionRows:
         codes = session_codes(spans, self._gap)
         final, first = np.flatnonzero(np.diff(codes, append=-1)), np.flatnonzero(np.diff(codes, prepend=-1))
         ended = _in_order(spans, codes, spans.starts[first], spans.reach[final] + self._gap)
-        if self._gone > _LEAST and 2 * self._gone > sum(run.length for run in self._runs):
+        if self._gone > LEAST and 2 * self._gone > sum(run.length for run in self._runs):
             self._compact()
         return ended
 
@@ -263,7 +262,8 @@ class SessionRows:
         kept = np.unique(np.concatenate([run.numbers for run in runs]))
         self._numbers.keep(kept)
         self._passed, self._least = np.full(len(kept), MIN_WATERMARK), np.full(len(kept), MAX_WATERMARK)
-        self._runs, self._queue, self._gone, self._logged = [], TimeQueue(), 0, 2**62
+        self._runs, self._queue, self._gone = [], TimeQueue(), 0
+        self._unsaved, self._log.is_outdated = [], True
         for run in runs:
             self._push(run.numbered(np.searchsorted(kept, run.numbers)))
 
@@ -271,25 +271,22 @@ class SessionRows:
 
     def flush(self) -> None:
         """Write what has changed since the last version."""
-        total = sum(run.length for run in self._runs)
-        if self._logged > 2 * total + _LEAST:
-            self._log.remove()
+        left = sum(run.length for run in self._runs)
+        if self._log.save(self._saved_form(self._unsaved), left, lambda: self._saved_form(self._runs)):
             self._ends.remove()
-            self._logged, self._unsaved, self._unsaved_ends = 0, self._runs, []
-        for spans in self._unsaved:
-            self._write(spans.take(np.flatnonzero(self._is_waiting(spans))))
+            self._unsaved_ends = []
         for ends in self._unsaved_ends:
             self._ends.append(ends, key_groups(ends, range(len(self._keys)), self._groups))
         self._unsaved, self._unsaved_ends, self._saved = [], [], self._arrived
 
-    def _write(self, spans: Spans) -> None:
-        if not spans.length:
-            return
-        in_order = spans.take(np.argsort(spans.arrivals))
-        rows = in_order.rows
-        columns = [*rows.columns, pa.array(in_order.starts), pa.array(in_order.lasts)]
-        self._log.append(rows.with_columns(columns), key_groups(rows, self._keys, self._groups))
-        self._logged += rows.length
+    def _saved_form(self, parts: Sequence[Spans]) -> list[ColumnBatch]:
+        return [_in_columns(spans.take(np.flatnonzero(self._is_waiting(spans)))) for spans in parts]
+
+
+def _in_columns(spans: Spans) -> ColumnBatch:
+    """Return rows in the order of their arrival, with their times as columns."""
+    spans = spans.take(np.argsort(spans.arrivals))
+    return spans.rows.with_columns([*spans.rows.columns, pa.array(spans.starts), pa.array(spans.lasts)])
 
 
 def _in_order(spans: Spans, codes: Array, starts: Array, ends: Array) -> Ended:

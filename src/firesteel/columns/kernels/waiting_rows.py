@@ -41,8 +41,8 @@ def concat_timed(parts: list[TimedRows]) -> TimedRows:
 class WaitingRows:
     """The rows of one operator that wait for a watermark.
 
-    State: `waiting` is a log of the rows with their times and the number of their version; `passed` has for each key
-    group a watermark and a version, before which rows up to the watermark are gone.
+    State: `waiting rows` is a log of the rows with their times and the number of their version; `passed` has for each
+    key group a watermark and a version, before which rows up to the watermark are gone.
 
     Args:
         keys: The columns by which rows are partitioned.
@@ -51,7 +51,7 @@ class WaitingRows:
 
     def __init__(self, keys: tuple[int, ...], context: KernelContext) -> None:
         self._keys, self._max_parallelism = keys, context.max_parallelism
-        self._log = SavedRows(context.table("waiting"), keys, context.max_parallelism)
+        self._log = SavedRows(context.table("waiting rows"), keys, context.max_parallelism)
         self._passed = context.table("passed")
         self._runs: list[TimedRows] = []
         self._arrived = self._version = 0
