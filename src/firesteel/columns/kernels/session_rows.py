@@ -11,8 +11,8 @@ of the first one are gone.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,29 +26,9 @@ from firesteel.columns.kernels.row_index import should_merge
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.saved_rows import LEAST, SavedRows, refuse_former
 from firesteel.columns.kernels.segments import bisect_right, ranges
-from firesteel.columns.kernels.session_spans import Spans, concat_spans, session_codes
+from firesteel.columns.kernels.session_spans import Ended, Merge, Spans, concat_spans, in_order, session_codes
 from firesteel.columns.kernels.time_queue import Due, TimeQueue
 from firesteel.columns.kernels.windows import WindowPlan
-
-Merge = Callable[[ColumnBatch, Array, int], ColumnBatch]
-"""Merges rows, in the order of their arrival, of a number of sessions, given the session of each row."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """Sessions that have ended, in the order of their ends.
-
-    Attributes:
-        rows: Their rows, session by session, in the order in which they came.
-        codes: The number of the session of each row.
-        starts: The start of each session (local ms).
-        ends: The end of each session.
-    """
-
-    rows: ColumnBatch
-    codes: Array
-    starts: Array
-    ends: Array
 
 
 class SessionRows:
@@ -213,7 +193,7 @@ class SessionRows:
         spans = self._taken(due.numbers[is_final], due.values[is_final])
         codes = session_codes(spans, self._gap)
         final, first = np.flatnonzero(np.diff(codes, append=-1)), np.flatnonzero(np.diff(codes, prepend=-1))
-        ended = _in_order(spans, codes, spans.starts[first], spans.reach[final] + self._gap)
+        ended = in_order(spans, codes, spans.starts[first], spans.reach[final] + self._gap)
         if self._gone > LEAST and 2 * self._gone > sum(run.length for run in self._runs):
             self._compact()
         return ended
@@ -287,13 +267,3 @@ def _in_columns(spans: Spans) -> ColumnBatch:
     """Return rows in the order of their arrival, with their times as columns."""
     spans = spans.take(np.argsort(spans.arrivals))
     return spans.rows.with_columns([*spans.rows.columns, pa.array(spans.starts), pa.array(spans.lasts)])
-
-
-def _in_order(spans: Spans, codes: Array, starts: Array, ends: Array) -> Ended:
-    """Return sessions by their ends, each with its rows in the order of their arrival."""
-    by_end = np.argsort(ends, kind="stable")
-    places = np.empty(len(ends), np.int64)
-    places[by_end] = np.arange(len(ends))
-    codes = places[codes]
-    order = np.lexsort((spans.arrivals, codes))
-    return Ended(spans.rows.take(order), codes[order], starts[by_end], ends[by_end])

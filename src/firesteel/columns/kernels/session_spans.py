@@ -11,6 +11,9 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.segments import first_of_segments, running_max
 
+Merge = Callable[[ColumnBatch, Array, int], ColumnBatch]
+"""Merges rows, in the order of their arrival, of a number of sessions, given the session of each row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spans:
@@ -56,8 +59,8 @@ class Spans:
         """Return where the rows of keys begin and end, if they are sorted."""
         return np.searchsorted(self.numbers, numbers), np.searchsorted(self.numbers, numbers, "right")
 
-    def merged(self, gap: int, merge: Callable[[ColumnBatch, Array, int], ColumnBatch]) -> Spans:
-        """Return one row for each session of sorted rows; see `session_rows.Merge`."""
+    def merged(self, gap: int, merge: Merge) -> Spans:
+        """Return one row for each session of sorted rows; see `Merge`."""
         codes = session_codes(self, gap)
         first, final = np.flatnonzero(np.diff(codes, prepend=-1)), np.flatnonzero(np.diff(codes, append=-1))
         if len(first) == self.length:
@@ -81,3 +84,30 @@ def session_codes(spans: Spans, gap: int) -> Array:
     begins[1:] |= spans.starts[1:] > spans.reach[:-1] + gap
     codes: Array = np.cumsum(begins) - 1
     return codes
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Sessions that have ended, in the order of their ends.
+
+    Attributes:
+        rows: Their rows, session by session, in the order in which they came.
+        codes: The number of the session of each row.
+        starts: The start of each session (local ms).
+        ends: The end of each session.
+    """
+
+    rows: ColumnBatch
+    codes: Array
+    starts: Array
+    ends: Array
+
+
+def in_order(spans: Spans, codes: Array, starts: Array, ends: Array) -> Ended:
+    """Return sessions by their ends, each with its rows in the order of their arrival."""
+    by_end = np.argsort(ends, kind="stable")
+    places = np.empty(len(ends), np.int64)
+    places[by_end] = np.arange(len(ends))
+    codes = places[codes]
+    order = np.lexsort((spans.arrivals, codes))
+    return Ended(spans.rows.take(order), codes[order], starts[by_end], ends[by_end])

@@ -15,7 +15,8 @@ from firesteel.columns.kernels import window_results
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import fold, load, results
 from firesteel.columns.kernels.row_groups import RowGroups
-from firesteel.columns.kernels.session_rows import Ended, Merge, SessionRows
+from firesteel.columns.kernels.session_rows import SessionRows
+from firesteel.columns.kernels.session_spans import Ended, Merge
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
 from firesteel.columns.kernels.window_results import WindowResults
 from firesteel.columns.kernels.windows import WindowPlan, millis_of, window_columns
