@@ -27,7 +27,7 @@ from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.saved_rows import LEAST, SavedRows, refuse_former
 from firesteel.columns.kernels.segments import bisect_right, ranges
 from firesteel.columns.kernels.session_spans import Ended, Merge, Spans, concat_spans, in_order, session_codes
-from firesteel.columns.kernels.time_queue import Due, TimeQueue
+from firesteel.columns.kernels.time_queue import TimeQueue
 from firesteel.columns.kernels.windows import WindowPlan
 
 
@@ -133,7 +133,8 @@ class SessionRows:
         codes = session_codes(run, self._gap)
         final = np.flatnonzero(np.diff(codes, append=-1))
         lasts = run.reach[final]
-        self._queue.add(Due(self._clock.timers(lasts + self._gap - 1), run.numbers[final], lasts))
+        ends = ColumnBatch((pa.array(run.numbers[final]), pa.array(lasts)), len(final))
+        self._queue.add(ends, self._clock.timers(lasts + self._gap - 1))
 
     # --- late rows -----------------------------------------------------------------------------------------------
 
@@ -177,8 +178,8 @@ class SessionRows:
         while (time := self._queue.next()) is not None:
             due = self._queue.take(time)
             assert due is not None
-            if self._is_final(due).any():
-                self._queue.add(due)
+            if self._final(due.rows).length:
+                self._queue.add(due.rows, due.times)
                 break
         return time
 
@@ -187,10 +188,10 @@ class SessionRows:
         due = self._queue.take(until)
         if due is None:
             return None
-        is_final = self._is_final(due)
-        if not is_final.any():
+        final = self._final(due.rows)
+        if not final.length:
             return None
-        spans = self._taken(due.numbers[is_final], due.values[is_final])
+        spans = self._taken(*(column.to_numpy() for column in final.columns))
         codes = session_codes(spans, self._gap)
         final, first = np.flatnonzero(np.diff(codes, append=-1)), np.flatnonzero(np.diff(codes, prepend=-1))
         ended = in_order(spans, codes, spans.starts[first], spans.reach[final] + self._gap)
@@ -198,11 +199,10 @@ class SessionRows:
             self._compact()
         return ended
 
-    def _is_final(self, due: Due) -> Array:
-        """Return after which of the last rows of sessions no other row follows."""
-        numbers, lasts = due.numbers, due.values
-        is_final: Array = (lasts > self._passed[numbers]) & (self._reach(numbers, lasts + self._gap) <= lasts)
-        return is_final
+    def _final(self, due: ColumnBatch) -> ColumnBatch:
+        """Return the keys and times of the last rows of sessions after which no other row follows."""
+        numbers, lasts = (column.to_numpy() for column in due.columns)
+        return due.filter((lasts > self._passed[numbers]) & (self._reach(numbers, lasts + self._gap) <= lasts))
 
     def _taken(self, numbers: Array, lasts: Array) -> Spans:
         """Return the rows of keys up to the ends of sessions, and note that they are gone."""

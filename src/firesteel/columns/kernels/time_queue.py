@@ -1,4 +1,4 @@
-"""A queue of keys by time, on arrays: a watermark costs what is due, not what waits."""
+"""A queue of rows by time, in sorted runs: a watermark costs what is due, not what waits."""
 
 from __future__ import annotations
 
@@ -6,64 +6,69 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.kernels.row_index import should_merge
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """Entries of a queue.
+class TimedRows:
+    """Rows with their times (ms) and numbers in the order of their arrival."""
 
-    Attributes:
-        times: When each is due.
-        numbers: The number of its key.
-        values: A value that goes with it.
-    """
-
+    rows: ColumnBatch
     times: Array
-    numbers: Array
-    values: Array
+    arrivals: Array
 
-    def take(self, places: Array) -> Due:
-        """Return some of the entries."""
-        return Due(self.times[places], self.numbers[places], self.values[places])
+    def take(self, places: Array) -> TimedRows:
+        """Return some of the rows."""
+        return TimedRows(self.rows.take(places), self.times[places], self.arrivals[places])
 
-    def split(self, place: int) -> tuple[Due, Due]:
-        """Return the entries before a place, and the others."""
-        arrays = (self.times, self.numbers, self.values)
-        return Due(*(array[:place] for array in arrays)), Due(*(array[place:] for array in arrays))
+    def slice(self, start: int, stop: int) -> TimedRows:
+        """Return the rows from one place to another."""
+        return TimedRows(self.rows.slice(start, stop), self.times[start:stop], self.arrivals[start:stop])
 
 
-def _joined(parts: list[Due]) -> Due:
-    times, numbers, values = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "numbers", "values")
-    )
-    return Due(times, numbers, values)
+def concat_timed(parts: list[TimedRows]) -> TimedRows:
+    """Concatenate at least one part."""
+    times, arrivals = (np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "arrivals"))
+    return TimedRows(concat([part.rows for part in parts]), times, arrivals)
 
 
 class TimeQueue:
-    """Entries in a few runs sorted by time, which are merged when they have similar sizes."""
+    """Rows in a few runs sorted by time, which are merged when they have similar sizes.
+
+    Attributes:
+        runs: The runs.
+        arrived: The number of rows so far.
+    """
 
     def __init__(self) -> None:
-        self._runs: list[Due] = []
+        self.runs: list[TimedRows] = []
+        self.arrived = 0
 
-    def add(self, added: Due) -> None:
-        """Add entries in any order."""
-        if not len(added.times):
-            return
-        self._runs.append(added.take(np.argsort(added.times, kind="stable")))
-        while len(self._runs) > 1 and len(self._runs[-2].times) <= 2 * len(self._runs[-1].times):
-            both = _joined([self._runs.pop(), self._runs.pop()][::-1])
-            self._runs.append(both.take(np.argsort(both.times, kind="stable")))  # linear: both are sorted
+    def add(self, rows: ColumnBatch, times: Array) -> None:
+        """Add rows with their times."""
+        if rows.length:
+            arrivals = np.arange(self.arrived, self.arrived + rows.length)
+            self.arrived += rows.length
+            self._push(TimedRows(rows, times, arrivals))
+
+    def _push(self, added: TimedRows) -> None:
+        if (np.diff(added.times) < 0).any():
+            added = added.take(np.argsort(added.times, kind="stable"))
+        self.runs.append(added)
+        if len(self.runs) > 1 and should_merge(self.runs[-2].rows, self.runs[-1].rows):
+            self._push(concat_timed([self.runs.pop(-2), self.runs.pop()]))
 
     def next(self) -> int | None:
         """Return the earliest time, or None."""
-        return min((int(run.times[0]) for run in self._runs), default=None)
+        return min((int(run.times[0]) for run in self.runs), default=None)
 
-    def take(self, until: int) -> Due | None:
-        """Remove and return the entries up to a time, or None if there are none."""
-        ends = [int(np.searchsorted(run.times, until, "right")) for run in self._runs]
+    def take(self, until: int) -> TimedRows | None:
+        """Remove and return the rows up to a time, or None if there are none."""
+        ends = [int(np.searchsorted(run.times, until, "right")) for run in self.runs]
         if not any(ends):
             return None
-        parts = [run.split(end) for run, end in zip(self._runs, ends, strict=True)]
-        self._runs = [left for _, left in parts if len(left.times)]
-        return _joined([due for due, _ in parts])
+        parts = list(zip(self.runs, ends, strict=True))
+        self.runs = [run.slice(end, len(run.times)) for run, end in parts if end < len(run.times)]
+        return concat_timed([run.slice(0, end) for run, end in parts if end])

@@ -1,41 +1,16 @@
-"""Rows that wait for the watermark, in runs sorted by time: a watermark costs what is due."""
+"""Rows that wait for the watermark, as keyed state."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.row_index import should_merge
 from firesteel.columns.kernels.saved_rows import SavedRows
-
-
-@dataclass(frozen=True, slots=True)
-class TimedRows:
-    """Rows with their times (ms) and numbers in the order of their arrival."""
-
-    rows: ColumnBatch
-    times: Array
-    arrivals: Array
-
-    def take(self, places: Array) -> TimedRows:
-        """Return some of the rows."""
-        return TimedRows(self.rows.take(places), self.times[places], self.arrivals[places])
-
-    def slice(self, start: int, stop: int) -> TimedRows:
-        """Return the rows from one place to another."""
-        return TimedRows(self.rows.slice(start, stop), self.times[start:stop], self.arrivals[start:stop])
-
-
-def concat_timed(parts: list[TimedRows]) -> TimedRows:
-    """Concatenate at least one part."""
-    times, arrivals = (np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "arrivals"))
-    return TimedRows(concat([part.rows for part in parts]), times, arrivals)
+from firesteel.columns.kernels.time_queue import TimedRows, TimeQueue, concat_timed
 
 
 class WaitingRows:
@@ -53,11 +28,11 @@ class WaitingRows:
         self._keys, self._max_parallelism = keys, context.max_parallelism
         self._log = SavedRows(context.table("waiting rows"), keys, context.max_parallelism)
         self._passed = context.table("passed")
-        self._runs: list[TimedRows] = []
-        self._arrived = self._version = 0
+        self._queue = TimeQueue()
+        self._version = 0
         self._watermark: int | None = None
         self._restore()
-        self._saved = self._arrived
+        self._saved = self._queue.arrived
 
     def _restore(self) -> None:
         for rows in self._log.rows():
@@ -71,28 +46,12 @@ class WaitingRows:
 
     def add(self, rows: ColumnBatch, times: Array) -> None:
         """Add rows with their times."""
-        if not rows.length:
-            return
-        arrivals = np.arange(self._arrived, self._arrived + rows.length)
-        self._arrived += rows.length
-        self._push(TimedRows(rows, times, arrivals))
-
-    def _push(self, added: TimedRows) -> None:
-        if (np.diff(added.times) < 0).any():
-            added = added.take(np.argsort(added.times, kind="stable"))
-        self._runs.append(added)
-        if len(self._runs) > 1 and should_merge(self._runs[-2].rows, self._runs[-1].rows):
-            self._push(concat_timed([self._runs.pop(-2), self._runs.pop()]))
+        self._queue.add(rows, times)
 
     def take(self, until: int) -> TimedRows | None:
         """Remove and return the rows up to a time, or None if there are none."""
         self._watermark = until
-        ends = [int(np.searchsorted(run.times, until, "right")) for run in self._runs]
-        if not any(ends):
-            return None
-        parts = list(zip(self._runs, ends, strict=True))
-        self._runs = [run.slice(end, len(run.times)) for run, end in parts if end < len(run.times)]
-        return concat_timed([run.slice(0, end) for run, end in parts if end])
+        return self._queue.take(until)
 
     def flush(self) -> None:
         """Write what has changed since the last version."""
@@ -100,10 +59,11 @@ class WaitingRows:
             for group in self._log.groups():
                 self._passed.put((group,), (self._watermark, self._version))
             self._watermark = None
-        new = [run.take(np.flatnonzero(run.arrivals >= self._saved)) for run in self._runs]
-        left = sum(run.rows.length for run in self._runs)
-        self._log.save(self._saved_form(new), left, lambda: self._saved_form(self._runs))
-        self._saved, self._version = self._arrived, self._version + 1
+        runs = self._queue.runs
+        new = [run.take(np.flatnonzero(run.arrivals >= self._saved)) for run in runs]
+        left = sum(run.rows.length for run in runs)
+        self._log.save(self._saved_form(new), left, lambda: self._saved_form(runs))
+        self._saved, self._version = self._queue.arrived, self._version + 1
 
     def _saved_form(self, runs: list[TimedRows]) -> list[ColumnBatch]:
         waiting = [run for run in runs if run.rows.length]
