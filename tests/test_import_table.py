@@ -18,7 +18,7 @@ ALLOWED = {
     "common": set(),
     "metrics": set(),
     "columns": {"common"},
-    "connectors": {"common", "columns", "graph", "functions", "client"},
+    "connectors": {"common", "columns", "graph", "functions", "client", "state_processor"},
     "table": {
         "common",
         "columns",

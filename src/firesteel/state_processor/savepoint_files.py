@@ -141,6 +141,10 @@ class SavepointFiles:
         """Return what the files read so far say about a state; nothing about one of an earlier release."""
         return self._descriptions.get(operator_id, {}).get(table.text, {})
 
+    def described(self, operator_id: str) -> set[str]:
+        """Return the names of the states that the files read so far describe, also those without entries."""
+        return {TableName(text).state for text in self._descriptions.get(operator_id, {})}
+
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""
         yield from (item for found, item, _ in self.all_entries(operator_id, subtask) if found == table)
