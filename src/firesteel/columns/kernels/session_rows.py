@@ -188,10 +188,10 @@ class SessionRows:
         due = self._queue.take(until)
         if due is None:
             return None
-        final = self._final(due.rows)
-        if not final.length:
+        ends = self._final(due.rows)
+        if not ends.length:
             return None
-        spans = self._taken(*(column.to_numpy() for column in final.columns))
+        spans = self._taken(*(column.to_numpy() for column in ends.columns))
         codes = session_codes(spans, self._gap)
         final, first = np.flatnonzero(np.diff(codes, append=-1)), np.flatnonzero(np.diff(codes, prepend=-1))
         ended = in_order(spans, codes, spans.starts[first], spans.reach[final] + self._gap)
@@ -201,7 +201,8 @@ class SessionRows:
 
     def _final(self, due: ColumnBatch) -> ColumnBatch:
         """Return the keys and times of the last rows of sessions after which no other row follows."""
-        numbers, lasts = (column.to_numpy() for column in due.columns)
+        columns: list[Array] = [column.to_numpy() for column in due.columns]
+        numbers, lasts = columns
         return due.filter((lasts > self._passed[numbers]) & (self._reach(numbers, lasts + self._gap) <= lasts))
 
     def _taken(self, numbers: Array, lasts: Array) -> Spans:
