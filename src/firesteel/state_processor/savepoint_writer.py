@@ -29,7 +29,7 @@ from firesteel.task.checkpoint_metadata import (
     VertexLayout,
     write_savepoint_metadata,
 )
-from firesteel.task.state_file import state_file_bytes, write_state_file
+from firesteel.task.state_file import checksum_of, state_file_bytes, write_state_file
 from firesteel.task.state_seal import StateSeal
 from firesteel.task.state_types import load_sources
 from firesteel.task.version_chains import Frame
@@ -199,9 +199,11 @@ class SavepointWriter:
         if isinstance(directory, RemotePath):
             data = state_file_bytes(list(frames), self._seal)
             (directory / name).write_bytes(data)
-            return VersionFile(name, len(data), {})
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        return VersionFile(name, write_state_file(directory / name, frames, seal=self._seal), {})
+            size = len(data)
+        else:
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            size = write_state_file(directory / name, frames, seal=self._seal)
+        return VersionFile(name, size, {}, checksum_of(directory / name))
 
     def _frames_of(self, slot: Slot) -> Iterator[Frame]:
         kept = [] if self._source is None else self._source.frames(self._source.metadata.chains.get(slot, ()))

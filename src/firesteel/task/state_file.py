@@ -111,6 +111,13 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE, sea
         raise
 
 
+def checksum_of(path: AnyPath) -> int:
+    """Return the checksum in the header of a file that was just written."""
+    with _open(path) as file:
+        checksum: int = _HEADER.unpack(file.read(_HEADER.size))[2]
+    return checksum
+
+
 def state_file_bytes(frames: Iterable[bytes], seal: StateSeal = UNSEALED) -> bytes:
     """Return the contents of a state file with the given frames."""
     file = io.BytesIO()
@@ -201,15 +208,17 @@ def publish(path: AnyPath, frames: Iterable[bytes], owner: str, seal: StateSeal 
         publish_state_file(path, frames, owner, seal)
 
 
-def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED) -> Iterator[bytes]:
+def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED, checksum: int | None = None) -> Iterator[bytes]:
     """Verify the length and checksum of a file, then yield its frames, each one verified.
 
     Args:
         path: The file.
         seal: Verifies the frames. Without a key it accepts unsigned files only, as it cannot verify others.
+        checksum: That of the file which is meant; None if it is not known.
 
     Raises:
-        StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
+        StateFileError: the file is missing or damaged, is not the one that is meant, or another version of firesteel
+            wrote it.
         UnverifiedStateError: the file is not signed with this key, and unverified files are not allowed.
 
     Example:
@@ -220,6 +229,8 @@ def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED) -> Iterator[bytes
         [b'state', b'timers']
     """
     is_sealed = check_state_file(path)
+    if checksum is not None and (found := checksum_of(path)) != checksum:
+        raise StateFileError(path, f"is not the file that the checkpoint means: {found:08x} in place of {checksum:08x}")
     with _open(path) as file:
         file.seek(_HEADER.size)
         if is_sealed:

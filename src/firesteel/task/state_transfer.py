@@ -11,6 +11,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,7 +149,7 @@ def copy_chain(source: AnyPath, target: AnyPath, chain: Chain) -> Chain:
     for number, file in enumerate(chain):
         _, stage, slot, name = f"/{file.path}".rsplit("/", 3)
         path = f"versions/{stage}/{slot}/{number}-{name}"
-        copied.append((file.path, VersionFile(path, file.size, file.state_sizes)))
+        copied.append((file.path, replace(file, path=path)))
     if isinstance(source, Path) and isinstance(target, Path):
         for path, new in copied:
             copy(path, new.path)

@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from firesteel.common.files.durability import make_directory, sync_directory, sync_file
 from firesteel.common.files.remote_path import AnyPath, RemotePath
-from firesteel.task.state_file import read_state_file, write_state_file
+from firesteel.task.state_file import checksum_of, read_state_file, write_state_file
 from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import NOTHING_STORED, StateUploads, Stored, fetch_chain
 from firesteel.task.state_types import load_frame
@@ -113,7 +113,7 @@ def read_frames(directory: Path, chain: Chain, seal: StateSeal = UNSEALED) -> It
         pickle.UnpicklingError: a frame contains other data than a frame does.
     """
     for file in chain:
-        for frame in read_state_file(directory / file.path, seal):
+        for frame in read_state_file(directory / file.path, seal, file.checksum):
             yield load_frame(frame)
 
 
@@ -200,7 +200,7 @@ class VersionStore:
             size = write_state_file(path, _pickled_frames(frames, sizes), seal=self._seal)
         except FileExistsError:
             raise TryIsOverError(path) from None
-        return (*kept, VersionFile(str(path.relative_to(self._directory)), size, sizes))
+        return (*kept, VersionFile(str(path.relative_to(self._directory)), size, sizes, checksum_of(path)))
 
     def send(
         self,

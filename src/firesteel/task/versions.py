@@ -31,11 +31,18 @@ class VersionFile:
         path: Relative to the directory of the job or savepoint.
         size: In bytes.
         state_sizes: Bytes of keyed state in it, by operator id.
+        checksum: Its checksum, which tells it from every other file; None in metadata of firesteel 0.1.
     """
 
     path: str
     size: int
     state_sizes: dict[str, int]
+    checksum: int | None = None
+
+    def __setstate__(self, state: list[object]) -> None:
+        # Metadata that was written before there were checksums has one field less.
+        for name, value in zip(self.__slots__, [*state, None], strict=False):
+            object.__setattr__(self, name, value)
 
 
 Chain = tuple[VersionFile, ...]
