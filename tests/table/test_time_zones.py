@@ -137,14 +137,16 @@ QUERIES = {
         ("10-27 23:59", "10-28 00:44", 1),
     ]),
     "sessions per key, columns in any order": (
-        """WITH halves AS (SELECT *, MOD(id, 2) AS half FROM t) SELECT window_time, COUNT(*), half, window_end, SUM(id) FROM
+        """WITH halves AS (SELECT *, MOD(id, 2) AS half FROM t)
+            SELECT window_time, COUNT(*), half, window_end, SUM(id) FROM
             TABLE(SESSION(TABLE halves PARTITION BY half, DESCRIPTOR(ts), INTERVAL '1' DAY))
             GROUP BY window_end, half, window_time, window_start""", BERLIN, AUTUMN, [
         ("10-28 01:29:59Z", 2, 0, "10-28 02:30", 6),
         ("10-28 22:58:59Z", 3, 1, "10-28 23:59", 9),
     ]),
     "sessions per key, row by row": (
-        """WITH halves AS (SELECT *, MOD(id, 2) AS half FROM t) SELECT window_time, COUNT(DISTINCT id), half, window_end, SUM(id) FROM
+        """WITH halves AS (SELECT *, MOD(id, 2) AS half FROM t)
+            SELECT window_time, COUNT(DISTINCT id), half, window_end, SUM(id) FROM
             TABLE(SESSION(TABLE halves PARTITION BY half, DESCRIPTOR(ts), INTERVAL '1' DAY))
             GROUP BY window_end, half, window_time, window_start""", BERLIN, AUTUMN, [
         ("10-28 01:29:59Z", 2, 0, "10-28 02:30", 6),

@@ -6,6 +6,8 @@ search tells whether other rows follow. Each row is added and taken once, howeve
 
 State: a log of the rows, and a log of how far the sessions of a key have ended. Both are written anew when most rows
 of the first one are gone.
+
+Why: `docs/decisions/0046-rows-of-keys-in-sorted-runs.md`.
 """
 
 from __future__ import annotations
