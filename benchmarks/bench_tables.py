@@ -28,7 +28,7 @@ _FILES = 4
 _START = datetime.datetime(2026, 1, 1)
 
 SOURCE = """CREATE TABLE t (id BIGINT, `user` STRING, amount DOUBLE, kind STRING, ts TIMESTAMP(3),
-WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+everyone AS SUBSTRING(kind FROM 1 FOR 4), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
 WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json')"""
 
 
@@ -84,6 +84,72 @@ QUERIES = {
         "SELECT id, rescale(amount) FROM t",
         udf="pandas",
     ),
+}
+
+_KEYS = {"`user`": f"{USERS:,} keys", "everyone": "one key"}
+_LAST_ROWS = "(SELECT *, ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY %s) AS place FROM t) WHERE place <= %d"
+_STATEFUL = {
+    "session": (
+        "Sessions with a gap of ten seconds, by the table function",
+        "k STRING, n BIGINT, total DOUBLE",
+        "SELECT {key}, COUNT(*), SUM(amount) FROM TABLE(SESSION(TABLE t PARTITION BY {key}, DESCRIPTOR(ts), "
+        "INTERVAL '10' SECOND)) GROUP BY {key}, window_start, window_end",
+    ),
+    "session_rows": (
+        "The rows of sessions with a gap of ten seconds",
+        "id BIGINT, ws TIMESTAMP(3)",
+        "SELECT id, window_start FROM TABLE(SESSION(TABLE t PARTITION BY {key}, DESCRIPTOR(ts), INTERVAL '10' SECOND))",
+    ),
+    "legacy_session": (
+        "Sessions with a gap of ten seconds in GROUP BY",
+        "k STRING, n BIGINT, total DOUBLE",
+        "SELECT {key}, COUNT(*), SUM(amount) FROM t GROUP BY {key}, SESSION(ts, INTERVAL '10' SECOND)",
+    ),
+    "over_rows": (
+        "SUM and COUNT over the last 100 rows, in event time",
+        "id BIGINT, total DOUBLE, n BIGINT",
+        "SELECT id, SUM(amount) OVER w, COUNT(*) OVER w FROM t WINDOW w AS "
+        "(PARTITION BY {key} ORDER BY ts ROWS BETWEEN 99 PRECEDING AND CURRENT ROW)",
+    ),
+    "over_range": (
+        "SUM and COUNT over the last minute, in event time",
+        "id BIGINT, total DOUBLE, n BIGINT",
+        "SELECT id, SUM(amount) OVER w, COUNT(*) OVER w FROM t WINDOW w AS "
+        "(PARTITION BY {key} ORDER BY ts RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND CURRENT ROW)",
+    ),
+    "last_row": (
+        "The last row of each key",
+        "id BIGINT, amount DOUBLE",
+        f"SELECT id, amount FROM {_LAST_ROWS % ('ts DESC', 1)}",
+    ),
+    "first_row": (
+        "The first row of each key",
+        "id BIGINT, amount DOUBLE",
+        f"SELECT id, amount FROM {_LAST_ROWS % ('ts', 1)}",
+    ),
+    "top_n": (
+        "The ten highest rows of each key",
+        "id BIGINT, amount DOUBLE",
+        f"SELECT id, amount FROM {_LAST_ROWS % ('amount DESC', 10)}",
+    ),
+    "distinct": (
+        "COUNT DISTINCT per key",
+        "k STRING, n BIGINT",
+        "SELECT {key}, COUNT(DISTINCT id) FROM t GROUP BY {key}",
+    ),
+    "updating_join": (
+        "A join of two aggregates",
+        "k STRING, n BIGINT, total DOUBLE",
+        "SELECT a.k, n, total FROM (SELECT {key} AS k, COUNT(*) AS n FROM t GROUP BY {key}) a "
+        "JOIN (SELECT {key} AS k, SUM(amount) AS total FROM t GROUP BY {key}) b ON a.k = b.k",
+    ),
+}
+"""Title, columns and text of queries whose operators have state per `{key}`."""
+
+QUERIES |= {
+    f"{name}{suffix}": Query(f"{title}; {_KEYS[key]}.", columns, sql.replace("{key}", key))
+    for name, (title, columns, sql) in _STATEFUL.items()
+    for key, suffix in (("`user`", ""), ("everyone", "_one_key"))
 }
 
 

@@ -10,9 +10,10 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
-from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory
+from firesteel.columns.kernels.rank import RankFactory
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type

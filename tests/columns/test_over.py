@@ -41,6 +41,7 @@ class Run:
 
     def restore(self):
         backend = KeyedStateBackend(None, 128)
+        self.kernel.flush()
         for delta in self.backend.full():
             backend.load(pickle.loads(pickle.dumps(delta)))
         snapshot = self.kernel.snapshot()

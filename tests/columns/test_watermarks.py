@@ -13,7 +13,8 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.calc import WatermarkFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
+from firesteel.columns.kernels.window_tables import WindowTableFactory
+from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_arrow

@@ -13,9 +13,11 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.sessions import SessionAggregate
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
 from firesteel.columns.kernels.window_aggregate import WindowAggregate, WindowAggregateFactory
-from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
+from firesteel.columns.kernels.window_tables import WindowTableFactory
+from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
@@ -126,7 +128,7 @@ def aggregate(window: WindowPlan) -> WindowAggregateFactory:
 def test_group_windows(zone: str, switch: str, name: str, by_rows: bool) -> None:
     window = plan(name, zone)
     run, times = Subtask(aggregate(window)), instants(switch, 1)
-    assert isinstance(run.kernel, WindowAggregate)
+    assert isinstance(run.kernel, WindowAggregate | SessionAggregate)
     if by_rows:
         run.kernel.go_by_rows()
     found = driven(run, times)

@@ -15,15 +15,17 @@ from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.calc import CalcFactory
+from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.rank import RankFactory, SortFactory
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
+from firesteel.columns.kernels.window_tables import WindowTableFactory
+from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.operators.chain.operator import Output, TaskInfo

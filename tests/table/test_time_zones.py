@@ -136,6 +136,22 @@ QUERIES = {
         ("10-27 02:30", "10-27 03:15", 2),
         ("10-27 23:59", "10-28 00:44", 1),
     ]),
+    "sessions per key, columns in any order": (
+        """WITH halves AS (SELECT *, MOD(id, 2) AS half FROM t)
+            SELECT window_time, COUNT(*), half, window_end, SUM(id) FROM
+            TABLE(SESSION(TABLE halves PARTITION BY half, DESCRIPTOR(ts), INTERVAL '1' DAY))
+            GROUP BY window_end, half, window_time, window_start""", BERLIN, AUTUMN, [
+        ("10-28 01:29:59Z", 2, 0, "10-28 02:30", 6),
+        ("10-28 22:58:59Z", 3, 1, "10-28 23:59", 9),
+    ]),
+    "sessions per key, row by row": (
+        """WITH halves AS (SELECT *, MOD(id, 2) AS half FROM t)
+            SELECT window_time, COUNT(DISTINCT id), half, window_end, SUM(id) FROM
+            TABLE(SESSION(TABLE halves PARTITION BY half, DESCRIPTOR(ts), INTERVAL '1' DAY))
+            GROUP BY window_end, half, window_time, window_start""", BERLIN, AUTUMN, [
+        ("10-28 01:29:59Z", 2, 0, "10-28 02:30", 6),
+        ("10-28 22:58:59Z", 3, 1, "10-28 23:59", 9),
+    ]),
     "group windows of sessions": (
         """SELECT SESSION_START(ts, INTERVAL '45' MINUTE), SESSION_END(ts, INTERVAL '45' MINUTE), COUNT(*) FROM t
             GROUP BY SESSION(ts, INTERVAL '45' MINUTE)""", LOS_ANGELES, FALL, [

@@ -31,11 +31,12 @@ def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) ->
     if not columns:
         return [(0,)] * batch.length
     groups = key_groups(batch, columns, max_parallelism).tolist()
-    values = (_hashable(batch.columns[index]) for index in columns)
+    values = (hashable_values(batch.columns[index]) for index in columns)
     return list(zip(groups, *values, strict=True))
 
 
-def _hashable(column: pa.Array) -> list[object]:
+def hashable_values(column: pa.Array) -> list[object]:
+    """Return the values in a form that Python can look up; see `freeze`."""
     if pa.types.is_nested(column.type):
         return list(map(freeze, column.to_pylist()))
     return python_values(column)

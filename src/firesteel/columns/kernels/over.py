@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -11,7 +11,9 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
+from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
+from firesteel.columns.kernels.over_columns import OverColumns, over_vectors
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.row_keys import python_values
@@ -25,7 +27,8 @@ class OverFactory(OverPlan):
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return Over(self)
+        calls = over_vectors(self)
+        return Over(self) if calls is None else OverColumns(self, calls)
 
 
 class Over(TimedKernel):
@@ -50,6 +53,9 @@ class Over(TimedKernel):
         plan = self._plan
         self._calls = [make_call(plan, number, context) for number in range(len(plan.calls))]
         self._waiting, self._past = context.table("waiting"), expiring_table(context, "past")
+        self._due = DueKeys()
+        for key, rows in self._waiting.data.items():
+            self._wait(key, rows)
         has_ends = context.is_streaming and plan.time is not None and not plan.frame.is_rows
         low = plan.frame.low if has_ends else None
         self._ends = None if low is None else _RangeEnds(context.table("ends"), -low)
@@ -76,10 +82,17 @@ class Over(TimedKernel):
                     waiting = []
                 waiting.append((time, row, values))
                 self._waiting.put(key, waiting)
+                self._wait(key, waiting[-1:])
                 if self._ends is not None:
                     self._ends.extend(key, time)
         if at_once:
             self._output.flush()
+
+    def _wait(self, key: Row, rows: Iterable[Entry]) -> None:
+        """Note when rows are due."""
+        if self.context.is_streaming:
+            for time, *_ in rows:
+                self._due.add(time, key)
 
     def _is_late(self, key: Row, time: int) -> bool:
         if not self._is_late_by_partition:
@@ -100,11 +113,10 @@ class Over(TimedKernel):
         """Emit the rows up to the watermark, in order of time."""
         self._watermark = timestamp
         if self.context.is_streaming and self._plan.time is not None:
-            for key, rows in list(self._waiting.data.items()):
+            for key in self._due.take(timestamp):
+                rows = self._waiting.data[key]
                 # By time alone: rows of one time stay in the order in which they came, and rows need not be comparable.
                 due = sorted((entry for entry in rows if entry[0] <= timestamp), key=lambda entry: entry[0])
-                if not due:
-                    continue
                 left = [entry for entry in rows if entry[0] > timestamp]
                 if left:
                     self._waiting.put(key, left)

@@ -257,7 +257,7 @@ class Framed(OverCall):
         low = high = 0
         found = []
         for i in range(start, len(entries)):
-            first, last = self._bounds(entries, i)
+            first, last = self._bounds(entries, i, low, high)
             while high < last:
                 if high >= low:
                     aggregates.add(states, values[high])
@@ -269,31 +269,28 @@ class Framed(OverCall):
             found.append(aggregates.values(states)[0])
         return found
 
-    def _bounds(self, entries: list[Entry], i: int) -> tuple[float, float]:
-        """Return the index of the first row of the frame, and the index after its last row."""
+    def _bounds(self, entries: list[Entry], i: int, low: int, high: int) -> tuple[float, float]:
+        """Return the index of the first row of the frame and the one after its last row, given those before."""
         frame, total = self.plan.frame, len(entries)
         if frame.is_rows:
             first = 0 if frame.low is None else max(0, i + frame.low)
             last = total if frame.high is None else min(total, i + frame.high + 1)
             return first, max(first, last)
-        first = 0 if frame.low is None else self._edge(entries, i, frame.low, True)
-        return first, total if frame.high is None else self._edge(entries, i, frame.high, False)
+        first = 0 if frame.low is None else self._edge(entries, i, frame.low, True, low)
+        return first, total if frame.high is None else self._edge(entries, i, frame.high, False, high)
 
-    def _edge(self, entries: list[Entry], i: int, offset: object, is_low: bool) -> int:
+    def _edge(self, entries: list[Entry], i: int, offset: float, is_low: bool, before: int) -> int:
+        """Return where the frame of a row begins or ends, which is not before those of the rows before it."""
         if offset == 0 or entries[i][0] is None:  # NULL is near other NULLs only
             return self._peers(entries, i, is_low)
         sign = -1 if self._descending else 1
         bound = sign * entries[i][0] + offset
-        j = i
-        if is_low:
-            while j > 0 and entries[j - 1][0] is not None and sign * entries[j - 1][0] >= bound:
-                j -= 1
-            while j < len(entries) and entries[j][0] is not None and sign * entries[j][0] < bound:
-                j += 1
-            return j
-        while j < len(entries) and entries[j][0] is not None and sign * entries[j][0] <= bound:
-            j += 1
-        return j
+        for j in range(before, len(entries)):
+            value = entries[j][0]
+            is_behind = j > i if value is None else sign * value >= bound if is_low else sign * value > bound
+            if is_behind:
+                return j
+        return len(entries)
 
     def _peers(self, entries: list[Entry], i: int, is_low: bool) -> int:
         j = i

@@ -1,4 +1,4 @@
-"""Top-N, deduplication and sorting. Flink: `AbstractTopNFunction`, `Deduplicate...Function`, `RowTimeSortOperator`."""
+"""Top-N and sorting. Flink: `AbstractTopNFunction`, `RowTimeSortOperator`."""
 
 from __future__ import annotations
 
@@ -239,62 +239,6 @@ class WindowRank(TimedKernel):
     def end(self) -> None:
         """Emit all windows of a bounded query."""
         self.watermark(MAX_WATERMARK)
-
-
-@dataclass(frozen=True)
-class DeduplicateFactory:
-    """Plan that keeps the first or last row of each partition.
-
-    Attributes:
-        time: Index of the rowtime column, or None to compare rows by processing time.
-    """
-
-    partition: tuple[int, ...]
-    keeps_last: bool
-    time: int | None
-    types: tuple[DataType, ...]
-
-    def make(self) -> Kernel:
-        """Return the kernel."""
-        return Deduplicate(self)
-
-
-class Deduplicate(Kernel):
-    """Keeps one row per partition."""
-
-    def __init__(self, plan: DeduplicateFactory) -> None:
-        self._plan = plan
-
-    def open(self, context: KernelContext) -> None:
-        """Open the table with the row of each partition."""
-        super().open(context)
-        self._table = expiring_table(context, "row")
-        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit the rows that become the row of their partition."""
-        keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
-        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
-            before = self._table.data.get(key)
-            if is_retraction(kind):
-                if before == row and kind == DELETE:
-                    self._table.remove(key)
-                    self._output.add(DELETE, row)
-            elif before is None:
-                self._table.put(key, row)
-                self._output.add(INSERT, row)
-            elif self._replaces(row, before):
-                self._table.put(key, row)
-                self._output.add(UPDATE_BEFORE, before)
-                self._output.add(UPDATE_AFTER, row)
-        if self.context.is_streaming:
-            self._output.flush()
-
-    def _replaces(self, row: Row, before: Row) -> bool:
-        time = self._plan.time
-        if time is None:
-            return self._plan.keeps_last
-        return bool(row[time] >= before[time]) if self._plan.keeps_last else bool(row[time] < before[time])
 
 
 @dataclass(frozen=True)

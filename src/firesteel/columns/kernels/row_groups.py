@@ -43,6 +43,14 @@ class RowGroups:
                 self.codes, self.count = _encode(pa.array(self.codes * count + codes))
         self.sizes = np.bincount(self.codes, minlength=self.count)
 
+    @classmethod
+    def numbered(cls, codes: Array, count: int) -> RowGroups:
+        """Return the groups of rows whose numbers are known; each has a row."""
+        groups = cls((), len(codes))
+        groups.codes, groups.count = codes, count
+        groups.sizes = np.bincount(codes, minlength=count)
+        return groups
+
     def first_rows(self) -> Array:
         """Return the index of the first row of each group."""
         rows = np.empty(self.count, np.int64)

@@ -54,7 +54,7 @@ class RowIndex:
             # Stable: rows of equal hashes stay in the order in which they came.
             order = np.argsort(hashes, kind="stable")
             self._runs.append(Run(concat([part[0] for part in parts]), hashes[order], order))
-            while len(self._runs) > 1 and _should_merge(*self._runs[-2:]):
+            while len(self._runs) > 1 and should_merge(self._runs[-2].rows, self._runs[-1].rows):
                 self._runs[-2:] = [_merged(*self._runs[-2:])]
         return self._runs
 
@@ -92,11 +92,14 @@ def _limited(waiting: list[tuple[ColumnBatch, Hashes]]) -> Iterator[list[tuple[C
         yield group
 
 
-def _should_merge(older: Run, newer: Run) -> bool:
-    # Merging runs of similar size only keeps the times that a row is copied logarithmic.
-    if older.rows.length > 2 * newer.rows.length or older.rows.length + newer.rows.length > _MAX_ROWS:
+def should_merge(older: ColumnBatch, newer: ColumnBatch) -> bool:
+    """Return whether the last two runs of rows are to become one.
+
+    Merging runs of similar size only keeps the times that a row is copied logarithmic.
+    """
+    if older.length > 2 * newer.length or older.length + newer.length > _MAX_ROWS:
         return False
-    return _bytes(older.rows) + _bytes(newer.rows) <= _MAX_BYTES
+    return _bytes(older) + _bytes(newer) <= _MAX_BYTES
 
 
 def _merged(older: Run, newer: Run) -> Run:

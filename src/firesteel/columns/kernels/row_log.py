@@ -30,6 +30,10 @@ class RowLog:
         """Return the buckets that have rows."""
         return list(self._lengths)
 
+    def groups(self, bucket: int = 0) -> set[int]:
+        """Return the key groups that have rows in a bucket."""
+        return set(self._lengths.get(bucket, ()))
+
     def rows(self, bucket: int = 0) -> list[ColumnBatch]:
         """Return the rows of a bucket."""
         return [self._table.data[entry] for entry in self._entries(bucket)]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.cells import Array, Cell
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.count_windows import CountWindows
-from firesteel.columns.kernels.group_vectors import load, results
 from firesteel.columns.kernels.row_groups import can_factorize
+from firesteel.columns.kernels.sessions import SessionAggregate
 from firesteel.columns.kernels.vector_calls import vector_calls
+from firesteel.columns.kernels.window_results import Ended, WindowResults
 from firesteel.columns.kernels.window_vectors import WindowVectors
-from firesteel.columns.kernels.windows import US, WindowPlan, assign, merge_session, millis_of, times_of, touching
-from firesteel.columns.rows import RowOutput, batch_of, is_retraction, keys_of, kinds_list
+from firesteel.columns.kernels.windows import WindowPlan, assign, millis_of, times_of
+from firesteel.columns.rows import is_retraction, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import IN_UTC, WindowClock, WindowSource
 
@@ -61,28 +60,22 @@ class WindowAggregateFactory:
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return CountWindows(self) if self.window is not None and self.window.rows else WindowAggregate(self)
-
-
-_Ended = tuple[Cell, Cell, int, int]
-"""A window that has ended: the values of its key, its accumulators, start and end."""
-
-_GIVEN_AT_ONCE = 10_000
-"""Maximum rows per emitted batch."""
+        if self.window is not None and self.window.rows:
+            return CountWindows(self)
+        is_session = self.window is not None and self.window.kind == "SESSION"
+        return SessionAggregate(self) if is_session else WindowAggregate(self)
 
 
 class WindowAggregate(TimedKernel):
     """Aggregates per key and window, emitted when the window ends.
 
-    State: `windows` maps key, start and end to `[values of the key, accumulators, row count]`. For sessions it maps a
-    key to its sessions, each start, end and such a list. `_by_end` indexes the entries by window end; it is rebuilt
-    from the state on restore.
+    State: `windows` maps key, start and end to `[values of the key, accumulators, row count]`. `_by_end` indexes the
+    entries by window end; it is rebuilt from the state on restore.
     """
 
     def __init__(self, plan: WindowAggregateFactory) -> None:
         super().__init__()
         self._plan = plan
-        self._is_session = plan.window is not None and plan.window.kind == "SESSION"
         self._in_event_time = plan.is_rowtime
         self._clock = plan.clock
         self.late_rows = 0
@@ -92,23 +85,23 @@ class WindowAggregate(TimedKernel):
         super().open(context)
         plan = self._plan
         self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
-        self._types = [arrow_type(kind) for kind in plan.output_types]
         self._table = context.table("windows")
         self._by_end: dict[int, set[Cell]] = defaultdict(set)
-        for entry, state in self._table.data.items():
-            for end in [s[1] for s in state] if self._is_session else [entry[-1]]:
-                self._by_end[end].add(entry)
-        self._calls = None if plan.retracts else vector_calls(plan.calls, plan.input_types)
+        for entry in self._table.data:
+            self._by_end[entry[-1]].add(entry)
+        calls = None if plan.retracts else vector_calls(plan.calls, plan.input_types)
         self._vectors: WindowVectors | None = None
-        factorizes = all(can_factorize(kind) for kind in self._types[: len(plan.keys)])
-        if self._calls is not None and factorizes and not self._is_session:
+        factorizes = all(can_factorize(arrow_type(kind)) for kind in plan.output_types[: len(plan.keys)])
+        if calls is not None and factorizes:
             self._vectors = WindowVectors(
-                plan.keys, self._calls, self._table, self._by_end, self._aggregates.new, context.max_parallelism
+                plan.keys, calls, self._table, self._by_end, self._aggregates.new, context.max_parallelism
             )
+        self._results = WindowResults(plan, self._aggregates, context, calls)
 
     def go_by_rows(self) -> None:
         """Disable the vectorized path, which tests compare with the row path; the results are the same."""
-        self._calls = self._vectors = None
+        self._vectors = None
+        self._results = WindowResults(self._plan, self._aggregates, self.context, None)
 
     def close(self) -> None:
         """Close the functions."""
@@ -151,13 +144,12 @@ class WindowAggregate(TimedKernel):
         values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
         arguments = self._aggregates.arguments(batch)
         rows = zip(keys, values, self._windows(batch), kinds_list(batch), arguments, strict=True)
-        add = self._add_to_session if self._is_session else self._add
         for key, original, windows, kind, row in rows:
             for start, end in windows:
-                if self._in_event_time and self._is_over(end, self._watermark) and not self._extends(key, start, end):
+                if self._in_event_time and self._is_over(end, self._watermark):
                     self.late_rows += 1
                 else:
-                    add(key, original, start, end, kind, row)
+                    self._add(key, original, start, end, kind, row)
 
     def _windows(self, batch: ColumnBatch) -> list[list[tuple[int, int]]]:
         plan = self._plan
@@ -170,8 +162,6 @@ class WindowAggregate(TimedKernel):
         else:
             times = [self.context.now_ms()] * batch.length
         times = self._clock.local_times(times)
-        if self._is_session:
-            return [[] if time is None else [(time, time + plan.window.size)] for time in times]
         known: dict[int, list[tuple[int, int]]] = {}
         found: list[list[tuple[int, int]]] = []
         for time in times:
@@ -188,40 +178,19 @@ class WindowAggregate(TimedKernel):
         """Return whether a window with this end has ended at an instant (ms)."""
         return self._clock.timer(end - 1) <= until
 
-    def _extends(self, key: object, start: int, end: int) -> bool:
-        """Return whether a row belongs to a session that has not ended, although the watermark has passed the row."""
-        return self._is_session and bool(touching(self._table.data.get(key, []), start, end))
-
     def _add(self, key: Cell, values: object, start: int, end: int, kind: int, row: tuple[Cell, ...]) -> None:
         entry = (*key, start, end)
         state = self._table.data.get(entry)
         if state is None:
             state = [values, self._aggregates.new(), 0]
             self._by_end[end].add(entry)
-        self._count(state, kind, row)
-        self._table.put(entry, state)
-
-    def _count(self, state: list[Cell], kind: int, row: tuple[Cell, ...]) -> None:
         if is_retraction(kind):
             state[2] -= 1
             self._aggregates.retract(state[1], row)
         else:
             state[2] += 1
             self._aggregates.add(state[1], row)
-
-    def _add_to_session(
-        self, key: object, values: tuple[Cell, ...], start: int, end: int, kind: int, row: tuple[Cell, ...]
-    ) -> None:
-        sessions = self._table.data.get(key, [])
-        merged = merge_session(sessions, start, end, [values, self._aggregates.new(), 0], self._join)
-        self._count(merged[-1][2], kind, row)
-        self._table.put(key, merged)
-        # The merged session is last. Its former ends stay in `_by_end`; `_take_sessions` then finds no session there.
-        self._by_end[merged[-1][1]].add(key)
-
-    def _join(self, content: list[Cell], other: list[Cell]) -> None:
-        self._aggregates.merge(content[1], other[1])
-        content[2] += other[2]
+        self._table.put(entry, state)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended in event time."""
@@ -248,68 +217,15 @@ class WindowAggregate(TimedKernel):
             self._fire(2**63 - 1)
 
     def _fire(self, until: int) -> None:
-        ended: list[_Ended] = []
+        ended: list[Ended] = []
         for end in sorted(end for end in self._by_end if self._is_over(end, until)):
             for entry in self._by_end.pop(end):
-                if self._is_session:
-                    ended += self._take_sessions(entry, end)
-                else:
-                    ended += self._take_window(entry, end)
-        if self._plan.flat:
-            self._give_rows(ended)
-            return
-        for start in range(0, len(ended), _GIVEN_AT_ONCE):
-            self._give(ended[start : start + _GIVEN_AT_ONCE])
+                ended += self._take_window(entry, end)
+        self._results.give(ended)
 
-    def _take_window(self, entry: tuple[Cell, ...], end: int) -> list[_Ended]:
+    def _take_window(self, entry: tuple[Cell, ...], end: int) -> list[Ended]:
         state = self._table.data.get(entry)
         if state is None:
             return []
         self._table.remove(entry)
         return [(state[0], state[1], entry[-2], end)] if state[2] > 0 else []
-
-    def _take_sessions(self, key: object, end: int) -> list[_Ended]:
-        sessions = self._table.data.get(key)
-        if sessions is None:
-            return []
-        left = [session for session in sessions if session[1] != end]
-        if left:
-            self._table.put(key, left)
-        else:
-            self._table.remove(key)
-        done = [session for session in sessions if session[1] == end]
-        return [(values, accumulators, start, end) for start, _, (values, accumulators, rows) in done if rows > 0]
-
-    def _give(self, ended: Sequence[_Ended]) -> None:
-        """Emit the results of windows as one batch."""
-        types, key_count = self._types, len(self._plan.keys)
-        values, accumulators, starts, ends = zip(*ended, strict=True)
-        columns = [
-            *batch_of(values, types[:key_count]).columns,
-            *self._results(accumulators),
-            *self._properties(np.array(starts, np.int64), np.array(ends, np.int64)),
-        ]
-        self.context.emit(ColumnBatch(tuple(columns), len(ended)))
-
-    def _give_rows(self, ended: Sequence[_Ended]) -> None:
-        """Emit the rows that a table aggregate function has for windows."""
-        output = RowOutput(self._types, self.context.emit)
-        for values, accumulators, start, end in ended:
-            times = [column.to_pylist()[0] for column in self._properties(np.array([start]), np.array([end]))]
-            output.extend((*values, *row, *times) for row in self._aggregates.rows(accumulators))
-        output.flush()
-
-    def _results(self, accumulators: Sequence[Cell]) -> Sequence[pa.Array]:
-        fields = None if self._calls is None else load(self._calls, accumulators)
-        if self._calls is not None and fields is not None:
-            return results(self._calls, fields)
-        first = len(self._plan.keys)
-        types = self._types[first : first + len(self._plan.calls)]
-        return batch_of(list(map(self._aggregates.values, accumulators)), types).columns
-
-    def _properties(self, starts: Array, ends: Array) -> list[pa.Array]:
-        found = {"start": starts, "end": ends, "rowtime": self._clock.instants(ends - 1)}
-        if "proctime" in self._plan.properties:
-            found["proctime"] = np.full(len(ends), self.context.now_ms(), np.int64)
-        types = self._types[len(self._types) - len(self._plan.properties) :]
-        return [pa.array(found[name] * US).cast(kind) for name, kind in zip(self._plan.properties, types, strict=True)]

@@ -1,4 +1,4 @@
-"""Aggregates over window table functions that need not copy each row into its windows.
+"""Aggregates over window table functions that need no row of a window by itself.
 
 Flink: `PullUpWindowTableFunctionIntoWindowAggregateRule` and `TwoStageOptimizedWindowAggregateRule`.
 """
@@ -21,7 +21,7 @@ _WINDOW_COLUMNS = ("start", "end", "time")
 def sliced_windows(
     node: rel.WindowAggregate, calls: tuple[CallPlan, ...], window: Callable[[rel.Window, rel.Rel], WindowPlan]
 ) -> tuple[Rel, tuple[Rex, ...], SlicedWindowPlan] | None:
-    """Return how to aggregate the input of a window table function by slices.
+    """Return how to aggregate the input of a window table function by slices, or by sessions.
 
     Args:
         node: The aggregate.
@@ -36,7 +36,7 @@ def sliced_windows(
     if node.window is not None or node.properties or not isinstance(project, rel.Project):
         return None
     table = project.input
-    if not isinstance(table, rel.WindowTableFunction) or table.window.kind not in ("TUMBLE", "HOP", "CUMULATE"):
+    if not isinstance(table, rel.WindowTableFunction):
         return None
     if not table.window.is_rowtime or not all(map(is_deterministic, project.expressions)):
         return None
@@ -49,6 +49,9 @@ def sliced_windows(
     if not {"start", "end"} <= {columns.get(key) for key in node.keys}:
         return None
     keys = tuple(key for key in node.keys if key not in columns)
+    is_session = table.window.kind == "SESSION"
+    if is_session and set(table.window.partition) != {_column(project.expressions[key]) for key in keys}:
+        return None
     used = {
         *keys,
         *(i for call in calls for i in (*call.arguments, *(() if call.condition is None else (call.condition,)))),
@@ -64,7 +67,11 @@ def sliced_windows(
         (*(rex.type for rex in expressions), time.type),
         tuple((columns.get(key, key), kind) for key, kind in zip(node.keys, node.row_type.field_types(), strict=False)),
     )
-    return None if plan.vectors() is None else (table.input, (*expressions, time), plan)
+    return (table.input, (*expressions, time), plan) if is_session or plan.vectors() is not None else None
+
+
+def _column(rex: Rex) -> int | None:
+    return rex.index if isinstance(rex, InputRef) else None
 
 
 def _over(window: WindowPlan, time: int) -> WindowPlan:

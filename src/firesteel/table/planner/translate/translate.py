@@ -18,20 +18,22 @@ from firesteel.columns.kernels.correlate import (
     NormalizeFactory,
     SetOperationFactory,
 )
+from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.rank import RankFactory, SortFactory
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.updating_over import UpdatingOverFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
-from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
-from firesteel.columns.rex import Rex
+from firesteel.columns.kernels.window_tables import WindowTableFactory
+from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.rex import InputRef, Rex
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.window_clock import IN_UTC
 from firesteel.common.cases import method_case
@@ -250,8 +252,25 @@ class Translator:
     ) -> Batches:
         """Add an aggregation by slices, which replaces the window table function and the projection below it."""
         rows = self.operator(node.input, CalcFactory(None, expressions, self.settings), self.stream(source))
+        if plan.window.kind == "SESSION":
+            return self._sessions(node, rows, plan)
         local = self.operator(node, LocalWindowFactory(plan), rows, name=f"Local{describe(node)}")
         return self.operator(node, SlicedWindowFactory(plan), local, tuple(range(len(plan.keys))))
+
+    def _sessions(self, node: rel.WindowAggregate, rows: Batches, plan: SlicedWindowPlan) -> Batches:
+        """Add an aggregation by sessions, and bring its columns into the order of the node's."""
+        columns = dict(plan.outputs)
+        times = {"start": "start", "end": "end", "time": "rowtime"}
+        kinds = [columns[key] for key in plan.keys], [call.type for call in plan.calls]
+        names = [name for name in times if name in columns]
+        types = (*kinds[0], *kinds[1], *(columns[name] for name in names))
+        properties = tuple(times[name] for name in names)
+        factory = WindowAggregateFactory(plan.keys, plan.calls, plan.window, None, properties, plan.input_types, types)
+        ended = self.operator(node, factory, rows, plan.keys)
+        order = [*(source for source, _ in plan.outputs), *range(-len(plan.calls), 0)]
+        places = [*plan.keys, *range(-len(plan.calls), 0), *names]
+        found = tuple(InputRef(places.index(source), types[places.index(source)]) for source in order)
+        return self.operator(node.input, CalcFactory(None, found, self.settings), ended)
 
     def _expand(self, node: rel.Expand) -> Batches:
         return self.operator(node, ExpandFactory(node.columns, node.sets, node.ids), self.stream(node.input))

@@ -1,0 +1,133 @@
+"""One row of each key, of inserted rows. Flink: `ProcTimeDeduplicate...Function`, `RowTimeDeduplicateFunction`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
+from firesteel.columns.column_types import DataType
+from firesteel.columns.expiring_state import expiring_table
+from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
+from firesteel.columns.kernels.segments import first_of_segments, running_max
+from firesteel.columns.kernels.windows import millis_of
+from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE, Row, RowOutput, keys_of, rows_of
+from firesteel.columns.values import arrow_type
+
+
+@dataclass(frozen=True)
+class DeduplicateFactory:
+    """Plan that keeps the first or last row of each partition.
+
+    Attributes:
+        time: Index of the rowtime column, or None to compare rows by processing time.
+    """
+
+    partition: tuple[int, ...]
+    keeps_last: bool
+    time: int | None
+    types: tuple[DataType, ...]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Deduplicate(self)
+
+
+class Deduplicate(Kernel):
+    """Keeps one row per partition, and emits each row that becomes the one of its partition.
+
+    State: the rows as columns, or a table of them if state is on disk. A restored job goes on with what there is.
+    """
+
+    def __init__(self, plan: DeduplicateFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Open the state."""
+        super().open(context)
+        self._table = expiring_table(context, "row")
+        self._past = PastRows(self._plan.partition, 1, context)
+        self._goes_by_rows = bool(self._table.data) or (context.is_state_on_disk and not self._past.has_rows)
+        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit the rows that become the row of their partition."""
+        if self._goes_by_rows:
+            self._process_rows(batch)
+        elif batch.length:
+            self._process_columns(batch)
+
+    def flush(self) -> None:
+        """Write the rows that have changed."""
+        self._past.flush()
+
+    # --- on columns ----------------------------------------------------------------------------------------------
+
+    def _process_columns(self, batch: ColumnBatch) -> None:
+        numbers, times = self._past.find(batch, self._plan.partition), self._times(batch)
+        touched = np.unique(numbers)
+        known = self._past.take(touched)
+        count = 0 if known is None else known.rows.length
+        # The rows of the state come first, then those of the batch; places are indexes in all of them.
+        if known is not None:
+            numbers, times = np.concatenate([known.numbers, numbers]), np.concatenate([known.times, times])
+        order = np.argsort(numbers, kind="stable")
+        accepted = order[self._is_accepted(numbers[order], times[order])]
+        before = np.where(first_of_segments(numbers[accepted]), -1, np.roll(accepted, 1))
+        is_new = accepted >= count
+        self._emit(batch if known is None else concat([known.rows, batch]), accepted[is_new], before[is_new])
+        last = accepted[np.diff(numbers[accepted], append=-1) != 0]
+        last = last[last >= count]
+        places = self._past.counts(numbers[last]) + 1
+        self._past.add(PlacedRows(batch.take(last - count), numbers[last], places, times[last]))
+
+    def _times(self, batch: ColumnBatch) -> Array:
+        time = self._plan.time
+        return np.zeros(batch.length, np.int64) if time is None else millis_of(batch.columns[time])
+
+    def _is_accepted(self, numbers: Array, times: Array) -> Array:
+        """Return which rows, sorted by key, replace the one before them; the first one of each key does."""
+        is_first = first_of_segments(numbers)
+        if self._plan.time is None:
+            return np.ones(len(numbers), bool) if self._plan.keeps_last else is_first
+        if not self._plan.keeps_last:
+            times = -times
+        latest = np.roll(running_max(times, is_first), 1)
+        replaces: Array = is_first | (times >= latest if self._plan.keeps_last else times > latest)
+        return replaces
+
+    def _emit(self, rows: ColumnBatch, accepted: Array, before: Array) -> None:
+        """Emit rows in the order in which they came, each after the row that it replaces; -1 if there is none."""
+        order = np.argsort(accepted)
+        pairs = np.stack([before[order], accepted[order]], axis=1)
+        is_update = pairs[:, :1] >= 0
+        kinds = np.where(is_update, [UPDATE_BEFORE, UPDATE_AFTER], [INSERT, INSERT]).astype(np.int8)
+        is_there = pairs >= 0
+        kinds = kinds[is_there]
+        found = replace(rows, kinds=None).take(pairs[is_there])
+        self.context.emit(ColumnBatch(found.columns, found.length, kinds if kinds.any() else None))
+
+    # --- row by row ----------------------------------------------------------------------------------------------
+
+    def _process_rows(self, batch: ColumnBatch) -> None:
+        keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
+        for key, row in zip(keys, rows_of(batch), strict=True):
+            before = self._table.data.get(key)
+            if before is None:
+                self._output.add(INSERT, row)
+            elif self._replaces(row, before):
+                self._output.add(UPDATE_BEFORE, before)
+                self._output.add(UPDATE_AFTER, row)
+            else:
+                continue
+            self._table.put(key, row)
+        self._output.flush()
+
+    def _replaces(self, row: Row, before: Row) -> bool:
+        time = self._plan.time
+        if time is None:
+            return self._plan.keeps_last
+        return bool(row[time] >= before[time]) if self._plan.keeps_last else bool(row[time] < before[time])

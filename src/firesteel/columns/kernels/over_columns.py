@@ -1,0 +1,193 @@
+"""OVER in event time on arrays: aggregates over a number of rows, or from the first row on, and rankings.
+
+The rows that are due lie behind the last ones of their key in one array. A frame is a part of it, which is folded from
+parts of 1, 2, 4, 8... rows. So sums of floats have no rest of the rows that have left the frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.kernel import KernelContext, TimedKernel
+from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.past_rows import PastRows, PlacedRows, concat_placed
+from firesteel.columns.kernels.saved_rows import refuse_former
+from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
+from firesteel.columns.kernels.waiting_rows import WaitingRows
+from firesteel.columns.kernels.windows import millis_of
+
+if TYPE_CHECKING:
+    from firesteel.columns.kernels.over_calls import OverPlan
+
+_COUNTS_ROWS = {"ROW_NUMBER": True, "RANK": False, "DENSE_RANK": False}
+"""Rankings of streams, which count: up to the row itself, or up to the last row of the same time, as in Flink."""
+
+
+def over_vectors(plan: OverPlan) -> list[VectorCall] | None:
+    """Return the calls of a window over arrays, or None if it can't be computed on arrays."""
+    frame = plan.frame
+    is_bounded = frame.low is not None
+    if plan.time is None or len(plan.order) != 1 or frame.high != 0 or (is_bounded and not frame.is_rows):
+        return None
+    if is_bounded and any(call.function in _COUNTS_ROWS for call in plan.calls):
+        return None
+    calls = vector_calls([_counted(call) for call in plan.calls], plan.types)
+    if calls is None or any(_depends_on_nan(call) for call in calls):
+        return None
+    return calls
+
+
+def _counted(call: CallPlan) -> CallPlan:
+    is_ranking = call.function in _COUNTS_ROWS
+    return replace(call, function="COUNT", arguments=(), condition=None) if is_ranking else call
+
+
+def _depends_on_nan(call: VectorCall) -> bool:
+    """Return whether the order of rows decides about NaN or the sign of zero."""
+    return np.add not in call.functions[:1] and pa.types.is_floating(call.type)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frames:
+    """Where the frames of rows begin and end in an array."""
+
+    low: Array
+    high: Array
+
+
+class OverColumns(TimedKernel):
+    """Emits each row with the results of the calls once the watermark has passed it.
+
+    With a frame that begins a number of rows before each row, a row is late if one of its partition that is not older
+    has been emitted; with other frames, if the watermark has passed it. That is what Flink's functions do.
+
+    State: the rows that wait, and what each of them adds to the accumulators of the last rows of each key; if frames
+    begin with the first row, the accumulators up to the last row.
+    """
+
+    def __init__(self, plan: OverPlan, calls: list[VectorCall]) -> None:
+        super().__init__()
+        self._plan = plan
+        self._calls = calls
+        self._reach = None if plan.frame.low is None else round(-plan.frame.low)
+        self._width = len(plan.partition)
+
+    def open(self, context: KernelContext) -> None:
+        """Open the state."""
+        super().open(context)
+        refuse_former(context, "waiting", "past")
+        plan = self._plan
+        counted = tuple(call.plan for call in self._calls)
+        empty = AggregateSet(counted, plan.types, False, context).new()
+        self._empty: list[Fields] = [call.load([state]) for call, state in zip(self._calls, empty, strict=True)]
+        self._waiting = WaitingRows(plan.partition, context)
+        self._past = PastRows(tuple(range(self._width)), max(self._reach or 1, 1), context)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Store the rows; late ones are dropped."""
+        assert self._plan.time is not None
+        times = millis_of(batch.columns[self._plan.time])
+        is_late = times <= self._watermark
+        if self._reach is not None and is_late.any():
+            behind = np.flatnonzero(is_late)
+            numbers = self._past.find(batch.take(behind), self._plan.partition)
+            is_late[behind] = times[behind] <= self._past.lasts(numbers)
+        self._waiting.add(batch.filter(~is_late), times[~is_late])
+
+    def watermark(self, timestamp: int) -> int:
+        """Emit the rows up to the watermark, those of a key in order of time."""
+        self._watermark = timestamp
+        due = self._waiting.take(timestamp)
+        if due is not None:
+            numbers = self._past.find(due.rows, self._plan.partition)
+            order = np.lexsort((due.arrivals, due.times, numbers))
+            self._emit(due.rows.take(order), numbers[order], due.times[order])
+        return timestamp
+
+    def flush(self) -> None:
+        """Write the rows to the state."""
+        self._waiting.flush()
+        self._past.flush()
+
+    def _emit(self, rows: ColumnBatch, numbers: Array, times: Array) -> None:
+        """Compute and emit rows, sorted by key and time, and keep what later rows need."""
+        is_first = first_of_segments(numbers)
+        starts = np.flatnonzero(is_first)
+        past = self._past.take(numbers[starts])
+        before = self._past.counts(numbers)
+        places = before + np.arange(rows.length) - starts[np.cumsum(is_first) - 1] + 1
+        added = self._added(rows, numbers, places, times)
+        together = added if past is None else concat_placed([past, added])
+        order = np.lexsort((together.places, together.numbers))
+        frames = self._frames(together.numbers[order], together.times[order])
+        # Where each of the rows is in the array of all.
+        mine = np.empty(len(order), np.int64)
+        mine[order] = np.arange(len(order))
+        mine = mine[len(order) - rows.length :]
+        contributions = self._parts(together.rows.take(order))
+        columns, running = [], []
+        for number, (call, empty, parts) in enumerate(zip(self._calls, self._empty, contributions, strict=True)):
+            frame = frames[self._ends_with_row(number)]
+            found = [
+                folded(function, start, values, frame.low[mine], frame.high[mine])
+                for function, start, values in zip(call.functions, empty, parts, strict=True)
+            ]
+            values, nulls = call.results(found)
+            columns.append(pa.array(values, mask=nulls).cast(call.type))
+            running += found
+        self.context.emit(rows.with_columns([*rows.columns, *columns]))
+        self._past.add(added if self._reach is not None else self._last(added, running))
+
+    def _added(self, rows: ColumnBatch, numbers: Array, places: Array, times: Array) -> PlacedRows:
+        """Return the keys of rows, and what they add to the accumulators."""
+        parts = [pa.array(part) for call in self._calls for part in call.contributions(rows)]
+        keys = [rows.columns[key] for key in self._plan.partition]
+        return PlacedRows(ColumnBatch((*keys, *parts), rows.length), numbers, places, times)
+
+    def _last(self, added: PlacedRows, running: list[Array]) -> PlacedRows:
+        """Return the last row of each key with the accumulators up to it."""
+        last = np.flatnonzero(np.diff(added.numbers, append=-1))
+        chosen = added.take(last)
+        parts = [pa.array(part[last]) for part in running]
+        return replace(chosen, rows=ColumnBatch((*chosen.rows.columns[: self._width], *parts), len(last)))
+
+    def _parts(self, rows: ColumnBatch) -> list[Fields]:
+        parts = iter(rows.columns[self._width :])
+        return [[next(parts).to_numpy() for _ in call.functions] for call in self._calls]
+
+    def _frames(self, numbers: Array, times: Array) -> dict[bool, _Frames]:
+        """Return the frames that end with each row (True), and with the last row of its time (False)."""
+        is_first, places = first_of_segments(numbers), np.arange(len(numbers))
+        low = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+        if self._reach is not None:
+            low = np.maximum(low, places - self._reach)
+        begins = np.flatnonzero(is_first | (np.diff(times, prepend=times[:1]) != 0))
+        ends = np.append(begins[1:], len(numbers))
+        peers = ends[np.searchsorted(begins, places, "right") - 1]
+        return {True: _Frames(low, places + 1), False: _Frames(low, peers)}
+
+    def _ends_with_row(self, number: int) -> bool:
+        function = str(self._plan.calls[number].function)
+        return _COUNTS_ROWS.get(function, self._plan.frame.is_rows)
+
+
+def folded(function: np.ufunc, start: Array, values: Array, low: Array, high: Array) -> Array:
+    """Return `function` folded over parts of an array, from `low` up to `high` (exclusive), each after `start`."""
+    found, place, left = np.repeat(start, len(low)), low.copy(), high - low
+    blocks, size = values, 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        while left.any():
+            rows = np.flatnonzero(left & size)
+            found[rows] = function(found[rows], blocks[place[rows]])
+            place[rows] += size
+            left[rows] -= size
+            blocks = function(blocks[:-size], blocks[size:])
+            size *= 2
+    return found

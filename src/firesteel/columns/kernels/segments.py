@@ -1,0 +1,51 @@
+"""Sorted arrays that consist of segments, one per key: searches and running values within each segment."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firesteel.columns.cells import Array
+
+
+def first_of_segments(numbers: Array) -> Array:
+    """Return for each place whether a segment begins there; the numbers of the segments are sorted."""
+    is_first: Array = np.diff(numbers, prepend=numbers[:1] - 1) != 0
+    return is_first
+
+
+def running_max(values: Array, is_first: Array) -> Array:
+    """Return the largest value of each segment up to each place."""
+    known, ranks = np.unique(values, return_inverse=True)
+    # Ranks and not values: the product stays small, whatever the values are.
+    segments = np.cumsum(is_first) * len(known)
+    reached: Array = known[np.maximum.accumulate(segments + ranks) - segments]
+    return reached
+
+
+def bisect_right(values: Array, low: Array, high: Array, sought: Array) -> Array:
+    """Return for each search the place behind the values up to the sought one, in its own sorted part of `values`.
+
+    Args:
+        values: The values; those of each part are ascending.
+        low: Where the part of each search begins.
+        high: Where it ends.
+        sought: The sought values.
+    """
+    found, high = low.copy(), high.copy()
+    active = np.flatnonzero(found < high)
+    while len(active):
+        middle = (found[active] + high[active]) >> 1
+        is_behind = values[middle] <= sought[active]
+        found[active[is_behind]] = middle[is_behind] + 1
+        high[active[~is_behind]] = middle[~is_behind]
+        active = active[found[active] < high[active]]
+    return found
+
+
+def ranges(low: Array, high: Array) -> Array:
+    """Return the places of all ranges, one range after the other."""
+    sizes = high - low
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    places: Array = np.arange(total) + np.repeat(low - (ends - sizes), sizes)
+    return places

@@ -1,0 +1,197 @@
+"""OVER on arrays gives what the kernel that goes row by row gives."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import pyarrow as pa
+import pytest
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.hashing import key_groups
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels import saved_rows
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.over import Over, OverFactory
+from firesteel.columns.kernels.over_calls import FramePlan
+from firesteel.columns.kernels.over_columns import OverColumns
+from firesteel.columns.rows import rows_of
+from firesteel.columns.type_text import parse_type
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from tests.columns.counting import calls_made
+
+TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)", "BOOLEAN")))
+KEY, NUMBER, TIME, FLAG = range(4)
+BIGINT, LAST = TYPES[NUMBER], 2**63 - 1
+CALLS = (
+    CallPlan("SUM", (NUMBER,), BIGINT),
+    CallPlan("COUNT", (NUMBER,), BIGINT, condition=FLAG),
+    CallPlan("MIN", (NUMBER,), BIGINT),
+    CallPlan("MAX", (NUMBER,), BIGINT),
+    CallPlan("AVG", (NUMBER,), BIGINT),
+)
+RANKS = tuple(CallPlan(name, (), BIGINT) for name in ("ROW_NUMBER", "RANK", "DENSE_RANK"))
+FRAMES = {
+    "rows": (FramePlan(True, -3, 0), CALLS),
+    "no rows before": (FramePlan(True, 0, 0), CALLS),
+    "all rows": (FramePlan(True, None, 0), (*CALLS, *RANKS)),
+    "all times": (FramePlan(False, None, 0), (*CALLS, *RANKS)),
+}
+
+
+def plan(frame, calls, partition=(KEY,)):
+    outputs = (*TYPES, *(call.type for call in calls))
+    return OverFactory(partition, ((TIME, False, True),), frame, calls, TYPES, outputs, TIME)
+
+
+class Run:
+    """Subtasks of a kernel; `restore` continues in others."""
+
+    def __init__(self, make, ttl_ms=0):
+        self.make, self.ttl_ms, self.emitted, self.now = make, ttl_ms, [], 1_000
+        self.start(1, [], None)
+
+    def start(self, parallelism, deltas, snapshot):
+        self.subtasks = []
+        for number in range(parallelism):
+            backend, kernel = KeyedStateBackend(None, 8), self.make()
+            backend.key_group = lambda key: key[0]
+            for delta in deltas:
+                backend.load(pickle.loads(pickle.dumps(delta)), range(number, 8, parallelism))
+            clock = lambda: self.now  # noqa: E731
+            kernel.open(
+                KernelContext(True, 8, backend.table, self.emitted.append, None, clock, state_ttl_ms=self.ttl_ms)
+            )
+            if snapshot is not None:
+                kernel.restore(snapshot)
+            self.subtasks.append((kernel, backend))
+
+    def restore(self, parallelism):
+        for kernel, _ in self.subtasks:
+            kernel.flush()
+        deltas = [delta for _, backend in self.subtasks for delta in backend.full()]
+        self.start(parallelism, deltas, self.subtasks[0][0].snapshot())
+
+    def add(self, batch):
+        groups = key_groups(batch, (KEY,), 8) % len(self.subtasks)
+        for number, (kernel, _) in enumerate(self.subtasks):
+            if (groups == number).any():
+                kernel.process(0, batch.filter(groups == number))
+
+    def watermark(self, timestamp):
+        for kernel, _ in self.subtasks:
+            kernel.watermark(timestamp)
+        rows = [row for batch in self.emitted for row in rows_of(batch)]
+        self.emitted.clear()
+        return {key: [row for row in rows if row[KEY] == key] for key in {row[KEY] for row in rows}}
+
+
+def batch_of(rows):
+    keys, numbers, times, flags = zip(*rows, strict=True)
+    times = pa.array([ms * 1000 for ms in times]).cast(pa.timestamp("us"))
+    return ColumnBatch(
+        (pa.array(keys, pa.string()), pa.array(numbers, pa.int64()), times, pa.array(flags, pa.bool_())), len(rows)
+    )
+
+
+@pytest.mark.parametrize("least", [10_000, 3])
+@pytest.mark.parametrize("ttl_ms", [0, 40])
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", FRAMES)
+def test_rows_and_columns_give_the_same(name, seed, ttl_ms, least, monkeypatch):
+    monkeypatch.setattr(saved_rows, "LEAST", least)
+    chance, clock, mark = random.Random(seed), 0, 0
+    factory = plan(*FRAMES[name])
+    columns, rows = Run(factory.make, ttl_ms), Run(lambda: Over(factory), ttl_ms)
+    assert isinstance(columns.subtasks[0][0], OverColumns)
+    for _ in range(40):
+        found = []
+        for _ in range(chance.randrange(1, 15)):
+            clock += chance.choice([0, 0, 1, 3])
+            number = chance.choice([None, *range(-9, 9), 2**62])
+            key = chance.choice(["a", "b", "c", None, *"defgh"[: chance.randrange(6)]])
+            found.append(
+                (key, number, max(0, clock - chance.choice([0, 0, 5, 30])), chance.choice([True, False, None]))
+            )
+        columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
+        for run in (columns, rows):
+            run.add(batch_of(found))
+        if chance.random() < 0.6:
+            mark = max(mark, clock - chance.randrange(12))
+            assert columns.watermark(mark) == rows.watermark(mark)
+        if chance.random() < 0.3:
+            parallelism = chance.choice([1, 2, 3])
+            columns.restore(parallelism)
+            rows.restore(parallelism)
+    assert columns.watermark(LAST) == rows.watermark(LAST)
+
+
+def test_rows_that_no_frame_reaches_leave_no_state(monkeypatch):
+    monkeypatch.setattr(saved_rows, "LEAST", 10)
+    run = Run(plan(*FRAMES["rows"]).make)
+    for number in range(200):
+        run.add(batch_of([(key, number, number * 10 + place, True) for place in range(5) for key in "ab"]))
+        run.watermark(number * 10 + 3)
+        run.subtasks[0][0].flush()
+    kernel, backend = run.subtasks[0]
+    tables = [backend.table(name).data.values() for name in ("waiting rows", "past rows")]
+    saved = [sum(rows.length for rows in table) for table in tables]
+    assert max(saved) < 60, saved
+    assert sum(part.rows.length for part in kernel._past._runs) < 60
+
+
+def test_expired_keys_are_forgotten():
+    run = Run(plan(*FRAMES["all rows"]).make, ttl_ms=100)
+    for number in range(100):
+        run.now += 50
+        run.add(batch_of([(f"key {number}", 1, number, True)]))
+        run.watermark(number)
+        run.subtasks[0][0].flush()
+    assert len(run.subtasks[0][0]._past._numbers) < 6
+
+
+def test_a_forgotten_key_begins_anew():
+    run = Run(plan(*FRAMES["rows"]).make, ttl_ms=100)
+    found = []
+    for number in range(10):
+        if number == 6:
+            run.now += 120
+            run.restore(1)
+            run.now += 120
+            run.subtasks[0][0].flush()
+        run.add(batch_of([("a", 1, number, True)]))
+        found += run.watermark(number).get("a", [])
+    run.restore(1)
+    run.add(batch_of([("a", 1, 20, True)]))
+    found += run.watermark(20)["a"]
+    assert [row[4] for row in found] == [1, 2, 3, 4, 4, 4, 1, 2, 3, 4, 4]
+
+
+@pytest.mark.parametrize("name", ["rows", "all times"])
+@pytest.mark.parametrize("keys", [1, 1_000])
+def test_the_work_does_not_grow_with_the_rows(name, keys):
+    few, lots = (work(name, keys, length) for length in (2_000, 20_000))
+    assert lots < 1.3 * few + 100
+
+
+def work(name, keys, length):
+    """The calls that a batch and its watermarks make, after other rows."""
+    run = Run(plan(*FRAMES[name]).make)
+    batch = batch_of([(f"key {number % keys}", number, number, True) for number in range(length)])
+    kernel = run.subtasks[0][0]
+    kernel.process(0, batch)
+    kernel.watermark(length // 2)
+
+    following = batch_with_times_behind(batch, length)
+
+    def act():
+        kernel.process(0, following)
+        kernel.watermark(LAST)
+
+    return calls_made(act)
+
+
+def batch_with_times_behind(batch, length):
+    times = pa.array([(length + number) * 1000 for number in range(length)]).cast(pa.timestamp("us"))
+    return batch.with_columns([*batch.columns[:TIME], times, batch.columns[FLAG]])
