@@ -47,12 +47,19 @@ WINDOWS = {
 class Subtask:
     """A kernel and what it emits."""
 
-    def __init__(self, factory: Any, is_streaming: bool = True) -> None:
-        backend = KeyedStateBackend(None, 8)
+    def __init__(self, factory: Any, is_streaming: bool = True, before: Subtask | None = None) -> None:
+        """`before` is the subtask of a job whose savepoint this one starts from."""
+        self.backend = backend = KeyedStateBackend(None, 8)
         backend.key_group = lambda key: key[0]
+        if before is not None:
+            before.kernel.flush()
+            for part in before.backend.full():
+                backend.load(part)
         self.kernel = factory.make()
         self.batches: list[ColumnBatch] = []
         self.kernel.open(KernelContext(is_streaming, 8, backend.table, self.batches.append, None, lambda: 0))
+        if before is not None and self.kernel.carries_state:
+            self.kernel.take_over([before.kernel.snapshot()])
 
     def take(self) -> list[ColumnBatch]:
         taken, self.batches[:] = list(self.batches), []
@@ -135,12 +142,12 @@ def test_group_windows(zone: str, switch: str, name: str, by_rows: bool) -> None
     assert counted(found, (0, 1, 2, 3)) == expected(times, zone, window)
 
 
-def driven(run: Subtask, times: list[int], last: Subtask | None = None) -> list[ColumnBatch]:
+def driven(run: Subtask, times: list[int], last: Subtask | None = None, until: int = 2**63 - 1) -> list[ColumnBatch]:
     """Feed rows and watermarks behind them; no window ends before the watermark, and none later than it may."""
     found: list[ColumnBatch] = []
     for start in range(0, len(times), 10):
         run.kernel.process(0, batch_of(times[start : start + 10]))
-        mark = min(times[start + 10 :], default=2**63 - 1) - 1
+        mark = min(*times[start + 10 :], until, 2**63 - 1) - 1
         for partial in run.take() if last is not None else []:
             last.kernel.process(0, partial)  # type: ignore[union-attr]
         (last or run).kernel.watermark(mark)
@@ -160,6 +167,21 @@ def test_windows_by_slices(zone: str, switch: str, name: str) -> None:
         assert _ms(end) - _ms(start) <= window.size
         local_last = (end - datetime.timedelta(milliseconds=1)).replace(tzinfo=ZoneInfo(zone))
         assert last == local_last.astimezone(datetime.UTC)
+
+
+@pytest.mark.parametrize("name", [name for name in WINDOWS if name != "sessions"])
+@pytest.mark.parametrize("cut", range(10, 100, 10))
+def test_each_window_by_slices_is_emitted_once_over_savepoints(cut: int, name: str) -> None:
+    window, times = plan(name, "Europe/Berlin"), instants("2024-10-27T01:00", 4)
+    outputs = ((0, TEXT), ("start", TIME), ("end", TIME), ("time", INSTANT))
+    sliced = SlicedWindowPlan(window, (0,), (COUNT,), (TEXT, INSTANT), outputs)
+    local, first = Subtask(LocalWindowFactory(sliced)), Subtask(SlicedWindowFactory(sliced))
+    found = driven(local, times[:cut], first, until=min(times[cut:]) - 1)
+    again = Subtask(SlicedWindowFactory(sliced), before=first)
+    second = Subtask(SlicedWindowFactory(sliced), before=again)  # another savepoint before any watermark
+    found += driven(local, times[cut:], second)
+    assert counted(found, (0, 4, 1, 2)) == expected(times, "Europe/Berlin", window)
+    assert len(windows := [row[:3] for batch in found for row in rows_of(batch)]) == len(set(windows))
 
 
 @pytest.mark.parametrize("name", WINDOWS)

@@ -76,11 +76,15 @@ class KernelContext:
 class Kernel:
     """A columnar operator.
 
-    Life cycle: `open`, `restore` if there is a snapshot, any of the other calls, `end` once all inputs have ended, and
-    `close`.
+    Life cycle: `open`, `restore` or `take_over` if there are snapshots, any of the other calls, `end` once all inputs
+    have ended, and `close`.
+
+    Attributes:
+        carries_state: Whether another job that starts from a savepoint takes the snapshots over.
     """
 
     context: KernelContext
+    carries_state = False
 
     def open(self, context: KernelContext) -> None:
         """Prepare to process batches; the state tables have been restored."""
@@ -119,6 +123,9 @@ class Kernel:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Restore a snapshot; called after `open`."""
+
+    def take_over(self, snapshots: Sequence[Snapshot]) -> None:
+        """Take over what is needed of the snapshots of all subtasks of an earlier job; called after `open`."""
 
 
 class TimedKernel(Kernel):

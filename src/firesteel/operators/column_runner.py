@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import ColumnBatch
@@ -30,6 +30,7 @@ class ColumnRunner(Operator):
     def __init__(self, name: str, task: TaskInfo, output: Output, factory: KernelFactory, inputs: int) -> None:
         super().__init__(name, task, output)
         self._kernel = factory.make()
+        self.carries_state = self._kernel.carries_state
         self._open_inputs = inputs
         self._async_calls = AsyncCalls(task.configuration)
         self.backend = KeyedStateBackend(None, task.max_parallelism, store_of(task))
@@ -131,6 +132,10 @@ class ColumnRunner(Operator):
         """Restore the watermark and the kernel from a snapshot."""
         self.watermark, kept = snapshot
         self._kernel.restore(kept)
+
+    def take_over(self, snapshots: Sequence[Snapshot]) -> None:
+        """Let the kernel take over the snapshots of another job, whose watermarks do not count."""
+        self._kernel.take_over([kept for _, kept in snapshots])
 
 
 def _first(key: tuple[int, ...]) -> int:

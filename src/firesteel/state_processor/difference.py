@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.text_table import text_table
+from firesteel.operators.state.entries import Entry
 from firesteel.operators.state.ttl import without_time
 from firesteel.state_processor.savepoint_files import SavepointFiles
 from firesteel.task.state_seal import StateSeal
@@ -15,7 +15,7 @@ from firesteel.task.state_types import load_inert
 
 _SHOWN = 3
 
-_Place = tuple[str, str, Any]
+_Place = tuple[str, str, Entry]
 """(name of the state, its kind, entry)."""
 
 
@@ -59,7 +59,7 @@ class StateDifference:
         """Whether any entry differs."""
         return any(self.counts[:3])
 
-    def count(self, sign: str, entry: Any) -> None:
+    def count(self, sign: str, entry: Entry) -> None:
         """Count an entry; `sign` is `+` for added, `-` for removed, `~` for changed, and empty for the same."""
         match sign:
             case "+":
@@ -74,7 +74,7 @@ class StateDifference:
             self.keys.append(f"{sign}{_shown_key(self.kind, entry)}")
 
 
-def _shown_key(kind: str, entry: Any) -> str:
+def _shown_key(kind: str, entry: Entry) -> str:
     if kind in ("map", "window"):
         return repr((key_of(entry[0]), *map(key_of, entry[1:])))
     return repr(key_of(entry))
@@ -105,7 +105,7 @@ class SavepointDifference:
     second: str
     states: list[StateDifference]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the difference as plain data."""
         return asdict(self)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,9 @@ from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
 from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
 from firesteel.columns.values import arrow_type
+
+if TYPE_CHECKING:
+    from firesteel.common.snapshots import Snapshot
 
 _DAY = 86_400_000
 """More than the difference between any local time and UTC, in ms."""
@@ -167,11 +171,15 @@ class LocalWindows(_Windows):
 class SlicedWindows(_Windows):
     """Merges partial results, and emits a window when it ends.
 
-    State: a `RowLog` of partial results with a bucket per slice, written once per version.
+    State: a `RowLog` of partial results with a bucket per slice, written once per version. A slice outlives its first
+    windows, so another job that starts from a savepoint takes over until when windows were emitted.
     """
+
+    carries_state = True
 
     def __init__(self, plan: SlicedWindowPlan) -> None:
         super().__init__(plan)
+        self._emitted = MIN_WATERMARK
         self._unsaved: dict[int, list[ColumnBatch]] = {}
         self._lengths: dict[int, tuple[int, int]] = {}
         self._width = len(plan.keys)
@@ -183,6 +191,18 @@ class SlicedWindows(_Windows):
         for end in self._log.buckets():
             length = sum(segment.length for segment in self._log.rows(end))
             self._lengths[end] = (length, length)
+
+    def snapshot(self) -> Snapshot:
+        """Return the watermark, and the one up to which windows were emitted."""
+        return self._watermark, self._emitted
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Restore both."""
+        self._watermark, self._emitted = snapshot
+
+    def take_over(self, snapshots: Sequence[Snapshot]) -> None:
+        """Take over until when windows were emitted; the watermark begins anew, as in Flink."""
+        self._emitted = max(emitted for _, emitted in snapshots)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add partial results; those of slices all of whose windows have ended are dropped as late."""
@@ -238,11 +258,11 @@ class SlicedWindows(_Windows):
         windows: dict[tuple[int, int], list[int]] = {}
         over = []
         for end in self._lengths:
-            for window in self._plan.windows(end, self._watermark, until):
+            for window in self._plan.windows(end, self._emitted, until):
                 windows.setdefault(window, []).append(end)
             if self._plan.is_over(end, until):
                 over.append(end)
-        self._watermark = until
+        self._watermark, self._emitted = until, max(until, self._emitted)
         ordered = sorted(windows, key=lambda window: window[1])
         for batch in merged((self._result(*window, windows[window]) for window in ordered), _AT_ONCE):
             self.context.emit(batch)

@@ -148,14 +148,5 @@ class DiskList(Sequence[Stored]):
         for part in self.parts(start):
             yield from part.elements
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, list | DiskList) and len(self) == len(other) and all(map(_equal, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<{len(self)} elements on disk>"
-
-
-def _equal(first: object, second: object) -> bool:
-    return first == second

@@ -16,6 +16,7 @@ from firesteel.functions.user_functions import (
 )
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.state.disk_list import DiskList
+from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.windows.window_contexts import WindowFunctionContext
@@ -37,16 +38,16 @@ class WindowContents(Protocol):
     def add(self, table: StateTable, entry: object, value: object) -> None:
         """Add an element to the contents of an entry."""
 
-    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+    def add_all(self, by_key: ByKey, values: list[Stored]) -> None:
         """Add `(key, value)` elements to a window's contents by key."""
 
-    def merge(self, table: StateTable, entry: object, stored: Any) -> None:
+    def merge(self, table: StateTable, entry: object, stored: Stored) -> None:
         """Merge the contents of another window into those of an entry."""
 
-    def copied(self, stored: Any) -> Any:
+    def copied(self, stored: Stored) -> Stored:
         """Return contents that a window function may change, while the window keeps its own."""
 
-    def read(self, stored: Any) -> Sequence[Any]:
+    def read(self, stored: Stored) -> Sequence[Stored]:
         """Return the elements that a window function receives."""
 
 
@@ -59,7 +60,7 @@ class ElementContents:
         """Append an element."""
         table.append(entry, [value])
 
-    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+    def add_all(self, by_key: ByKey, values: list[Stored]) -> None:
         """Append each element to the list of its key."""
         get = by_key.get
         for key, value in values:
@@ -70,15 +71,15 @@ class ElementContents:
                 stored.append(value)
                 by_key[key] = stored
 
-    def merge(self, table: StateTable, entry: object, stored: Any) -> None:
+    def merge(self, table: StateTable, entry: object, stored: Stored) -> None:
         """Append the elements of another window."""
         table.append(entry, stored)
 
-    def copied(self, stored: list[Any] | DiskList) -> Any:
+    def copied(self, stored: list[Stored] | DiskList) -> Stored:
         """Return a list of unshared elements."""
         return stored.snapshot(own_all) if isinstance(stored, DiskList) else own_all(list(stored))
 
-    def read(self, stored: list[Any] | DiskList) -> Sequence[Any]:
+    def read(self, stored: list[Stored] | DiskList) -> Sequence[Stored]:
         """Return the stored elements in order, without a copy."""
         return stored
 
@@ -89,22 +90,22 @@ class _CombinedContents(ABC):
     grows = False
 
     @abstractmethod
-    def _added(self, stored: Any, value: object) -> Any:
+    def _added(self, stored: Stored, value: object) -> Stored:
         """Return the contents with one more element; `stored` is None for a new window."""
 
     @abstractmethod
-    def _merged(self, first: Any, second: Any) -> Any: ...
+    def _merged(self, first: Stored, second: Stored) -> Stored: ...
 
     def add(self, table: StateTable, entry: object, value: object) -> None:
         """Combine an element with the contents of an entry."""
         table.put(entry, self._added(table.data.get(entry), value))
 
-    def merge(self, table: StateTable, entry: object, stored: Any) -> None:
+    def merge(self, table: StateTable, entry: object, stored: Stored) -> None:
         """Combine the contents of another window with those of an entry."""
         before = table.data.get(entry)
         table.put(entry, stored if before is None else self._merged(before, stored))
 
-    def copied(self, stored: Any) -> Any:
+    def copied(self, stored: Stored) -> Stored:
         """Return an unshared copy."""
         return own(stored)
 
@@ -117,10 +118,10 @@ class ReducedContents(_CombinedContents):
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def _added(self, stored: object, value: object) -> Any:
+    def _added(self, stored: object, value: object) -> Stored:
         return value if stored is None else self._merged(stored, value)
 
-    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+    def add_all(self, by_key: ByKey, values: list[Stored]) -> None:
         """Reduce the elements by key."""
         get, reduce, coerce, backend = by_key.get, self._reduce, self._coerce, self._backend
         for key, value in values:
@@ -136,14 +137,14 @@ class ReducedContents(_CombinedContents):
                     value = own(found)
             by_key[key] = value
 
-    def _merged(self, first: object, second: object) -> Any:
+    def _merged(self, first: object, second: object) -> Stored:
         """Return the reduction of two values; a value changed in place is not copied."""
         reduced = self._reduce(first, second)
         if self._coerce is not None:
             return self._coerce(reduced)
         return reduced if reduced is first or reduced is second else own(reduced)
 
-    def read(self, stored: Any) -> Sequence[Any]:
+    def read(self, stored: Stored) -> Sequence[Stored]:
         """Return the reduced value in a list."""
         return [stored]
 
@@ -151,19 +152,19 @@ class ReducedContents(_CombinedContents):
 class AggregatedContents(_CombinedContents):
     """The accumulator of an AggregateFunction."""
 
-    def __init__(self, function: Any, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
+    def __init__(self, function: Stored, state_type: TypeInformation[Any] | None, backend: KeyedStateBackend) -> None:
         self._function = function
         self._coerce = coercer(state_type)
         self._backend = backend
 
-    def _added(self, stored: Any, value: object) -> Any:
+    def _added(self, stored: Stored, value: object) -> Stored:
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(value, accumulator)
         if self._coerce is not None:
             return self._coerce(added)
         return added if added is accumulator else own(added)
 
-    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+    def add_all(self, by_key: ByKey, values: list[Stored]) -> None:
         """Accumulate the elements by key."""
         get, create, add = by_key.get, self._function.create_accumulator, self._function.add
         coerce, backend = self._coerce, self._backend
@@ -179,11 +180,11 @@ class AggregatedContents(_CombinedContents):
                 added = own(added)
             by_key[key] = added
 
-    def _merged(self, first: Any, second: object) -> Any:
+    def _merged(self, first: Stored, second: object) -> Stored:
         merged = self._function.merge(first, second)
         return merged if merged is first or merged is second else own(merged)
 
-    def read(self, stored: Any) -> Sequence[Any]:
+    def read(self, stored: Stored) -> Sequence[Stored]:
         """Return the result of the accumulator in a list."""
         return [self._function.get_result(stored)]
 
