@@ -78,7 +78,9 @@ def finals(*results: LocalResult) -> dict[int, int]:
     return dict(last)
 
 
-BACKENDS = st.sampled_from(["hashmap", "rocksdb"]).map(lambda kind: {"state.backend.type": kind})
+BACKENDS = st.sampled_from(["hashmap", "rocksdb"]).map(
+    lambda kind: {"state.backend.type": kind, "state.backend.rocksdb.memory.fixed-per-slot": "2kb"}
+)
 EXPECTED = dict(Counter(number % KEYS for number in range(LAST + 1)))
 
 

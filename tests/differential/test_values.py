@@ -82,7 +82,9 @@ def test_results_are_those_of_the_model(seed: int, fused: bool, monkeypatch: pyt
         monkeypatch.setattr(subtask, "fuse", lambda operators: None)
     run = Run(generator.choice([1, 2]), generator.random() < 0.4)
     names = chosen_steps(generator, run)
+    # So little memory that entries on disk are dropped and read again.
     configuration = {"state.backend.type": generator.choice(["hashmap", "rocksdb"])}
+    configuration["state.backend.rocksdb.memory.fixed-per-slot"] = "2kb"
     if generator.random() < 0.5:
         configuration["execution.sorted-inputs.memory"] = "4 kb"
     shape = generator.choice(SHAPES)

@@ -66,6 +66,7 @@ class _Run:
         self._follows_step = False
         self._options = {
             "state.backend.type": self._chance.choice(["hashmap", "hashmap", "rocksdb"]),
+            "state.backend.rocksdb.memory.fixed-per-slot": "2kb",
             "execution.state-recovery.path": "",
         }
         simulated.WORLD = simulated.make_world(self._chance)
