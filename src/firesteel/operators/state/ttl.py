@@ -206,9 +206,8 @@ class Life:
                 expired.append((entry, kept))
         for entry, kept in expired:
             # Not as a change: the version that contains all entries has them already as they are now.
-            if kept is None:
-                table.discard(entry)
-            else:
+            table.discard(entry)
+            if kept is not None:
                 table.load(entry, kept)
 
 
