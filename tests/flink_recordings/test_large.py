@@ -89,7 +89,7 @@ RESCALED = [
 ]
 
 
-@pytest.mark.parametrize(("query", "mode", "zone"), RESCALED[:: 8 * EVERY])
+@pytest.mark.parametrize(("query", "mode", "zone"), RESCALED[:: 16 * EVERY])
 def test_a_savepoint_goes_on_in_another_parallelism(
     query: Query, mode: str, zone: str, inputs: Path, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -26,10 +26,12 @@ from firesteel.common.options.checkpointing_options import (
     CHECKPOINTING_TOLERABLE_FAILURES,
 )
 from firesteel.connectors.files.committer import FinishedPart
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.task import checkpoint_metadata
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from firesteel.task.state_file import StateFileError, check_state_file
+from firesteel.task.version_store import run_of
 from tests.simulation.data_plane.cluster import Faults, SimulatedJobCluster
 from tests.simulation.data_plane.job import JOB_ID, OUTPUT, SEEN, job, with_options, wrong_with
 from tests.simulation.data_plane.object_store import ObjectStore, SimulatedThreads, StoreFaults
@@ -70,6 +72,9 @@ def simulate(seed: int) -> Outcome:
             return _Run(seed, chance, Path(directory)).run()
         finally:
             os.chdir(before)
+
+
+_Kept = tuple[CheckpointMetadata, ...]
 
 
 class _Run:
@@ -123,7 +128,7 @@ class _Run:
     def run(self) -> Outcome:
         """Run until the job is over and everybody has come to an end."""
         cluster, scheduler = self._cluster, self._scheduler
-        write_metadata = checkpoint_metadata.write_metadata
+        write_metadata, join = checkpoint_metadata.write_metadata, JobCheckpoints.join
         with (
             scheduler.files(),
             merging_early(9) if self._seed % 2 else nullcontext(),
@@ -132,6 +137,7 @@ class _Run:
                 "firesteel.coordinator.checkpoint_files.write_metadata",
                 lambda directory, metadata, owner, _: self._decide(write_metadata, directory, metadata, owner),
             ),
+            mock.patch.object(JobCheckpoints, "join", lambda *arguments: self._joined(join(*arguments), *arguments)),
         ):
             cluster.elect()
             try:
@@ -170,6 +176,17 @@ class _Run:
             if not self._is_removed and checkpoints_in(directory.parent)[:1] == [directory]:
                 self._decided |= _finals(metadata)
                 self._cluster.log(f"{directory.name} is decided by run {owner}")
+
+    def _joined(self, kept: _Kept, job: JobCheckpoints, member: object, run: int, *_: object) -> _Kept:
+        """A run continues from a checkpoint of an earlier one, if checkpoints are in an object store.
+
+        In a directory a run with a larger number removes the directory of this one, which finds that out later.
+        """
+        chains = kept[-1].chains.values() if kept and self._objects is not None else ()
+        later = max((run_of(PurePath(file.path).parents[2]) for chain in chains for file in chain), default=0)
+        if later > run:
+            self._violated(f"run {run} continues from a checkpoint of run {later}")
+        return kept
 
     @property
     def _is_removed(self) -> bool:
