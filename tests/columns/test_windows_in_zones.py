@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernel import MAX_WATERMARK, KernelContext
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.sessions import SessionAggregate
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
@@ -182,6 +182,22 @@ def test_each_window_by_slices_is_emitted_once_over_savepoints(cut: int, name: s
     found += driven(local, times[cut:], second)
     assert counted(found, (0, 4, 1, 2)) == expected(times, "Europe/Berlin", window)
     assert len(windows := [row[:3] for batch in found for row in rows_of(batch)]) == len(set(windows))
+
+
+def test_windows_begin_anew_after_a_savepoint_at_the_end_of_input() -> None:
+    window, times = plan("overlapping", "UTC"), instants("2024-10-27T01:00", 5)
+    outputs = ((0, TEXT), ("start", TIME), ("end", TIME), ("time", INSTANT))
+    sliced = SlicedWindowPlan(window, (0,), (COUNT,), (TEXT, INSTANT), outputs)
+    local, first = Subtask(LocalWindowFactory(sliced)), Subtask(SlicedWindowFactory(sliced))
+    driven(local, times, first)
+    first.kernel.watermark(MAX_WATERMARK)
+    again = Subtask(SlicedWindowFactory(sliced), before=first)
+    assert counted(driven(local, times, again), (0, 4, 1, 2)) == expected(times, "UTC", window)
+    earlier = SlicedWindowFactory(sliced).make()
+    earlier.restore(7)
+    assert earlier.snapshot() == (7, 7)
+    earlier.take_over([5, (6, 6)])
+    assert earlier.snapshot() == (7, 6)
 
 
 @pytest.mark.parametrize("name", WINDOWS)

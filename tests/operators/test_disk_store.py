@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from firesteel.common.keys.canonical_keys import canonical_key
 from firesteel.common.types import Row
 from firesteel.datastream.window import TimeWindow
-from firesteel.operators.state.cache_memory import memory_of_slot
+from firesteel.operators.state.cache_memory import approximate_size, memory_of_slot
 from firesteel.operators.state.descriptions import DESCRIBED
 from firesteel.operators.state.disk_store import DiskStore, local_directory
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
@@ -124,6 +124,18 @@ def test_entries_in_memory_are_bounded_by_bytes(size: int) -> None:
     assert tracemalloc.get_traced_memory()[0] < 8 << 20
     tracemalloc.stop()
     assert [len(value) for value in map(tables[0].get, range(100))] == [2] * 100
+
+
+class _Slotted:
+    __slots__ = ("text",)
+
+    def __init__(self) -> None:
+        self.text = "x" * 1000
+
+
+def test_sizes_of_rows_and_objects_are_those_of_what_they_have() -> None:
+    assert approximate_size(Row("a" * 10_000, "b" * 10_000)) > 20_000
+    assert 1000 < approximate_size(_Slotted()) < 1300
 
 
 @pytest.mark.parametrize(

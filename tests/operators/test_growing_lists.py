@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import itertools
+import operator
 import pickle
 from typing import Any
 
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from firesteel.common import Time, Types
+from firesteel.common.values.ownership import own
 from firesteel.datastream.functions import ProcessWindowFunction
 from firesteel.datastream.state import ListStateDescriptor, StateTtlConfig
 from firesteel.datastream.window import (
@@ -24,6 +28,7 @@ from firesteel.datastream.window import (
 from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.state import disk_list
+from firesteel.operators.state.disk_list import DiskListView
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
@@ -130,7 +135,7 @@ TestLists = ListMachine.TestCase
 def test_elements_of_a_long_list_by_position(elements: list[int], data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(disk_list, "CHUNK_ELEMENTS", 3)
-        found = DiskStore({}).table().chunks.long_list(list(elements))
+        found = DiskStore({}).table().chunks.long_list(list(elements)).view()
         index = data.draw(st.slices(12))
         assert found[index] == elements[index]
         assert list(found) == elements
@@ -179,3 +184,44 @@ def test_a_batch_writes_what_it_adds_to_a_window(name: str, configuration: dict[
         if name != "count":
             harness.end()
             assert harness.values == [(4000, "000000")]
+
+
+def test_a_view_is_a_list_that_stays_as_it_was() -> None:
+    backend, state = lists_of(on_disk=True, ttl=False)
+    backend.current_key = "a"
+    state.add_all(range(2_500))
+    state.add_all([2_500])
+    view = state.get()
+    assert isinstance(view, DiskListView)
+    state.add_all(range(3_000))
+    state.clear()
+    list(backend.delta())
+    list(backend.delta())
+    expected = list(range(2_501))
+    assert list(view) == expected
+    assert pickle.loads(pickle.dumps(view)) == copy.deepcopy(view) == own(view) == expected
+    assert operator.add(view, [1]) == [*expected, 1]
+    assert list(reversed(view)) == expected[::-1]
+    assert not hasattr(view, "append")
+    store = backend.tables["list"]._disk.chunks  # type: ignore[attr-defined]
+    del view
+    gc.collect()
+    list(backend.delta())
+    assert store._execute("SELECT count(*) FROM chunks").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("before", [{}, {"state.backend.type": "rocksdb"}], ids=["memory", "disk"])
+@pytest.mark.parametrize("after", [{}, {"state.backend.type": "rocksdb"}], ids=["memory", "disk"])
+@pytest.mark.parametrize("name", ["tumbling", "late", "session"])
+def test_long_windows_are_restored(name: str, before: dict[str, str], after: dict[str, str]) -> None:
+    with windows(name, before) as first, windows(name, after) as second:
+        operators = first.operator, second.operator
+        assert all(isinstance(operator, KeyedOperator) for operator in operators)
+        for batch in range(4):
+            elements = [f"{n:06}" for n in range(batch * 700, batch * 700 + 700)]
+            first.process_batch(elements, [int(element) for element in elements])
+            for part in operators[0].state_parts(full=batch == 2):
+                operators[1].load_keyed(pickle.loads(pickle.dumps(part)))
+        second.operator.open()
+        second.end()
+        assert second.values == [(2800, "000000")]

@@ -19,7 +19,7 @@ from firesteel.datastream.state import (
 )
 from firesteel.operators.chain.operator_errors import StateMigrationError
 from firesteel.operators.state.broadcast_state import BroadcastStates, OperatorBroadcastState
-from firesteel.operators.state.descriptions import description_of, shown, type_text
+from firesteel.operators.state.descriptions import NEXT_SUBTASK, description_of, shown, type_text
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_store import StateStore
@@ -81,6 +81,12 @@ WRITTEN: dict[str, tuple[Any, Any, Any, Any]] = {
         lambda s: s.update(Row(ROW)),
         lambda s: s.value(),
         Row(inner=CONVERTED),
+    ),
+    "tuples of rows": (
+        lambda t: ValueStateDescriptor("s", Types.TUPLE([t, Types.INT()])),
+        lambda s: s.update((ROW, 5)),
+        lambda s: s.value(),
+        (CONVERTED, 5),
     ),
     "reducing": (
         lambda t: ReducingStateDescriptor("s", lambda a, b: b, t),
@@ -155,6 +161,12 @@ REFUSED: list[tuple[StateDescriptor, Any, StateDescriptor, str]] = [
         "restored as value state, but the program asks for list state",
     ),
     (
+        ValueStateDescriptor("s", Types.INT()),
+        lambda s: s.update(1),
+        MapStateDescriptor("s", Types.STRING(), Types.INT()),
+        "restored as value state, but the program asks for map state",
+    ),
+    (
         ReducingStateDescriptor("s", lambda a, b: a, Types.INT()),
         lambda s: s.add(1),
         AggregatingStateDescriptor("s", Sum(), Types.INT()),
@@ -217,3 +229,42 @@ def test_descriptions_are_plain_data() -> None:
         "MAP<String, PrimitiveArrayTypeInfo<Integer>>"
     )
     assert shown(["no", "type"]) == "['no', 'type']"
+
+
+@BACKENDS
+@pytest.mark.parametrize("kind", ["value", "list", "map"])
+@pytest.mark.parametrize("had_ttl", [False, True])
+def test_a_state_that_is_asked_for_late_is_converted_once(kind: str, had_ttl: bool, on_disk: bool) -> None:
+    """The first versions have the old table, later ones say that its entries are gone."""
+    make, write, read, expected = WRITTEN[kind]
+    versions = written(limited(make(OLD)) if had_ttl else make(OLD), write)
+    backend = KeyedStateBackend(Types.STRING(), 128, DiskStore({}) if on_disk else None)
+    for part in versions:
+        backend.load(part)
+    versions = list(backend.full())
+
+    def asked(of: KeyedStateBackend) -> Any:
+        of.current_key = "k"
+        return getattr(StateStore(of), GETTERS[type(make(NEW))])(make(NEW) if had_ttl else limited(make(NEW)))
+
+    state = asked(backend)
+    assert read(state) == expected
+    versions += list(backend.delta())
+    state.clear()
+    nothing = read(state)
+    versions += list(backend.delta())
+    again = KeyedStateBackend(Types.STRING(), 128)
+    for part in versions:
+        again.load(part)
+    assert read(asked(again)) == nothing
+    assert all(not len(table) for table in again.tables.values())
+
+
+def test_subtasks_that_do_not_agree_about_a_state_are_refused() -> None:
+    descriptor = ValueStateDescriptor("s", NEW)
+    old = written(ValueStateDescriptor("s", OLD), lambda s: s.update(ROW))
+    new = written(descriptor, lambda s: s.update(CONVERTED))
+    with pytest.raises(StateMigrationError, match=r"SEVERAL<ROW<id: Integer, .*>, ROW<name: String, .*>>"):
+        state_of(descriptor, Types.STRING(), [(NEXT_SUBTASK, {}), *old, (NEXT_SUBTASK, {}), *new])
+    _, state = state_of(descriptor, Types.STRING(), [(NEXT_SUBTASK, {}), *new, (NEXT_SUBTASK, {}), *new])
+    assert state.value() == CONVERTED

@@ -27,6 +27,7 @@ from firesteel.state_processor import (
     SavepointWriter,
     StateNotFoundError,
     compare_savepoints,
+    inspect_savepoint,
 )
 from firesteel.state_processor.savepoint_writer import SavepointWriteError
 from firesteel.task.checkpoint_metadata import CheckpointNotFoundError, checkpoints_in
@@ -278,3 +279,28 @@ def test_each_savepoint_command_has_help() -> None:
         assert shown.exit_code == 0
         assert f"savepoint {name}" in shown.output
     assert "inspect" in CliRunner().invoke(cli, ["savepoint", "--help"]).output
+
+
+def test_a_written_state_replaces_one_of_another_type_or_with_a_time_to_live(tmp_path: Path) -> None:
+    path = savepoint_of(tmp_path / "first", states(environment(2)), batches=20)
+    writer = SavepointWriter.from_existing_savepoint(path)
+    for name in ("bare", "limited"):
+        writer.with_keyed_state(STATES, ValueStateDescriptor(name, Types.STRING()), [((0, "key"), "new")])
+    written = writer.write(str(tmp_path / "second"))
+    reader = SavepointReader.read(written)
+    [operator] = [o for o in inspect_savepoint(written).operators if o.operator_id == STATES.operator_id]
+    assert {s.name: (s.shown_kind, s.value_type) for s in operator.states if s.name in ("bare", "limited")} == {
+        "bare": ("value", "String"),
+        "limited": ("value", "String"),
+    }
+    assert list(reader.read_keyed_state(STATES, "limited")) == [((0, "key"), "new")]
+    assert list(reader.read_keyed_state(STATES, "bare")) == [((0, "key"), "new")]
+
+
+def test_a_savepoint_with_nan_does_not_differ_from_itself(tmp_path: Path) -> None:
+    entries = [("a", float("nan")), ("b", 1.0)]
+    descriptor = ValueStateDescriptor("v", Types.DOUBLE())
+    writer = SavepointWriter.new_savepoint().with_keyed_state(COUNT, descriptor, entries, key_type=Types.STRING())
+    path = writer.write(str(tmp_path / "nan"))
+    [state] = compare_savepoints(path, path).states
+    assert state.counts == (0, 0, 0, 2)

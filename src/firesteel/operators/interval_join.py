@@ -44,11 +44,13 @@ class _Buffer:
     """
 
     def __init__(self, backend: KeyedStateBackend, name: str) -> None:
+        self._backend, self._earlier = backend, f"{name}-times"
         self._elements = backend.table(NAMESPACED + name)
         self._times: dict[object, list[int]] = {}
 
     def sort(self) -> None:
-        """Sort the times of restored elements."""
+        """Sort the times of restored elements; firesteel 0.1 kept them sorted in the state."""
+        self._backend.tables.pop(self._earlier, None)
         for key, timestamp in self._elements.data:
             self._times.setdefault(key, []).append(timestamp)
         for times in self._times.values():

@@ -167,7 +167,8 @@ def _compared(operator_id: str, name: str, first: SavepointFiles, second: Savepo
         if place not in before:
             count("+", place)
         else:
-            count("" if before.pop(place) == value else "~", place)
+            other = before.pop(place)
+            count("" if other == value or repr(other) == repr(value) else "~", place)  # NaN is not equal to itself
     for place in before:
         count("-", place)
     return [found[state] for state in sorted(found)]

@@ -9,7 +9,7 @@ from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.types import Row
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.ttl import without_time
-from firesteel.state_processor.savepoint_files import SavepointFiles
+from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
 from firesteel.state_processor.savepoint_reader import StateNotFoundError
 from firesteel.task.checkpoint_metadata import checkpoints_in, named_directory
 from firesteel.task.state_seal import StateSeal
@@ -75,11 +75,20 @@ class KeyedRows:
                     values.setdefault(table.state, {})[key_of(entry[1])] = value
                 else:
                     values[table.state] = value
-        missing = wanted - names - self._files.described(self._operator_id) - {None}
-        if found and missing:
-            raise StateNotFoundError(
-                f"operator {self._name!r} has no state {min(map(repr, missing))}; it has "
-                f"{', '.join(sorted(map(repr, names)))}"
-            )
+        if found:
+            self._check_names(names, subtask)
         for key, values in found.items():
             yield Row(*[key_of(key) if state is None else values.get(state) for state in self._states])
+
+    def _check_names(self, names: set[str], subtask: int) -> None:
+        """Check that the operator has the states; a subtask may never have asked for one of them."""
+        known = names | self._files.described(self._operator_id)
+        others = [other for other in range(self._layout.parallelism) if other != subtask]
+        while (missing := {name for name in self._states if name is not None} - known) and others:
+            known |= {TableName(name).state for (name, _), _ in self._files.deltas(self._operator_id, others.pop())}
+            known |= self._files.described(self._operator_id)
+        if missing:
+            raise StateNotFoundError(
+                f"operator {self._name!r} has no state {min(map(repr, missing))}; it has "
+                f"{', '.join(sorted(map(repr, known)))}"
+            )

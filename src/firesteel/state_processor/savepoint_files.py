@@ -11,7 +11,7 @@ from typing import Any
 
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
-from firesteel.operators.state.descriptions import DESCRIBED, Description
+from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
@@ -143,7 +143,7 @@ class SavepointFiles:
 
     def described(self, operator_id: str) -> set[str]:
         """Return the names of the states that the files read so far describe, also those without entries."""
-        return {TableName(text).state for text in self._descriptions.get(operator_id, {})}
+        return {TableName(text).state for text in self._descriptions.get(operator_id, {}) if text != OF_KEYS}
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""

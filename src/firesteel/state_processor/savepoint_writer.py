@@ -153,11 +153,13 @@ class SavepointWriter:
             found = by_slot.setdefault((layout.stage, layout.first_slot + subtask), {})
             found.update(stored(kept, value))
         table = operator.operator_id, TableName(name)
-        self._replaced.setdefault(operator.operator_id, set()).add(table[1])
+        limited = TableName(table_name(descriptor, namespaced=False, limited=True))
+        self._replaced.setdefault(operator.operator_id, set()).update((table[1], limited))
         self._remove_added(lambda *added: added == table)
-        for slot, items in by_slot.items():
-            described = {name: description_of(descriptor), OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
-            deltas: Iterator[Delta] = chain(parts_of(name, items.items()), [(DESCRIBED, described)])
+        described = {name: description_of(descriptor), OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
+        for subtask in range(layout.parallelism):
+            slot = layout.stage, layout.first_slot + subtask
+            deltas: Iterator[Delta] = chain(parts_of(name, by_slot.get(slot, {}).items()), [(DESCRIBED, described)])
             frames: list[Frame] = [(layout.vertex_id, operator.operator_id, pickled(delta)) for delta in deltas]
             self._added.setdefault(slot, {})[table] = frames
         return self
@@ -212,15 +214,23 @@ class SavepointWriter:
             if operator_id is None:
                 of_kept = {id_: found for id_, found in state["operators"].items() if id_ not in self._removed}
                 ends[vertex_id] = vertex_id, None, {**state, "operators": of_kept}
-            elif operator_id not in self._removed and not self._is_replaced(operator_id, state):
-                yield vertex_id, operator_id, state
+            elif operator_id not in self._removed:
+                kept_state = self._without_replaced(operator_id, state)
+                if kept_state is not None:
+                    yield vertex_id, operator_id, kept_state
         for frames in self._added.get(slot, {}).values():
             yield from frames
         yield from ends.values()
 
-    def _is_replaced(self, operator_id: str, state: bytes) -> bool:
-        replaced = self._replaced.get(operator_id, ())
-        return bool(replaced) and TableName(pickle.loads(state)[0]) in replaced
+    def _without_replaced(self, operator_id: str, state: bytes) -> bytes | None:
+        """Return a part of the kept state without what was replaced; None if nothing of it is left."""
+        replaced = self._replaced.get(operator_id)
+        if not replaced:
+            return state
+        name, entries = pickle.loads(state)
+        if name == DESCRIBED:
+            return pickled((name, {of: found for of, found in entries.items() if TableName(of) not in replaced}))
+        return None if TableName(name) in replaced else state
 
     def _metadata(self, chains: dict[Slot, Chain]) -> CheckpointMetadata:
         now_ms, dropped = time.time_ns() // 1_000_000, self._removed - self._rebuilt

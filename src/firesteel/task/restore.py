@@ -22,6 +22,7 @@ from firesteel.common.keys.key_groups import key_group_range
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.chain.subtask import operators_of
+from firesteel.operators.state.descriptions import NEXT_SUBTASK
 from firesteel.operators.state.keyed_state_backend import Delta
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
 from firesteel.task.job_place import JobPlace, remote_store
@@ -211,6 +212,7 @@ class PlannedState:
             assert layout is not None
             owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
             if owned.start < key_groups.stop and key_groups.start < owned.stop:
+                yield NEXT_SUBTASK, {}
                 yield from self._deltas_of(operator_id, layout, subtask)
 
     def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:

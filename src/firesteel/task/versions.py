@@ -23,7 +23,7 @@ class BatchTry:
     number: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VersionFile:
     """One file of a version.
 
@@ -39,10 +39,10 @@ class VersionFile:
     state_sizes: dict[str, int]
     checksum: int | None = None
 
-    def __setstate__(self, state: list[object]) -> None:
-        # Metadata that was written before there were checksums has one field less.
-        for name, value in zip(self.__slots__, [*state, None], strict=False):
-            object.__setattr__(self, name, value)
+    def __setstate__(self, state: list[object] | dict[str, object]) -> None:
+        # Firesteel 0.1 wrote a list, without the checksum.
+        fields = state if isinstance(state, dict) else zip(("path", "size", "state_sizes"), state, strict=True)
+        self.__dict__.update(fields)
 
 
 Chain = tuple[VersionFile, ...]

@@ -197,12 +197,16 @@ class SlicedWindows(_Windows):
         return self._watermark, self._emitted
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Restore both."""
-        self._watermark, self._emitted = snapshot
+        """Restore both; in state of firesteel 0.1 they are one number."""
+        self._watermark, self._emitted = snapshot if isinstance(snapshot, tuple) else (snapshot, snapshot)
 
     def take_over(self, snapshots: Sequence[Snapshot]) -> None:
-        """Take over until when windows were emitted; the watermark begins anew, as in Flink."""
-        self._emitted = max(emitted for _, emitted in snapshots)
+        """Take over until when windows were emitted; the watermark begins anew, as in Flink.
+
+        After the end of all input no slice is left, and those of new input begin anew, too.
+        """
+        emitted = [found[1] if isinstance(found, tuple) else found for found in snapshots]
+        self._emitted = max((found for found in emitted if found < MAX_WATERMARK), default=MIN_WATERMARK)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add partial results; those of slices all of whose windows have ended are dropped as late."""

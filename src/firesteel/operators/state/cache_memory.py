@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from weakref import WeakSet
 
@@ -81,8 +81,15 @@ def approximate_size(value: object, depth: int = _DEPTH) -> int:
         return size + _size_of_all(chain.from_iterable(value.items()), 2 * len(value), depth)
     if isinstance(value, _CONTAINERS):
         return size + _size_of_all(value, len(value), depth)
-    attributes = getattr(value, "__dict__", None)
-    return size if attributes is None else size + approximate_size(attributes, depth - 1)
+    attributes = [getattr(value, "__dict__", None), *_slots_of(value)]
+    return size + sum(approximate_size(attribute, depth - 1) for attribute in attributes if attribute is not None)
+
+
+def _slots_of(value: object) -> Iterator[object]:
+    for kind in type(value).__mro__:
+        names = kind.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            yield getattr(value, name, None)
 
 
 def _size_of_all(values: Iterable[object], count: int, depth: int) -> int:

@@ -46,6 +46,9 @@ Convert = Callable[[Stored], Stored]
 DESCRIBED = "\0described"
 """Name of the delta that has no entries but descriptions, by name of the table; every subtask reads all of them."""
 
+NEXT_SUBTASK = "\0next"
+"""Name of an empty delta between those of the subtasks of another job, whose descriptions may differ."""
+
 OF_KEYS = "\0key"
 """The key of the description of an operator's keys."""
 
@@ -128,6 +131,21 @@ def description_of(descriptor: StateDescriptor) -> Description:
     return found | {"key": type_text(key)} if kind == "map" else found
 
 
+def different(first: Description, second: Description) -> Description:
+    """Return the description of a state that not all subtasks have described alike; no descriptor fits it.
+
+    It happens if a job whose state was converted has stopped before all its subtasks had asked for the state.
+    """
+    found: Description = {}
+    for part in {**first, **second}:
+        both = first.get(part), second.get(part)
+        if both[0] == both[1]:
+            found[part] = both[0]
+        else:
+            found[part] = " or ".join(map(str, both)) if part == "kind" else ("SEVERAL", both)
+    return found
+
+
 def conversion(restored: Description, descriptor: StateDescriptor) -> Convert | None:
     """Return how to convert restored values (elements of lists, values of maps), or None if they stay as they are.
 
@@ -170,10 +188,19 @@ def _conversion(old: object, new: object, declared: TypeInformation[object] | No
     if isinstance(declared, MapTypeInfo) and old[1][0] == new[1][0]:
         items = _conversion(old[1][1], new[1][1], declared.value_type)
         return items and (lambda value: value and dict(zip(value, map(items, value.values()), strict=True)))
+    if isinstance(declared, TupleTypeInfo) and len(old[1]) == len(new[1]):
+        return _tuple_conversion(old[1], new[1], declared)
     if isinstance(declared, ElementTypeInfo):
         elements = _conversion(old[1][0], new[1][0], declared.element_type)
         return elements and (lambda value: value and list(map(elements, value)))
     return None
+
+
+def _tuple_conversion(old: Stored, new: Stored, declared: TupleTypeInfo) -> Convert | None:
+    fields = [_conversion(*types) for types in zip(old, new, declared.get_field_types(), strict=True)]
+    if None in fields:
+        return None
+    return lambda value: value and tuple(f(part) for f, part in zip(fields, value, strict=True))  # type: ignore[misc]
 
 
 def _same(value: Stored) -> Stored:

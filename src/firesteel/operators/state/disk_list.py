@@ -11,10 +11,11 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, overload
+from weakref import WeakSet
 
 from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.state.entries import Stored
-from firesteel.operators.state.list_part import ListPart
+from firesteel.operators.state.list_part import ListPart, continued
 
 CHUNK_ELEMENTS = 1000
 """Number of elements of a chunk; shorter lists are kept as values."""
@@ -34,6 +35,7 @@ class ListChunks:
         )
         self._numbers = 0
         self._removed: set[int] = set()
+        self.views: WeakSet[DiskListView] = WeakSet()
 
     def long_list(self, elements: list[Stored]) -> DiskList:
         """Return a new list on disk with some elements."""
@@ -65,14 +67,14 @@ class ListChunks:
             self._removed.discard(stored.number)
 
     def forget_removed(self) -> None:
-        """Delete the chunks of the lists that are in no table."""
-        for number in self._removed:
+        """Delete the chunks of the lists that are in no table, and that nobody reads."""
+        for number in self._removed.difference(view.number for view in self.views):
             self._execute("DELETE FROM chunks WHERE list = ?", (number,))
-        self._removed.clear()
+            self._removed.discard(number)
 
 
-class DiskList(Sequence[Stored]):
-    """A list of which all but the last elements are on disk; it can be read and appended to.
+class DiskList:
+    """A list of which all but the last elements are on disk; it is appended to, and read by views.
 
     Attributes:
         number: Identifies its chunks.
@@ -109,11 +111,43 @@ class DiskList(Sequence[Stored]):
         self._written += 1
         self._last = []
 
-    def snapshot(self, copied: Callable[[list[Stored]], list[Stored]] = list) -> DiskList:
+    def view(self, copied: Callable[[list[Stored]], list[Stored]] = list) -> DiskListView:
         """Return the list as it is now, for a reader; `copied` copies the elements that are in memory."""
-        found = DiskList(self.number, self._written, copied(list(self._last)))
-        found.chunks = self.chunks
+        return DiskListView(self.chunks, self.number, self._written, copied(list(self._last)))
+
+    def parts(self) -> Iterator[ListPart]:
+        """Yield the elements as parts of bounded size."""
+        return self.view().parts()
+
+    def __iter__(self) -> Iterator[Stored]:
+        return iter(self.view())
+
+    def __getitem__(self, index: _Slice) -> list[object]:
+        found = self.view()[index]
+        assert isinstance(found, list)
         return found
+
+    def __len__(self) -> int:
+        return self._written * CHUNK_ELEMENTS + len(self._last)
+
+
+class DiskListView(Sequence[Stored]):
+    """A list on disk as it was when it was asked for; it is read chunk by chunk.
+
+    It cannot be changed, and what pickles or copies it gets a list.
+
+    Attributes:
+        number: Identifies the list; its chunks are kept while there is a view.
+    """
+
+    def __init__(self, chunks: ListChunks, number: int, written: int, last: list[Stored]) -> None:
+        self.number = number
+        self._chunks, self._written, self._last = chunks, written, last
+        self._read: tuple[int, list[Stored]] = (-1, [])
+        chunks.views.add(self)
+
+    def __reduce__(self) -> tuple[type, tuple[list[Stored]]]:
+        return list, (list(self),)
 
     def parts(self, start: int = 0) -> Iterator[ListPart]:
         """Yield the elements from a position on as parts of bounded size."""
@@ -122,7 +156,11 @@ class DiskList(Sequence[Stored]):
             yield ListPart(chunk * CHUNK_ELEMENTS + begin, self._chunk(chunk)[begin:])
 
     def _chunk(self, number: int) -> list[Stored]:
-        return self.chunks.read(self.number, number) if number < self._written else self._last
+        if number == self._written:
+            return self._last
+        if self._read[0] != number:
+            self._read = number, self._chunks.read(self.number, number)
+        return self._read[1]
 
     def __iter__(self) -> Iterator[Stored]:
         for part in self.parts():
@@ -148,5 +186,22 @@ class DiskList(Sequence[Stored]):
         for part in self.parts(start):
             yield from part.elements
 
+    def __add__(self, other: Iterable[Stored]) -> list[Stored]:
+        return [*self, *other]
+
     def __repr__(self) -> str:
         return f"<{len(self)} elements on disk>"
+
+
+def loaded(earlier: Stored, part: ListPart) -> Stored:
+    """Return the list of an entry, in memory or on disk, continued by a part of a version.
+
+    Raises:
+        MissingPartError: elements before the part are missing.
+    """
+    if not isinstance(earlier, DiskList):
+        return continued(earlier, part)
+    if len(earlier) != part.start:
+        return continued(list(earlier), part)
+    earlier.extend(part.elements)
+    return earlier

@@ -42,7 +42,8 @@ _ENTRY_BYTES = 100
 
 _PAGE_CACHE_KIB = 4096
 _DROPPED_PART = 8
-_BATCH = 1000
+_BATCH = 900
+"""Rows of a query; SQLite before 3.32 allows 999 variables."""
 _LENGTH = struct.Struct(">I")
 _D = TypeVar("_D", bound="DiskDict")
 _PLAIN = frozenset({int, str, bytes, float, bool, type(None)})

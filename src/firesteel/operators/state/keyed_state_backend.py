@@ -11,7 +11,15 @@ from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.key_groups import key_group_assigner
-from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description, check_same, type_text
+from firesteel.operators.state.descriptions import (
+    DESCRIBED,
+    NEXT_SUBTASK,
+    OF_KEYS,
+    Description,
+    check_same,
+    different,
+    type_text,
+)
 from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.entries import Entry, Stored
@@ -51,7 +59,6 @@ class KeyedStateBackend:
         current_key: The key that states without a namespace refer to.
         current_entry: `(current_key, namespace)`, set by window operators.
         key_group: Returns the key group of a key.
-        restored: The descriptions of restored states, by name of the table.
         on_records: Callbacks for cleanup that runs per record; called with the number of elements before they are
         processed.
     """
@@ -64,10 +71,20 @@ class KeyedStateBackend:
         self.current_entry: object = None
         self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
-        self.restored: dict[str, Description] = {}
+        self._restored: dict[str, Description] = {}
+        self._of_subtask: dict[str, Description] = {}
         self._described: dict[str, Description] = {OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
         self._undescribed = dict(self._described)
         self.key_group: Callable[[Entry], int] = key_group_assigner(key_type, max_parallelism)
+
+    @property
+    def restored(self) -> dict[str, Description]:
+        """The descriptions of restored states, by name of the table."""
+        for name, found in self._of_subtask.items():
+            known = self._restored.setdefault(name, found)
+            self._restored[name] = known if known == found else different(known, found)
+        self._of_subtask = {}
+        return self._restored
 
     @property
     def is_on_disk(self) -> bool:
@@ -149,7 +166,10 @@ class KeyedStateBackend:
         if name.startswith(BROADCAST):
             return
         if name == DESCRIBED:
-            self.restored.update((of, found) for of, found in entries.items() if not of.startswith(BROADCAST))
+            self._of_subtask.update((of, found) for of, found in entries.items() if not of.startswith(BROADCAST))
+            return
+        if name == NEXT_SUBTASK:
+            _ = self.restored
             return
         table, key_group = self._table(name), self.key_group
         for entry, value in entries.items():

@@ -89,6 +89,13 @@ class MapTable(DirtyEntries, ABC):
         yield from self._all() if self.unexpired is None else self.unexpired(self._all())
         self.forget_dirty()
 
+    def take_all(self) -> list[tuple[Entry, Stored]]:
+        """Remove all map entries, also expired ones, and return them with their values."""
+        items: list[tuple[Entry, Stored]] = list(self._all())
+        for (entry, key), _ in items:
+            self.remove(entry, key)
+        return items
+
     def load(self, entry: Entry, value: object) -> None:
         """Set the value of a map entry."""
         state_entry, key = entry

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.functions.state import ListStateDescriptor, StateDescriptor
 from firesteel.operators.state.descriptions import conversion, description_of
-from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.entries import Stored
+from firesteel.operators.state.keyed_state_backend import OF_MAPS, WITH_TTL, KeyedStateBackend
+from firesteel.operators.state.state_table import NAMESPACED
 from firesteel.operators.state.states import (
     KeyedAggregatingState,
     KeyedListState,
@@ -78,15 +81,28 @@ class StateStore:
         """
         limited, backend = has_ttl(descriptor), self._backend
         name, other = (table_name(descriptor, self._namespaced, ttl) for ttl in (limited, not limited))
-        restored = backend.restored.pop(name, None) or backend.restored.pop(other, None)
-        convert = None if restored is None else conversion(restored, descriptor)
+        names = [found for found in self._names_of(descriptor) if found in backend.restored]
+        converts = {found: conversion(backend.restored[found], descriptor) for found in names}
         state = (WITH_TIME_TO_LIVE[kind] if limited else kind)(backend, descriptor, self._namespaced)
+        is_list = isinstance(descriptor, ListStateDescriptor)
+        if converts.get(name) is not None:
+            self._rewrite(name, name, rewriter(limited, limited, converts[name], is_list))
+        if other in backend.tables:
+            self._rewrite(other, name, rewriter(not limited, limited, converts.get(other), is_list))
+        for found in names:
+            del backend.restored[found]
         backend.describe(name, description_of(descriptor))
-        switched = backend.tables.pop(other, None)
-        if switched is not None or convert is not None:
-            table, is_list = backend.changing_table(name), isinstance(descriptor, ListStateDescriptor)
-            written = rewriter(limited if switched is None else not limited, limited, convert, is_list)
-            for entry, stored in list((switched or table).entries()):
-                table.load(entry, written(stored))
-                table.dirty.append(entry)
         return state
+
+    def _names_of(self, descriptor: StateDescriptor) -> list[str]:
+        """Return the names that tables of a state can have, whatever its kind and time to live are."""
+        prefix = NAMESPACED if self._namespaced else ""
+        return [f"{prefix}{descriptor.name}{maps}{ttl}" for maps in ("", OF_MAPS) for ttl in ("", WITH_TTL)]
+
+    def _rewrite(self, source: str, target: str, written: Callable[[Stored], Stored]) -> None:
+        """Move all entries of a table to another one or to itself, so that the next version says so."""
+        taken = self._backend.changing_table(source).take_all()
+        table = self._backend.changing_table(target)
+        for entry, stored in taken:
+            table.load(entry, written(stored))
+            table.dirty.append(entry)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequen
 from itertools import repeat
 from typing import Protocol
 
+from firesteel.operators.state.disk_list import loaded
 from firesteel.operators.state.disk_store import DiskDict
 from firesteel.operators.state.entries import Entry, Stored
-from firesteel.operators.state.list_part import ListPart, continued
+from firesteel.operators.state.list_part import ListPart
 
 NAMESPACED = "@"
 """Prefix of the names of tables whose entries are `(key, namespace, ...)` instead of the key."""
@@ -165,6 +166,13 @@ class StateTable(DirtyEntries):
         yield from items if self.unexpired is None else self.unexpired(items)
         self.forget_dirty()
 
+    def take_all(self) -> list[tuple[Entry, Stored]]:
+        """Remove all entries, also expired ones, and return them with their values."""
+        items = list(self.data.items())
+        for entry, _ in items:
+            self.remove(entry)
+        return items
+
     def forget_dirty(self) -> None:
         """Clear the changes, after a version has taken all entries."""
         super().forget_dirty()
@@ -172,7 +180,12 @@ class StateTable(DirtyEntries):
 
     def load(self, entry: object, value: object) -> None:
         """Set or continue the value of an entry without marking it as changed."""
-        self.data[entry] = continued(self.data.get(entry), value) if value.__class__ is ListPart else value
+        if value.__class__ is ListPart:
+            self.data[entry] = loaded(self.data.get(entry), value)
+            if self._disk is not None:
+                self._disk.grew(entry)
+        else:
+            self.data[entry] = value
 
     def discard(self, entry: object) -> None:
         """Remove an entry if it is present, without marking it as changed."""

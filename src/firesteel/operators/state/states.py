@@ -161,7 +161,7 @@ class KeyedListState(_TableState, ListState[Stored]):
 
     def _shown(self, stored: list[Stored] | DiskList) -> Sequence[Stored]:
         """Return what a function may keep: a copy, or a list on disk as it is now."""
-        return stored.snapshot(self._show_all) if isinstance(stored, DiskList) else self._show_all(list(stored))
+        return stored.view(self._show_all) if isinstance(stored, DiskList) else self._show_all(list(stored))
 
     def _combine(self, first: Stored, second: Stored) -> object:
         first.extend(second)

@@ -77,11 +77,11 @@ class ElementContents:
 
     def copied(self, stored: list[Stored] | DiskList) -> Stored:
         """Return a list of unshared elements."""
-        return stored.snapshot(own_all) if isinstance(stored, DiskList) else own_all(list(stored))
+        return stored.view(own_all) if isinstance(stored, DiskList) else own_all(list(stored))
 
     def read(self, stored: list[Stored] | DiskList) -> Sequence[Stored]:
         """Return the stored elements in order, without a copy."""
-        return stored
+        return stored.view() if isinstance(stored, DiskList) else stored
 
 
 class _CombinedContents(ABC):

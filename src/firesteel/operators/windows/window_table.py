@@ -8,9 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.whole_numbers import check_timestamp
-from firesteel.operators.state.disk_list import CHUNK_ELEMENTS
+from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, loaded
 from firesteel.operators.state.disk_store import DiskDict, DiskStore
-from firesteel.operators.state.list_part import ListPart, continued
+from firesteel.operators.state.list_part import ListPart
 from firesteel.operators.state.state_table import DELETED
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class WindowTable:
         """Set or continue an entry from a version."""
         key, window = entry
         opened = self._windows.get(window) or self.open(window)
-        opened.by_key[key] = continued(opened.by_key.get(key), value) if value.__class__ is ListPart else value
+        opened.by_key[key] = loaded(opened.by_key.get(key), value) if value.__class__ is ListPart else value
         opened.saved = len(opened.by_key)
 
     def discard(self, entry: Any) -> None:
