@@ -197,10 +197,13 @@ def _conversion(old: object, new: object, declared: TypeInformation[object] | No
 
 
 def _tuple_conversion(old: Stored, new: Stored, declared: TupleTypeInfo) -> Convert | None:
-    fields = [_conversion(*types) for types in zip(old, new, declared.get_field_types(), strict=True)]
-    if None in fields:
-        return None
-    return lambda value: value and tuple(f(part) for f, part in zip(fields, value, strict=True))  # type: ignore[misc]
+    fields: list[Convert] = []
+    for old_type, new_type, type_info in zip(old, new, declared.get_field_types(), strict=True):
+        convert = _conversion(old_type, new_type, type_info)
+        if convert is None:
+            return None
+        fields.append(convert)
+    return lambda value: value and tuple(convert(part) for convert, part in zip(fields, value, strict=True))
 
 
 def _same(value: Stored) -> Stored:
