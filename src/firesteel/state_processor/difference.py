@@ -8,10 +8,7 @@ from dataclasses import asdict, dataclass, field
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.text_table import text_table
 from firesteel.operators.state.entries import Entry
-from firesteel.operators.state.ttl import without_time
 from firesteel.state_processor.savepoint_files import SavepointFiles
-from firesteel.task.state_seal import StateSeal
-from firesteel.task.state_types import load_inert
 
 _SHOWN = 3
 
@@ -116,14 +113,8 @@ class SavepointDifference:
             return f"The states of {self.first} and {self.second} are the same."
         header = ("operator", "state", "kind", "added", "removed", "changed", "same", "first keys")
         rows = [
-            (
-                s.operator,
-                s.name,
-                s.kind,
-                *(f"{n:,}" for n in (s.added, s.removed, s.changed, s.same)),
-                ", ".join(s.keys),
-            )
-            for s in found
+            (state.operator, state.name, state.kind, *map("{:,}".format, state.counts), ", ".join(state.keys))
+            for state in found
         ]
         return "\n".join([f"- {self.first}", f"+ {self.second}", "", *text_table([header, *rows])])
 
@@ -143,9 +134,7 @@ def compare_savepoints(first: str, second: str, configuration: Mapping[str, str]
         CheckpointNotFoundError: there is no checkpoint at a path.
         StateFileError: a file is missing or damaged.
     """
-    both = [
-        SavepointFiles(path, configuration, load_inert, StateSeal(allows_unverified=True)) for path in (first, second)
-    ]
+    both = [SavepointFiles.inert(path, configuration) for path in (first, second)]
     names = {id_: name for files in both for id_, (name, _) in files.operators.items()}
     states: list[StateDifference] = []
     for operator_id, name in names.items():
@@ -175,11 +164,6 @@ def _compared(operator_id: str, name: str, first: SavepointFiles, second: Savepo
 
 
 def _entries(files: SavepointFiles, operator_id: str) -> Iterator[tuple[_Place, object]]:
-    if operator_id not in files.operators:
-        return
-    for subtask in range(files.operators[operator_id][1].parallelism):
-        for table, (entry, value), _ in files.all_entries(operator_id, subtask):
-            if table.kind == "broadcast" and subtask:
-                continue  # Each subtask has the whole state.
-            plain = without_time(value, isinstance(value, list)) if table.has_ttl else value
-            yield (table.state, table.kind, entry), plain
+    if operator_id in files.operators:
+        for table, (entry, stored), _ in files.entries_of_operator(operator_id):
+            yield (table.state, table.kind, entry), table.plain(stored)

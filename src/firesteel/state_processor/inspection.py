@@ -10,10 +10,7 @@ from typing import Any
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.text_table import text_table
 from firesteel.operators.state.descriptions import OF_KEYS, PICKLED, Description, shown
-from firesteel.operators.state.ttl import without_time
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
-from firesteel.task.state_seal import StateSeal
-from firesteel.task.state_types import load_inert
 
 _SHOWN = 3
 
@@ -58,11 +55,11 @@ class StateSummary:
 
         Args:
             entry: The key, with the map key or window if the state has one.
-            value: The stored value, with its time if the state has a time to live.
+            value: The value.
             size: Bytes in the file.
         """
         if not self.entries:
-            self.value_type = type(without_time(value, isinstance(value, list)) if self.has_ttl else value).__name__
+            self.value_type = type(value).__name__
         self.entries += 1
         self.bytes += size
         if len(self.keys) < _SHOWN:
@@ -197,7 +194,7 @@ def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None)
         >>> inspect_savepoint(path).operators[0].states[0].entries
         1
     """
-    files = SavepointFiles(path, configuration, load_inert, StateSeal(allows_unverified=True))
+    files = SavepointFiles.inert(path, configuration)
     metadata = files.metadata
     state_files = {file.path: file.size for chain in metadata.chains.values() for file in chain}
     return SavepointSummary(
@@ -216,22 +213,19 @@ def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None)
                 layout.name,
                 layout.parallelism,
                 layout.max_parallelism,
-                _states(files, operator_id, layout.parallelism),
+                _states(files, operator_id),
             )
             for operator_id, (name, layout) in files.operators.items()
         ],
     )
 
 
-def _states(files: SavepointFiles, operator_id: str, parallelism: int) -> list[StateSummary]:
+def _states(files: SavepointFiles, operator_id: str) -> list[StateSummary]:
     found: dict[TableName, StateSummary] = {}
-    for subtask in range(parallelism):
-        for table, (entry, value), size in files.all_entries(operator_id, subtask):
-            if table.kind == "broadcast" and subtask:
-                continue  # Each subtask has the whole state.
-            if table not in found:
-                found[table] = StateSummary(table.state, table.kind, table.has_ttl)
-            found[table].add(entry, value, size)
+    for table, (entry, stored), size in files.entries_of_operator(operator_id):
+        if table not in found:
+            found[table] = StateSummary(table.state, table.kind, table.has_ttl)
+        found[table].add(entry, table.plain(stored), size)
     for table, summary in found.items():
         summary.declare(files.description(operator_id, table), files.description(operator_id, TableName(OF_KEYS)))
     return [found[table] for table in sorted(found, key=lambda table: table.state)]

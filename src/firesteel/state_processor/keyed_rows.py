@@ -8,12 +8,9 @@ from firesteel.common.files.file_systems import Files
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.types import Row
 from firesteel.operators.state.entries import Entry, Stored
-from firesteel.operators.state.ttl import without_time
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
 from firesteel.state_processor.savepoint_reader import StateNotFoundError
 from firesteel.task.checkpoint_metadata import checkpoints_in, named_directory
-from firesteel.task.state_seal import StateSeal
-from firesteel.task.state_types import load_inert
 
 
 class KeyedRows:
@@ -37,7 +34,7 @@ class KeyedRows:
     ) -> None:
         newest = checkpoints_in(named_directory(path, Files(configuration)))
         where = str(newest[0]) if newest else path
-        self._files = SavepointFiles(where, configuration, load_inert, StateSeal(allows_unverified=True))
+        self._files = SavepointFiles.inert(where, configuration)
         self._operator_id, self._states = operator_id, list(states)
         if operator_id not in self._files.operators:
             names = ", ".join(f"{name!r} ({id_})" for id_, (name, _) in self._files.operators.items())
@@ -70,7 +67,7 @@ class KeyedRows:
             names.add(table.state)
             values = found.setdefault(entry[0] if table.kind == "map" else entry, {})
             if table.state in wanted:
-                value = without_time(stored, isinstance(stored, list)) if table.has_ttl else stored
+                value = table.plain(stored)
                 if table.kind == "map":
                     values.setdefault(table.state, {})[key_of(entry[1])] = value
                 else:

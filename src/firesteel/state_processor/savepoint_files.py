@@ -19,6 +19,7 @@ from firesteel.runtime.rpc import state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
 from firesteel.task.state_seal import StateSeal
+from firesteel.task.state_types import load_inert
 from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain, VersionFile
 
@@ -66,6 +67,12 @@ class TableName:
             return "window"
         return "map" if OF_MAPS in self.text else "value"
 
+    def plain(self, stored: Any) -> Any:
+        """Return a stored value, or list of elements, without the times of a time to live."""
+        if not self.has_ttl:
+            return stored
+        return [element for element, _ in stored] if isinstance(stored, list) else stored[0]
+
 
 class SavepointFiles:
     """Access to the files of a checkpoint or savepoint.
@@ -101,6 +108,14 @@ class SavepointFiles:
         self.metadata: CheckpointMetadata = read_metadata(self.path, self.seal)
         self._descriptions: dict[str, dict[str, Description]] = {}
         self._base = self.metadata.base_of(self.path)
+
+    @classmethod
+    def inert(cls, path: str, configuration: Mapping[str, str] | None = None) -> SavepointFiles:
+        """Return access that runs no code, whoever wrote the files, so that they need no signature.
+
+        Values of other classes than Python's and Row are not created, only shown.
+        """
+        return cls(path, configuration, load_inert, StateSeal(allows_unverified=True))
 
     @property
     def operators(self) -> dict[str, tuple[str, VertexLayout]]:
@@ -148,6 +163,13 @@ class SavepointFiles:
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""
         yield from (item for found, item, _ in self.all_entries(operator_id, subtask) if found == table)
+
+    def entries_of_operator(self, operator_id: str) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
+        """Yield the entries of all subtasks, as `all_entries`; those of broadcast states once."""
+        for subtask in range(self.operators[operator_id][1].parallelism):
+            for found in self.all_entries(operator_id, subtask):
+                if not subtask or found[0].kind != "broadcast":  # Each subtask has the whole broadcast state.
+                    yield found
 
     def all_entries(self, operator_id: str, subtask: int) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
         """Yield the entries of all tables of a subtask: table, (entry, value), and approximate size in bytes."""

@@ -11,7 +11,6 @@ from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.types import Row
 from firesteel.errors import FiresteelError
 from firesteel.graph.hashing import uid_hash
-from firesteel.operators.state.ttl import without_time
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
 
 
@@ -173,7 +172,7 @@ class SavepointReader:
 def rows_of(files: SavepointFiles, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a state in one subtask: key and value, with the map key in between for map state."""
     for entry, stored in files.entries(operator_id, table, subtask):
-        value = without_time(stored, isinstance(stored, list)) if table.has_ttl else stored
+        value = table.plain(stored)
         if table.kind == "map":
             yield key_of(entry[0]), key_of(entry[1]), value
         else:

@@ -62,16 +62,6 @@ def rewriter(
     return (lambda stored: list(map(rewritten, stored))) if is_list else rewritten
 
 
-def without_time(stored: Stored, is_list: bool) -> Stored:
-    """Return the value, or the elements of a list, of a state with a time to live.
-
-    Example:
-        >>> without_time([("a", 10), ("b", 20)], True), without_time(("a", 10), False)
-        (['a', 'b'], 'a')
-    """
-    return [element for element, _ in stored] if is_list else stored[0]
-
-
 class IncrementalCleanup:
     """An incremental cleanup that visits the entries of a table in rounds and removes expired ones.
 
