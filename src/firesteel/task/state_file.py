@@ -208,13 +208,13 @@ def publish(path: AnyPath, frames: Iterable[bytes], owner: str, seal: StateSeal 
         publish_state_file(path, frames, owner, seal)
 
 
-def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED, checksum: int | None = None) -> Iterator[bytes]:
+def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED, meant: int | None = None) -> Iterator[bytes]:
     """Verify the length and checksum of a file, then yield its frames, each one verified.
 
     Args:
         path: The file.
         seal: Verifies the frames. Without a key it accepts unsigned files only, as it cannot verify others.
-        checksum: That of the file which is meant; None if it is not known.
+        meant: The checksum of the file which is meant; None if it is not known.
 
     Raises:
         StateFileError: the file is missing or damaged, is not the one that is meant, or another version of firesteel
@@ -228,9 +228,7 @@ def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED, checksum: int | N
         ...     list(read_state_file(Path(directory) / "7-1.full"))
         [b'state', b'timers']
     """
-    is_sealed = check_state_file(path)
-    if checksum is not None and (found := checksum_of(path)) != checksum:
-        raise StateFileError(path, f"is not the file that the checkpoint means: {found:08x} in place of {checksum:08x}")
+    is_sealed = check_state_file(path, meant)
     with _open(path) as file:
         file.seek(_HEADER.size)
         if is_sealed:
@@ -273,22 +271,27 @@ def _open(path: AnyPath) -> IO[bytes]:
     return path.open("rb") if isinstance(path, RemotePath) else open_regular(path)
 
 
-def check_state_file(path: AnyPath) -> bool:
+def check_state_file(path: AnyPath, meant: int | None = None) -> bool:
     """Verify the length and checksum of a file, and return whether it is sealed; the seal is not verified.
 
+    Args:
+        path: The file.
+        meant: The checksum of the file which is meant; None if it is not known.
+
     Raises:
-        StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
+        StateFileError: the file is missing or damaged, is not the one that is meant, or another version of firesteel
+            wrote it.
     """
     try:
         with _open(path) as file:
-            return _check(path, file)
+            return _check(path, file, meant)
     except FileNotFoundError:
         raise StateFileError(path, "is missing") from None
     except OSError as error:
         raise StateFileError(path, f"can't be read: {error.strerror or error}") from error
 
 
-def _check(path: AnyPath, file: IO[bytes]) -> bool:
+def _check(path: AnyPath, file: IO[bytes], meant: int | None) -> bool:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StateFileError(path, "is not a state file of firesteel: wrong magic number")
@@ -304,6 +307,8 @@ def _check(path: AnyPath, file: IO[bytes]) -> bool:
         raise StateFileError(path, f"is damaged: {length} bytes were written, {found_length} were found")
     if found_checksum != checksum:
         raise StateFileError(path, f"is damaged: its checksum is {found_checksum:08x}, not {checksum:08x}")
+    if meant not in (None, checksum):
+        raise StateFileError(path, f"is not the file that the checkpoint means: {checksum:08x} in place of {meant:08x}")
     return bool(version & SEALED)
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from firesteel.common.files.durability import make_directory, sync_file
 from firesteel.common.files.remote_files import RemoteFileNotFoundError
 from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
-from firesteel.task.state_file import StateFileError, check_state_file, checksum_of
+from firesteel.task.state_file import StateFileError, check_state_file
 from firesteel.task.versions import Chain, VersionFile
 
 __all__ = ["NOTHING_STORED", "StateUploads", "Stored", "copy_chain", "fetch_chain", "missing_file"]
@@ -108,10 +108,10 @@ def _is_intact(path: Path, file: VersionFile) -> bool:
     if size_of(path) != file.size:
         return False
     try:
-        check_state_file(path)
+        check_state_file(path, file.checksum)
     except StateFileError:
         return False
-    return file.checksum in (None, checksum_of(path))
+    return True
 
 
 def _fetch(store: RemotePath, directory: Path, file: VersionFile) -> None:

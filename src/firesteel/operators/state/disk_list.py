@@ -163,8 +163,7 @@ class DiskListView(Sequence[Stored]):
         return self._read[1]
 
     def __iter__(self) -> Iterator[Stored]:
-        for part in self.parts():
-            yield from part.elements
+        return self._from(0)
 
     def __len__(self) -> int:
         return self._written * CHUNK_ELEMENTS + len(self._last)

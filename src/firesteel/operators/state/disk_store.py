@@ -85,20 +85,20 @@ class DiskStore:
         # Nothing is restored from the file, so it needs neither a journal nor to reach the disk.
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
             self._database.execute(f"PRAGMA {setting}")
-        self._tables = 0
         self._chunks = ListChunks(self._database)
         self._memory = memory_of_process(configuration)
         self._made: list[DiskDict] = []
 
     def table(self) -> DiskDict:
         """Return a new dictionary."""
-        return self._kept(DiskDict(self._database, self._next_name(), self._chunks, CacheShare(self._memory)))
+        return self._make(DiskDict)
 
     def table_of_pairs(self) -> DiskDictOfPairs:
         """Return a new dictionary whose entries are pairs."""
-        return self._kept(DiskDictOfPairs(self._database, self._next_name(), self._chunks, CacheShare(self._memory)))
+        return self._make(DiskDictOfPairs)
 
-    def _kept(self, made: _D) -> _D:
+    def _make(self, kind: type[_D]) -> _D:
+        made = kind(self._database, f"state{len(self._made)}", self._chunks, CacheShare(self._memory))
         self._made.append(made)
         return made
 
@@ -107,10 +107,6 @@ class DiskStore:
         self._chunks.forget_removed()
         for table in self._made:
             table.review()
-
-    def _next_name(self) -> str:
-        self._tables += 1
-        return f"state{self._tables}"
 
 
 class DiskDict(MutableMapping[Entry, Stored]):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from firesteel.functions.state import ListStateDescriptor, StateDescriptor
 from firesteel.operators.state.descriptions import conversion, description_of
 from firesteel.operators.state.entries import Stored
-from firesteel.operators.state.keyed_state_backend import OF_MAPS, WITH_TTL, KeyedStateBackend
-from firesteel.operators.state.state_table import NAMESPACED
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.states import (
     KeyedAggregatingState,
     KeyedListState,
@@ -17,6 +16,7 @@ from firesteel.operators.state.states import (
     KeyedReducingState,
     KeyedValueState,
     has_ttl,
+    possible_table_names,
     table_name,
 )
 from firesteel.operators.state.ttl import rewriter
@@ -81,7 +81,7 @@ class StateStore:
         """
         limited, backend = has_ttl(descriptor), self._backend
         name, other = (table_name(descriptor, self._namespaced, ttl) for ttl in (limited, not limited))
-        names = [found for found in self._names_of(descriptor) if found in backend.restored]
+        names = [found for found in possible_table_names(descriptor, self._namespaced) if found in backend.restored]
         converts = {found: conversion(backend.restored[found], descriptor) for found in names}
         state = (WITH_TIME_TO_LIVE[kind] if limited else kind)(backend, descriptor, self._namespaced)
         is_list = isinstance(descriptor, ListStateDescriptor)
@@ -93,11 +93,6 @@ class StateStore:
             del backend.restored[found]
         backend.describe(name, description_of(descriptor))
         return state
-
-    def _names_of(self, descriptor: StateDescriptor) -> list[str]:
-        """Return the names that tables of a state can have, whatever its kind and time to live are."""
-        prefix = NAMESPACED if self._namespaced else ""
-        return [f"{prefix}{descriptor.name}{maps}{ttl}" for maps in ("", OF_MAPS) for ttl in ("", WITH_TTL)]
 
     def _rewrite(self, source: str, target: str, written: Callable[[Stored], Stored]) -> None:
         """Move all entries of a table to another one or to itself, so that the next version says so."""

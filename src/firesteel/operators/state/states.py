@@ -50,6 +50,12 @@ def table_name(descriptor: StateDescriptor, namespaced: bool, limited: bool) -> 
     return (NAMESPACED if namespaced else "") + descriptor.name + maps + (WITH_TTL if limited else "")
 
 
+def possible_table_names(descriptor: StateDescriptor, namespaced: bool) -> list[str]:
+    """Return the names that tables of a state can have, whatever its kind and time to live are."""
+    name = (NAMESPACED if namespaced else "") + descriptor.name
+    return [name + maps + ttl for maps in ("", OF_MAPS) for ttl in ("", WITH_TTL)]
+
+
 def has_ttl(descriptor: StateDescriptor) -> bool:
     """Return whether a state has a time to live."""
     return descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled()
