@@ -54,6 +54,11 @@ class ColumnBatch:
         arrow = pa.array(indices)
         return ColumnBatch(tuple(column.take(arrow) for column in self.columns), len(indices), kinds)
 
+    def without_nulls(self, column: int) -> ColumnBatch:
+        """Return the rows that have a value in a column."""
+        values = self.columns[column]
+        return self.filter(values.is_valid().to_numpy(zero_copy_only=False)) if values.null_count else self
+
     def filter(self, mask: np.ndarray[Any, Any]) -> ColumnBatch:
         """Return the rows where a boolean numpy array is true."""
         if mask.all():

@@ -42,6 +42,17 @@ def fold(calls: Sequence[VectorCall], fields: Sequence[Fields], groups: RowGroup
     return [call.fold(groups, parts, call.contributions(batch)) for call, parts in zip(calls, fields, strict=True)]
 
 
+def repeated(fields: Sequence[Fields], count: int) -> list[Fields]:
+    """Return the accumulators of one group for `count` groups."""
+    return [[np.repeat(part, count) for part in parts] for parts in fields]
+
+
+def fields_of(calls: Sequence[VectorCall], columns: Sequence[pa.Array]) -> list[Fields]:
+    """Return accumulators that were kept as columns, in the order of the calls."""
+    parts = iter(columns)
+    return [[next(parts).to_numpy() for _ in call.functions] for call in calls]
+
+
 def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:
     """Return the results of groups, one column per call."""
     found = (call.results(parts) for call, parts in zip(calls, fields, strict=True))

@@ -16,6 +16,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.group_vectors import fields_of
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows, concat_placed
 from firesteel.columns.kernels.saved_rows import refuse_former
 from firesteel.columns.kernels.segments import first_of_segments
@@ -131,7 +132,7 @@ class OverColumns(TimedKernel):
         mine = np.empty(len(order), np.int64)
         mine[order] = np.arange(len(order))
         mine = mine[len(order) - rows.length :]
-        contributions = self._parts(together.rows.take(order))
+        contributions = fields_of(self._calls, together.rows.take(order).columns[self._width :])
         columns, running = [], []
         for number, (call, empty, parts) in enumerate(zip(self._calls, self._empty, contributions, strict=True)):
             frame = frames[self._ends_with_row(number)]
@@ -157,10 +158,6 @@ class OverColumns(TimedKernel):
         chosen = added.take(last)
         parts = [pa.array(part[last]) for part in running]
         return replace(chosen, rows=ColumnBatch((*chosen.rows.columns[: self._width], *parts), len(last)))
-
-    def _parts(self, rows: ColumnBatch) -> list[Fields]:
-        parts = iter(rows.columns[self._width :])
-        return [[next(parts).to_numpy() for _ in call.functions] for call in self._calls]
 
     def _frames(self, numbers: Array, times: Array) -> dict[bool, _Frames]:
         """Return the frames that end with each row (True), and with the last row of its time (False)."""

@@ -13,7 +13,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, TimedKernel
 from firesteel.columns.kernels import window_results
 from firesteel.columns.kernels.aggregate_set import AggregateSet
-from firesteel.columns.kernels.group_vectors import fold, load, results
+from firesteel.columns.kernels.group_vectors import fields_of, fold, load, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.session_rows import SessionRows
 from firesteel.columns.kernels.session_spans import Ended, Merge
@@ -48,9 +48,8 @@ class _Sessions(TimedKernel):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add rows to the sessions; late ones are dropped."""
         window = self._window
-        column = batch.columns[window.time]
-        if window.is_rowtime and column.null_count:
-            batch = batch.filter(column.is_valid().to_numpy(zero_copy_only=False))
+        if window.is_rowtime:
+            batch = batch.without_nulls(window.time)
         times = window.clock.local(self._instants(batch))
         is_late = window.clock.timers(times + window.size - 1) <= self._watermark
         if batch.length:
@@ -162,11 +161,10 @@ class SessionAggregate(_Sessions):
         return _with_fields(keys, fold(self._calls, self._no_rows(batch.length), groups, batch), batch.length)
 
     def _no_rows(self, count: int) -> list[Fields]:
-        return [[np.repeat(part, count) for part in parts] for parts in self._empty]
+        return repeated(self._empty, count)
 
     def _fields(self, rows: ColumnBatch) -> list[Fields]:
-        parts = iter(rows.columns[self._width :])
-        return [[next(parts).to_numpy() for _ in call.functions] for call in self._calls or ()]
+        return fields_of(self._calls or (), rows.columns[self._width :])
 
     def _merged(self, rows: ColumnBatch, codes: Array, count: int) -> ColumnBatch:
         """Return the keys and accumulators of sessions, given those of their parts in the order of their arrival."""

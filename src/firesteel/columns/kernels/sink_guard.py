@@ -66,6 +66,5 @@ class SinkGuard(Kernel):
                     "configuration 'table.exec.sink.not-null-enforcer'='DROP' to suppress this exception and drop such "
                     "records silently."
                 )
-            valid = batch.columns[column].is_valid().to_numpy(zero_copy_only=False)
-            batch = batch.filter(np.asarray(valid))
+            batch = batch.without_nulls(column)
         self.context.emit(batch)

@@ -23,7 +23,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
-from firesteel.columns.kernels.group_vectors import covers, fold, load, results
+from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
@@ -141,7 +141,7 @@ class _Windows(TimedKernel):
         self._empty: list[Fields] = fields
 
     def _no_rows(self, count: int) -> list[Fields]:
-        return [[np.repeat(part, count) for part in parts] for parts in self._empty]
+        return repeated(self._empty, count)
 
 
 class LocalWindows(_Windows):
@@ -150,9 +150,7 @@ class LocalWindows(_Windows):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the partial results of a batch."""
         plan = self._plan
-        column = batch.columns[plan.window.time]
-        if column.null_count:
-            batch = batch.filter(column.is_valid().to_numpy(zero_copy_only=False))
+        batch = batch.without_nulls(plan.window.time)
         if not batch.length:
             return
         times = plan.window.clock.local(millis_of(batch.columns[plan.window.time]))
@@ -240,11 +238,8 @@ class SlicedWindows(_Windows):
         if groups.count == rows.length:
             return rows
         first = pa.array(groups.first_rows())
-        places = iter(rows.columns[self._width + 1 :])
-        fields = [
-            call.fold(groups, parts, [next(places).to_numpy() for _ in parts])
-            for call, parts in zip(self._calls, self._no_rows(groups.count), strict=True)
-        ]
+        calls = zip(self._calls, self._no_rows(groups.count), self._fields(rows), strict=True)
+        fields = [call.fold(groups, empty, parts) for call, empty, parts in calls]
         return _partial([key.take(first) for key in keys], rows.columns[self._width].take(first), fields)
 
     def watermark(self, timestamp: int) -> int:
@@ -285,9 +280,10 @@ class SlicedWindows(_Windows):
             else pa.array(np.full(rows.length, times[source] * US, np.int64)).cast(arrow_type(kind))
             for source, kind in self._plan.outputs
         ]
-        parts = iter(rows.columns[self._width + 1 :])
-        fields = [[next(parts).to_numpy() for _ in call.functions] for call in self._calls]
-        return ColumnBatch((*columns, *results(self._calls, fields)), rows.length)
+        return ColumnBatch((*columns, *results(self._calls, self._fields(rows))), rows.length)
+
+    def _fields(self, rows: ColumnBatch) -> list[Fields]:
+        return fields_of(self._calls, rows.columns[self._width + 1 :])
 
     def flush(self) -> None:
         """Write the partial results since the last version to the state."""

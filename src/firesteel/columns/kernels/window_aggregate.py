@@ -123,9 +123,8 @@ class WindowAggregate(TimedKernel):
             starts, ends = map(millis_of, columns)
             rows = np.arange(batch.length)
         else:
-            if plan.window.is_rowtime and batch.columns[plan.window.time].null_count:
-                batch = batch.filter(batch.columns[plan.window.time].is_valid().to_numpy(zero_copy_only=False))
             if plan.window.is_rowtime:
+                batch = batch.without_nulls(plan.window.time)
                 times = millis_of(batch.columns[plan.window.time])
             else:
                 times = np.full(batch.length, self.context.now_ms(), np.int64)

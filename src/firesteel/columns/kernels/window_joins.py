@@ -61,7 +61,7 @@ class WindowJoin(TimedKernel):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store rows until their window ends; late ones are dropped."""
         column = self._plan.ends[index]
-        batch = batch.filter(batch.columns[column].is_valid().to_numpy(zero_copy_only=False))
+        batch = batch.without_nulls(column)
         ends = millis_of(batch.columns[column])
         groups = key_groups(batch, self._plan.join.keys[index], self.context.max_parallelism)
         for end in np.unique(ends[self._plan.clock.timers(ends - 1) > self._watermark]).tolist():

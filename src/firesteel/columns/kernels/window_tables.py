@@ -43,8 +43,7 @@ class WindowTable(Kernel):
         """Emit the rows with the start, end and time of their windows."""
         window = self._plan.window
         if window.is_rowtime:
-            if batch.columns[window.time].null_count:
-                batch = batch.filter(batch.columns[window.time].is_valid().to_numpy(zero_copy_only=False))
+            batch = batch.without_nulls(window.time)
             times = millis_of(batch.columns[window.time])
         else:
             times = np.full(batch.length, self.context.now_ms(), np.int64)
