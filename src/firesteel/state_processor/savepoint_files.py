@@ -12,6 +12,7 @@ from typing import Any
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description
+from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
@@ -67,7 +68,7 @@ class TableName:
             return "window"
         return "map" if OF_MAPS in self.text else "value"
 
-    def plain(self, stored: Any) -> Any:
+    def plain(self, stored: Stored) -> Stored:
         """Return a stored value, or list of elements, without the times of a time to live."""
         if not self.has_ttl:
             return stored

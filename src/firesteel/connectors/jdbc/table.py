@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
-from firesteel.columns.column_type_information import type_info_of
-from firesteel.columns.column_types import RowField, RowType
 from firesteel.columns.rex import Rex
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.jdbc.address import database_of
@@ -18,11 +16,12 @@ from firesteel.connectors.jdbc.source import JdbcSource
 from firesteel.connectors.jdbc.table_sink import JdbcTableSink
 from firesteel.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS
 from firesteel.connectors.lookup_cache import lookup_cache
-from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.connectors.table_rows import batches_of, row_type_of
 from firesteel.functions.operator_builder import with_operator
-from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 
 if TYPE_CHECKING:
     from firesteel.connectors.table_connector import Batches
@@ -79,14 +78,13 @@ class JdbcTable:
         builder.set_sql(f"SELECT {columns} FROM {self._name()}" + ("" if where is None else f" WHERE {where.text}"))
         if where is not None and where.parameters:
             builder.set_jdbc_parameter_values_provider(GenericParameterValuesProvider([where.parameters]))
-        builder.set_type_information(type_info_of(_row_type(request.columns)))
+        builder.set_type_information(row_type_of(request.columns))
         if "username" in options.values:
             builder.set_username(options.text("username")).set_password(options.text("password"))
         if options.number("scan.fetch-size", 0) > 0:
             builder.set_result_set_fetch_size(options.number("scan.fetch-size"))
         rows = environment.from_source(builder.build(), WatermarkStrategy.no_watermarks(), name)
-        fields = tuple((index, column.type) for index, column in enumerate(request.columns))
-        return with_operator(rows, "RowsToColumns", RowsToColumnsOperator(fields), None)
+        return batches_of(rows, request.columns)
 
     def lookup(self, keys: list[str]) -> JdbcLookup:
         """Return the lookup of all columns by the values of key columns.
@@ -99,8 +97,8 @@ class JdbcTable:
         condition = " AND ".join(f"{self._quoted(key)} = ?" for key in keys)
         user, password = (options.values.get(key) for key in ("username", "password"))
         selected = ", ".join(self._quoted(column.name) for column in columns)
-        key_type: Any = type_info_of(_row_type(tuple(by_name[key] for key in keys)))
-        row_type: Any = type_info_of(_row_type(columns))
+        key_type = row_type_of([by_name[key] for key in keys])
+        row_type = row_type_of(columns)
         query = LookupQuery(
             database_of(options.text("url"), user, password),
             f"SELECT {selected} FROM {self._name()} WHERE {condition}",
@@ -119,7 +117,7 @@ class JdbcTable:
         """Write the column batches."""
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
-        row_type: Any = type_info_of(_row_type(columns))
+        row_type = row_type_of(columns)
         rows = with_operator(stream, "ColumnsToRows", ColumnsToRowsOperator(types, names), row_type)
         connection = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(self._options.text("url"))
         if "username" in self._options.values:
@@ -154,7 +152,3 @@ class JdbcTable:
 
     def _quoted(self, name: str) -> str:
         return self._quote + name.replace(self._quote, self._quote * 2) + self._quote
-
-
-def _row_type(columns: tuple[Column, ...]) -> RowType:
-    return RowType([RowField(column.name, column.type) for column in columns])

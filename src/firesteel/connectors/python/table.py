@@ -9,16 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
-from firesteel.columns.column_type_information import type_info_of
-from firesteel.columns.column_types import RowField, RowType
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
+from firesteel.connectors.table_rows import batches_of, row_type_of
 from firesteel.functions.connector_base import Sink, Source
 from firesteel.functions.operator_builder import with_operator
-from firesteel.functions.operator_descriptors import ColumnsToRowsOperator, RowsToColumnsOperator
+from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 
 if TYPE_CHECKING:
     from firesteel.connectors.table_connector import Batches
@@ -67,8 +66,7 @@ class PythonSource:
         """Return the stream of column batches."""
         rows = environment.from_source(self._source, WatermarkStrategy.no_watermarks(), name)
         names = [column.name for column in self._table.physical_columns]
-        fields = tuple((names.index(column.name), column.type) for column in request.columns)
-        return with_operator(rows, "RowsToColumns", RowsToColumnsOperator(fields), None)
+        return batches_of(rows, request.columns, [names.index(column.name) for column in request.columns])
 
 
 class PythonSink:
@@ -86,6 +84,5 @@ class PythonSink:
         """Write the column batches."""
         columns = self._table.physical_columns
         types, names = tuple(column.type for column in columns), tuple(column.name for column in columns)
-        row_type = type_info_of(RowType([RowField(column.name, column.type) for column in columns]))
-        rows = with_operator(stream, "ColumnsToRows", ColumnsToRowsOperator(types, names), row_type)
+        rows = with_operator(stream, "ColumnsToRows", ColumnsToRowsOperator(types, names), row_type_of(columns))
         return rows.sink_to(self._sink).name(name)

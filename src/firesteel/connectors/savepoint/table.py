@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
-from firesteel.columns.column_type_information import type_info_of
-from firesteel.columns.column_types import RowField, RowType
 from firesteel.common.options.state_options import STATE_BACKEND
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
@@ -14,8 +12,7 @@ from firesteel.connectors.savepoint.source import SavepointSettings, SavepointSo
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
-from firesteel.functions.operator_builder import with_operator
-from firesteel.functions.operator_descriptors import RowsToColumnsOperator
+from firesteel.connectors.table_rows import batches_of, row_type_of
 from firesteel.graph.hashing import uid_hash
 
 if TYPE_CHECKING:
@@ -81,8 +78,7 @@ class SavepointTable:
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         names = tuple(None if column.name == self._key else self._states[column.name] for column in request.columns)
-        row_type = type_info_of(RowType([RowField(column.name, column.type) for column in request.columns]))
+        row_type = row_type_of(request.columns)
         settings = SavepointSettings(self._options.text("state.path"), self._operator_id, names, row_type)
         rows = environment.from_source(SavepointSource(settings), WatermarkStrategy.no_watermarks(), name)
-        fields = tuple((index, column.type) for index, column in enumerate(request.columns))
-        return with_operator(rows, "RowsToColumns", RowsToColumnsOperator(fields), None)
+        return batches_of(rows, request.columns)
