@@ -152,7 +152,7 @@ def empty_part(slots: list[int], quick: bool) -> list[str]:
     for count in slots:
         seconds = harness.apart("empty_batch_seconds", count, EMPTY_S / (4 if quick else 1))
         first = first or seconds
-        lines.append(_row(f"{count}", f"{seconds * 1000:.0f}", f"{seconds / first:.2f}"))
+        lines.append(harness.row(f"{count}", f"{seconds * 1000:.0f}", f"{seconds / first:.2f}"))
     return lines
 
 
@@ -164,7 +164,7 @@ def records_part(slots: list[int], quick: bool) -> list[str]:
     for count in slots:
         seconds = harness.apart("reduce_seconds", count, records // count * count, {})
         first = first or seconds
-        lines.append(_row(f"{count}", f"{seconds:.1f}", f"{seconds / first:.2f}"))
+        lines.append(harness.row(f"{count}", f"{seconds:.1f}", f"{seconds / first:.2f}"))
     return lines
 
 
@@ -175,7 +175,7 @@ def start_part(slots: list[int], quick: bool) -> list[str]:
     for count in slots:
         seconds = statistics.median(harness.apart("start_seconds", count) for _ in range(1 if quick else 3))
         first = first or seconds
-        lines.append(_row(f"{count}", f"{seconds:.2f}", f"{seconds - first:+.2f}"))
+        lines.append(harness.row(f"{count}", f"{seconds:.2f}", f"{seconds - first:+.2f}"))
     return lines
 
 
@@ -184,7 +184,7 @@ def waiting_part(slots: list[int], quick: bool) -> list[str]:
     lines += _header("slots", "records/s", "of slots x 100")
     for count in slots:
         (rate,) = harness.apart("waiting_rates", count, WAITS_PER_SLOT // (4 if quick else 1), 1)
-        lines.append(_row(f"{count}", f"{rate:,.0f}", f"{rate * WAIT_S / count:.2f}"))
+        lines.append(harness.row(f"{count}", f"{rate:,.0f}", f"{rate * WAIT_S / count:.2f}"))
     return lines
 
 
@@ -194,7 +194,7 @@ def jobs_part(slots: list[int], quick: bool) -> list[str]:
     lines = ["## Jobs at the same time", "", text, "", *_header("jobs", "slowest, records/s", "of slots x 100")]
     for jobs in (1, JOBS):
         rates = harness.apart("waiting_rates", count, WAITS_OF_JOBS // (4 if quick else 1), jobs)
-        lines.append(_row(f"{jobs}", f"{min(rates):,.0f}", f"{min(rates) * WAIT_S / count:.2f}"))
+        lines.append(harness.row(f"{jobs}", f"{min(rates):,.0f}", f"{min(rates) * WAIT_S / count:.2f}"))
     return lines
 
 
@@ -206,17 +206,12 @@ def executors_part(slots: list[int], quick: bool) -> list[str]:
     for count in (4, 32):
         seconds = harness.apart("executors_seconds", count, records)
         first = first or seconds
-        lines.append(_row(f"{count}", f"{seconds:.1f}", f"{seconds / first:.2f}"))
+        lines.append(harness.row(f"{count}", f"{seconds:.1f}", f"{seconds / first:.2f}"))
     return lines
 
 
 def _header(*names: str) -> list[str]:
-    return [_row(*names), "|--:" * len(names) + "|"]
-
-
-def _row(*cells: str) -> str:
-    print(" | ".join(cells), flush=True)
-    return f"| {' | '.join(cells)} |"
+    return [harness.row(*names), "|--:" * len(names) + "|"]
 
 
 PARTS = {

@@ -224,20 +224,20 @@ def records_part(quick: bool) -> list[str]:
         "",
         f"{w3_keyed_state.KEYS:,} keys.",
         "",
-        *_header("records", "seconds", "us per record"),
+        *harness.header("records", "seconds", "us per record"),
     ]
     for records in [count // 20 for count in RECORDS] if quick else RECORDS:
         seconds = harness.apart("w3_seconds", records, w3_keyed_state.KEYS, min(records, MILLION))
-        lines.append(_row(f"{records:,}", f"{seconds:.2f}", f"{seconds / records * 1e6:.2f}"))
+        lines.append(harness.row(f"{records:,}", f"{seconds:.2f}", f"{seconds / records * 1e6:.2f}"))
     return lines
 
 
 def keys_part(quick: bool) -> list[str]:
     records = KEYS_RECORDS // 20 if quick else KEYS_RECORDS
-    lines = ["## W3 by keys", "", f"{records:,} records.", "", *_header("keys", "seconds", "us per record")]
+    lines = ["## W3 by keys", "", f"{records:,} records.", "", *harness.header("keys", "seconds", "us per record")]
     for keys in KEYS:
         seconds = harness.apart("w3_seconds", records, keys, min(records, MILLION))
-        lines.append(_row(f"{keys:,}", f"{seconds:.2f}", f"{seconds / records * 1e6:.2f}"))
+        lines.append(harness.row(f"{keys:,}", f"{seconds:.2f}", f"{seconds / records * 1e6:.2f}"))
     return lines
 
 
@@ -247,7 +247,7 @@ def chain_part(quick: bool) -> list[str]:
         "",
         "One subtask, beside one loop in one process. Steady state is what the second half of the records costs.",
         "",
-        *_header("functions", "records", "loop s", "firesteel s", "times the loop", "in steady state"),
+        *harness.header("functions", "records", "loop s", "firesteel s", "times the loop", "in steady state"),
     ]
     for name in CHAINS:
         records = (CHAIN_RECORDS // 20 if quick else CHAIN_RECORDS) // (4 if "JSON" in name else 1)
@@ -256,7 +256,7 @@ def chain_part(quick: bool) -> list[str]:
         full_s = statistics.median(full_s for _, full_s in trials)
         steady_s = statistics.median(full_s - half_s for half_s, full_s in trials)
         ratios = f"{full_s / loop_s:.2f}", f"{steady_s / (loop_s / 2):.2f}"
-        lines.append(_row(name, f"{records:,}", f"{loop_s:.2f}", f"{full_s:.2f}", *ratios))
+        lines.append(harness.row(name, f"{records:,}", f"{loop_s:.2f}", f"{full_s:.2f}", *ratios))
     return lines
 
 
@@ -267,12 +267,12 @@ def memory_part(quick: bool) -> list[str]:
         "",
         f"{keys:,} keys with values of {VALUE_BYTES} bytes, each set twice. Peak of the PSS of all",
     ]
-    lines += ["processes, measured twice a second.", "", *_header("state backend", "seconds", "MB", "of which")]
+    lines += ["processes, measured twice a second.", "", *harness.header("state backend", "seconds", "MB", "of which")]
     for backend in ("rocksdb", "hashmap"):
         peak = memory.PeakMemory()
         seconds = harness.apart("keep_values", keys, backend, watch=peak)
         shares = ", ".join(f"{kind} {mb:.0f}" for kind, mb in sorted(peak.shares_mb.items()))
-        lines.append(_row(backend, f"{seconds:.2f}", f"{peak.peak_mb:.0f}", shares))
+        lines.append(harness.row(backend, f"{seconds:.2f}", f"{peak.peak_mb:.0f}", shares))
     return lines
 
 
@@ -282,24 +282,15 @@ def groups_part(quick: bool) -> list[str]:
         "",
         "Two rows per key, a streaming job with 2 subtasks, checkpoints each 10 s. Peak of the PSS of all processes.",
         "",
-        *_header("keys", "state backend", "seconds", "MB", "of which"),
+        *harness.header("keys", "state backend", "seconds", "MB", "of which"),
     ]
     for keys, backend in GROUPS:
         keys = keys // 20 if quick else keys
         peak = memory.PeakMemory()
         seconds = harness.apart("group_rows", keys, backend, watch=peak)
         shares = ", ".join(f"{kind} {mb:.0f}" for kind, mb in sorted(peak.shares_mb.items()))
-        lines.append(_row(f"{keys:,}", backend, f"{seconds:.1f}", f"{peak.peak_mb:.0f}", shares))
+        lines.append(harness.row(f"{keys:,}", backend, f"{seconds:.1f}", f"{peak.peak_mb:.0f}", shares))
     return lines
-
-
-def _header(*names: str) -> list[str]:
-    return [_row(*names), "|---" + "|--:" * (len(names) - 1) + "|"]
-
-
-def _row(*cells: str) -> str:
-    print(" | ".join(cells), flush=True)
-    return f"| {' | '.join(cells)} |"
 
 
 PARTS = {"records": records_part, "keys": keys_part, "chain": chain_part, "memory": memory_part, "groups": groups_part}

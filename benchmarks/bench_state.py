@@ -95,7 +95,9 @@ def lists_part(quick):
         f"One key, {elements:,} elements in batches of {BATCH:,}: median of the first and of the last 50 batches that",
         "merge no files, and the bytes of all files in relation to those of the batches alone.",
         "",
-        *_header("state", "backend", "first ms", "last ms", "ratio", "first KB", "last KB", "ratio", "bytes in all"),
+        *harness.header(
+            "state", "backend", "first ms", "last ms", "ratio", "first KB", "last KB", "ratio", "bytes in all"
+        ),
     ]
     for kind in ("list state", "tumbling window", "session window"):
         for backend in BACKENDS:
@@ -106,7 +108,7 @@ def lists_part(quick):
             total = sum(size for size, _, _ in found) / (sizes[0] * 1000 * len(found))
             cells = [*map("{:.1f}".format, times), f"{times[1] / times[0]:.2f}"]
             cells += [*map("{:.1f}".format, sizes), f"{sizes[1] / sizes[0]:.2f}", f"{total:.1f}"]
-            lines.append(_row(kind, backend, *cells))
+            lines.append(harness.row(kind, backend, *cells))
     return lines
 
 
@@ -153,14 +155,14 @@ def fill(kind, backend, with_ttl, keys):
 def ttl_part(quick):
     keys = 300_000 // 20 if quick else 300_000
     lines = ["## Time to live", "", f"Filling {keys:,} keys, median of 3.", ""]
-    lines += _header("state", "backend", "without", "with TTL", "ratio")
+    lines += harness.header("state", "backend", "without", "with TTL", "ratio")
     for kind in ("value", "map"):
         for backend in BACKENDS:
             seconds = [
                 statistics.median(harness.apart("fill", kind, backend, ttl, keys) for _ in range(3))
                 for ttl in (False, True)
             ]
-            lines.append(_row(kind, backend, *map("{:.2f}".format, seconds), f"{seconds[1] / seconds[0]:.2f}"))
+            lines.append(harness.row(kind, backend, *map("{:.2f}".format, seconds), f"{seconds[1] / seconds[0]:.2f}"))
     return lines
 
 
@@ -178,14 +180,14 @@ def w3_seconds(records, keys, backend):
 def disk_part(quick):
     scale = 20 if quick else 1
     lines = ["## W3 on disk", "", "Two records per key, 2 slots, median of 3, seconds.", ""]
-    lines += _header("keys", "memory", "disk", "ratio")
+    lines += harness.header("keys", "memory", "disk", "ratio")
     for keys in (100_000, MILLION, 2 * MILLION):
         keys //= scale
         seconds = [
             statistics.median(harness.apart("w3_seconds", 2 * keys, keys, backend) for _ in range(3))
             for backend in BACKENDS
         ]
-        lines.append(_row(f"{keys:,}", *map("{:.2f}".format, seconds), f"{seconds[1] / seconds[0]:.2f}"))
+        lines.append(harness.row(f"{keys:,}", *map("{:.2f}".format, seconds), f"{seconds[1] / seconds[0]:.2f}"))
     return lines
 
 
@@ -212,22 +214,13 @@ def keep(keys, size):
 def memory_part(quick):
     scale = 20 if quick else 1
     lines = ["## Memory of state on disk", "", "Peak of the PSS of both slots, measured twice a second.", ""]
-    lines += _header("keys", "bytes of a value", "seconds", "MB per slot")
+    lines += harness.header("keys", "bytes of a value", "seconds", "MB per slot")
     for keys, size in ((20_000, 50_000), (5 * MILLION, 100)):
         peak = memory.PeakMemory()
         seconds = harness.apart("keep", keys // scale, size, watch=peak)
         slots = max(peak.shares_mb.get("slot processes", 0.0), peak.shares_mb.get("Spark's Python workers", 0.0))
-        lines.append(_row(f"{keys // scale:,}", f"{size:,}", f"{seconds:.1f}", f"{slots / 2:.0f}"))
+        lines.append(harness.row(f"{keys // scale:,}", f"{size:,}", f"{seconds:.1f}", f"{slots / 2:.0f}"))
     return lines
-
-
-def _header(*names):
-    return [_row(*names), "|---" + "|--:" * (len(names) - 1) + "|"]
-
-
-def _row(*cells):
-    print(" | ".join(cells), flush=True)
-    return f"| {' | '.join(cells)} |"
 
 
 PARTS = {"lists": lists_part, "ttl": ttl_part, "disk": disk_part, "memory": memory_part}

@@ -292,6 +292,17 @@ def table(header: str, rows: list[list[str]]) -> list[str]:
     return [f"| {header} |", "|---" + "|--:" * (columns - 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
+def header(*names: str) -> list[str]:
+    """Return the first lines of a table of numbers, and print its names."""
+    return [row(*names), "|---" + "|--:" * (len(names) - 1) + "|"]
+
+
+def row(*cells: str) -> str:
+    """Return a line of a table, and print it while others are still measured."""
+    print(" | ".join(cells), flush=True)
+    return f"| {' | '.join(cells)} |"
+
+
 def write_report(title: str, report: str) -> None:
     """Print a report and store it."""
     print(f"\n{report}")

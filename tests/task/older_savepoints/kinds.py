@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from firesteel.common import Configuration, Row, Time, Types, WatermarkStrategy
+from firesteel.common import Row, Time, Types
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import (
     AggregateFunction,
     KeyedProcessFunction,
@@ -38,7 +37,7 @@ from firesteel.datastream.window import (
     TumblingEventTimeWindows,
 )
 from firesteel.testing import run_local
-from tests.task.older_savepoints.program import KEYS, LAST, _OwnTime
+from tests.task.older_savepoints.program import KEYS, begun
 
 NAMED = Types.ROW_NAMED(["number", "text"], [Types.LONG(), Types.STRING()])
 
@@ -109,16 +108,8 @@ class _Pairs(ProcessJoinFunction):
 
 def environment(backend: str, restore: Path | None = None) -> StreamExecutionEnvironment:
     """Return the job; it prints one line per result."""
-    configuration = Configuration()
-    configuration.set_string("state.backend.type", backend)
-    configuration.set_string("state.backend.rocksdb.memory.fixed-per-slot", "1kb")
-    if restore is not None:
-        configuration.set_string("execution.state-recovery.path", str(restore))
-        configuration.set_string("execution.state-recovery.claim-mode", "NO_CLAIM")
-    env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    env.set_parallelism(2)
-    strategy: Any = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(_OwnTime())
-    numbers = env.from_source(NumberSequenceSource(0, LAST), strategy, "numbers", Types.LONG()).uid("numbers")
+    options = {"state.backend.type": backend, "state.backend.rocksdb.memory.fixed-per-slot": "1kb"}
+    env, numbers = begun(restore, options)
     keyed = numbers.key_by(lambda value: value % KEYS, Types.LONG())
     shown = {
         f"kinds {limited}": keyed.process(_Kinds(limited), Types.STRING()).uid(f"kinds {limited}")

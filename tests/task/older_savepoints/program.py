@@ -99,16 +99,23 @@ class _Sum(AggregateFunction):
         return a + b
 
 
-def environment(files: Path, restore: Path | None = None) -> StreamExecutionEnvironment:
-    """Return the job; it prints one line per result, and writes files."""
+def begun(restore: Path | None, options: dict[str, str]) -> tuple[StreamExecutionEnvironment, Any]:
+    """Return an environment with some options, maybe with the state of a savepoint, and its stream of numbers."""
     configuration = Configuration()
+    for key, value in options.items():
+        configuration.set_string(key, value)
     if restore is not None:
         configuration.set_string("execution.state-recovery.path", str(restore))
         configuration.set_string("execution.state-recovery.claim-mode", "NO_CLAIM")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     strategy: Any = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(_OwnTime())
-    numbers = env.from_source(NumberSequenceSource(0, LAST), strategy, "numbers", Types.LONG()).uid("numbers")
+    return env, env.from_source(NumberSequenceSource(0, LAST), strategy, "numbers", Types.LONG()).uid("numbers")
+
+
+def environment(files: Path, restore: Path | None = None) -> StreamExecutionEnvironment:
+    """Return the job; it prints one line per result, and writes files."""
+    env, numbers = begun(restore, {})
     keyed = numbers.key_by(lambda value: value % KEYS, Types.LONG())
     keyed.process(_States(), Types.STRING()).uid("states").print().uid("print states")
     broadcast = numbers.broadcast(_Rules.descriptor)
