@@ -154,11 +154,11 @@ class SavepointFiles:
         self._descriptions[operator_id] = described | self._descriptions.get(operator_id, {})
 
     def description(self, operator_id: str, table: TableName) -> Description:
-        """Return what the files read so far say about a state; nothing about one of an earlier release."""
+        """Return the description of a state, as found in the files read so far; it is empty for earlier releases."""
         return self._descriptions.get(operator_id, {}).get(table.text, {})
 
     def described(self, operator_id: str) -> set[str]:
-        """Return the names of the states that the files read so far describe, also those without entries."""
+        """Return the names of the states described in the files read so far, including states without entries."""
         return {TableName(text).state for text in self._descriptions.get(operator_id, {}) if text != OF_KEYS}
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:

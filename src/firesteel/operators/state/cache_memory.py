@@ -40,10 +40,10 @@ class CacheMemory:
 
 
 class CacheShare:
-    """The part of a table.
+    """The share of one table in the memory of its slot.
 
     Attributes:
-        used: About how many bytes it uses.
+        used: Approximate number of bytes that its entries take.
     """
 
     def __init__(self, memory: CacheMemory) -> None:
@@ -52,7 +52,7 @@ class CacheShare:
         memory.shares.add(self)
 
     def allowed(self) -> int:
-        """Return how many bytes the table may use: what others leave, and at least half of an equal share."""
+        """Return the limit of the table in bytes: what other tables leave, but at least half of an equal share."""
         limit, shares = self._memory.limit, self._memory.shares
         others = sum(share.used for share in shares if share is not self)
         return max(limit - others, limit // (2 * len(shares)))

@@ -44,7 +44,7 @@ Description: TypeAlias = "dict[str, object]"
 Convert = Callable[[Stored], Stored]
 
 DESCRIBED = "\0described"
-"""Name of the delta that has no entries but descriptions, by name of the table; every subtask reads all of them."""
+"""Name of the delta that holds descriptions by table name, and no entries. Every subtask reads all of it."""
 
 NEXT_SUBTASK = "\0next"
 """Name of an empty delta between those of the subtasks of another job, whose descriptions may differ."""
@@ -132,9 +132,9 @@ def description_of(descriptor: StateDescriptor) -> Description:
 
 
 def different(first: Description, second: Description) -> Description:
-    """Return the description of a state that not all subtasks have described alike; no descriptor fits it.
+    """Return a description for a state whose subtasks have different ones; no descriptor matches it.
 
-    It happens if a job whose state was converted has stopped before all its subtasks had asked for the state.
+    Subtasks differ if a job stopped while it converted restored state, before each subtask had requested that state.
     """
     found: Description = {}
     for part in {**first, **second}:

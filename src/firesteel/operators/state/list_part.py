@@ -35,7 +35,7 @@ class MissingPartError(FiresteelError):
 
 
 def continued(earlier: Stored, later: Stored) -> Stored:
-    """Return the value of an entry after a later version of it: the later value, or the earlier one continued.
+    """Return the value of an entry after a later version: a part extends the earlier value, others replace it.
 
     Args:
         earlier: The value before, also a part or `DELETED`; None if the entry was absent.
