@@ -27,8 +27,6 @@ ALLOWED = {
         "functions",
         "graph",
         "client",
-        "pyflink1",
-        "compat",
     },
     "graph": {"common"},
     "functions": {"common", "metrics", "graph"},
@@ -59,7 +57,7 @@ ALLOWED = {
     },
     "compat": {"graph", "pyflink1"},
     "migration": {"common", "compat", "datastream", "functions", "pyflink1"},
-    "pyflink1": {"common", "datastream", "functions", "connectors"},
+    "pyflink1": {"common", "columns", "datastream", "functions", "connectors", "table"},
     "state_processor": {"common", "graph", "functions", "operators", "task", "runtime"},
     "testing": {
         "common",

@@ -12,6 +12,7 @@ from types import ModuleType
 from firesteel.compat.exposed_names import expose_names, is_in_firesteel, missing_module
 from firesteel.compat.missing import advice_for
 from firesteel.graph.job_graph import PROCESS_SETUPS
+from firesteel.pyflink1.modules import REMOVED_MODULES
 
 _ALIASED = ("common", "datastream", "metrics", "table")
 
@@ -55,7 +56,11 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         name = spec.name.removeprefix("pyflink.")
         if not _is_aliased(name):
             return missing_module(name)
-        module = importlib.import_module(f"firesteel.{name}")
+        if name == "table":
+            from firesteel.pyflink1.tables.names import add_table_names  # late: programs of streams do not need it
+
+            add_table_names()
+        module = importlib.import_module(REMOVED_MODULES.get(name, f"firesteel.{name}"))
         self._own_specs[spec.name] = module.__spec__
         return module
 
@@ -68,7 +73,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _is_aliased(name: str) -> bool:
-    return name.split(".")[0] in _ALIASED and is_in_firesteel(name)
+    return name in REMOVED_MODULES or (name.split(".")[0] in _ALIASED and is_in_firesteel(name))
 
 
 def alias_pyflink() -> None:
