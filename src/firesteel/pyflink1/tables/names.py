@@ -19,12 +19,16 @@ from firesteel.pyflink1.tables import (
     table_config,
     text_arguments,
 )
+from firesteel.pyflink1.tables.descriptors import connect, connectors, formats
 
 _PIECES = (
     buffered_inserts,
+    connect,
+    connectors,
     csv_sink,
     csv_source,
     environments,
+    formats,
     functions,
     legacy_tables,
     planners,

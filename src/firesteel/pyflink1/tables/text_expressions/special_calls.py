@@ -54,6 +54,7 @@ INTERVALS: dict[str, Callable[[_Expression], _Expression]] = {
 }
 """Calls after a number, by their names in lower case."""
 
+_PROPERTIES = ("asc", "desc", "start", "end", "rowtime", "proctime", "flatten", "distinct")
 PROPERTIES: dict[str, Callable[[_Expression], _Expression]] = {
     **{
         name: attrgetter(name) for name in ("asc", "desc", "start", "end", "rowtime", "proctime", "flatten", "distinct")

@@ -58,7 +58,7 @@ def tokens_of(source: str) -> list[Token]:
 
 def parse_error(source: str, column: int, reason: str) -> ExpressionParserException:
     """Return the error for a text, which shows the part that could not be parsed."""
-    fragment = source[column - 1 :] or "the end"
+    fragment = source[column - 1 :] or "end of expression"
     return ExpressionParserException(
         f"Could not parse expression '{source}' at column {column}: {reason} at '{fragment}'"
     )
