@@ -36,6 +36,8 @@ def today_options(properties: Mapping[str, str]) -> dict[str, str]:
         rules = {**rules, **_format_rules(format_name)}
     for key, value in given.items():
         found |= _translated(kind, key, value, rules)
+    if format_name == "json":
+        found["json.timestamp-format.standard"] = "RFC-3339"
     if (kind, format_name) == ("filesystem", "csv") and "csv.quote-character" not in found:
         found["csv.disable-quote-character"] = "true"  # as in Flink up to 1.10, where files had a CSV of their own
     return found

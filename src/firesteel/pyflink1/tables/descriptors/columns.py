@@ -110,8 +110,9 @@ def _physical_type(field: Field) -> DataType:
 
 def _as_rowtime(value: _Expression, kind: DataType) -> _Expression:
     """Return a time of UTC: of milliseconds since 1970, of a text such as `2020-01-01T00:00:00Z`, or of a timestamp."""
+    found: _Expression = _EPOCH + value.milli
     if isinstance(kind, BigIntType):
-        return _EPOCH + value.milli
+        return found
     if isinstance(kind, TimestampType | LocalZonedTimestampType):
         return value.cast(DataTypes.TIMESTAMP(3))
     return value.replace("T", " ").replace("Z", "").cast(DataTypes.TIMESTAMP(3))
@@ -119,12 +120,13 @@ def _as_rowtime(value: _Expression, kind: DataType) -> _Expression:
 
 def _watermark(field: Field) -> _Expression:
     kind = field.properties.get(f"{_WATERMARK}type")
-    if kind == "periodic-ascending":
-        return col(field.name) - lit(1).milli
-    if kind == "periodic-bounded":
-        return col(field.name) - lit(int(field.properties[f"{_WATERMARK}delay"])).milli
     if kind == "from-source":
         return source_watermark()
+    delays = {"periodic-ascending": "1", "periodic-bounded": field.properties.get(f"{_WATERMARK}delay")}
+    delay = delays.get(kind or "")
+    if delay is not None:
+        found: _Expression = col(field.name) - lit(int(delay)).milli
+        return found
     raise ValidationException(f"The rowtime attribute '{field.name}' has no watermarks; call a method watermarks_*()")
 
 

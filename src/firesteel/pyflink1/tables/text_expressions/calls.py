@@ -193,7 +193,7 @@ class CallParser(ABC):
             return operand.cast(self.type_argument()) if special == "cast" else operand.alias(*self.names())
         if is_call and special == "trim" and self._reader.ahead().text.lower() in _TRIM_MODES:
             return self._suffix_trim(operand)
-        if special in UNIT_CALLS and self._reader.ahead().text.upper() in TimeIntervalUnit.__members__:
+        if special in UNIT_CALLS and is_call and self._reader.ahead().text != ")":
             return self._suffix_unit(special, operand)
         if special == "in" and (table := self._table_argument()) is not None:
             return operand.in_(table)
@@ -235,14 +235,14 @@ class CallParser(ABC):
         try:
             if special in PROPERTIES:
                 return PROPERTIES[special](*operands)
-            if special in SPECIAL_CALLS:
-                return SPECIAL_CALLS[special](*operands)
-            return _built_in_call(name, operands)
+            made = SPECIAL_CALLS[special](*operands) if special in SPECIAL_CALLS else _built_in_call(name, operands)
         except (TypeError, ValueError) as error:
             raise self._reader.error(f"{name}() does not take these arguments ({error})") from error
+        assert isinstance(made, Expression)
+        return made
 
 
-def _built_in_call(name: str, operands: Sequence[_Expression]) -> _Expression:
+def _built_in_call(name: str, operands: Sequence[_Expression]) -> object:
     """Return the call of a method of expressions by its name in Java, such as `charLength`, else by its name in SQL."""
     method = _WORD.sub("_", name).lower()
     if not operands or not hasattr(Expression, method) or method == "log":

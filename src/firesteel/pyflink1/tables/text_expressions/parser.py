@@ -21,11 +21,10 @@ from firesteel.table.expressions import (
     UNBOUNDED_ROW,
     col,
     lit,
-    not_,
     null_of,
     range_,
 )
-from firesteel.table.syntax.unresolved import Lit, Star
+from firesteel.table.syntax.unresolved import Apply, Lit, Star
 
 _Expression = Expression[object]
 _Binary = Callable[[_Expression, _Expression], _Expression]
@@ -126,7 +125,7 @@ class ExpressionParser(CallParser):
 
     def _signed(self) -> _Expression:
         if self._reader.accept("!"):
-            return not_(self._called())
+            return Expression(Apply("NOT", (node_of(self._called()),)))
         if self._reader.accept("-"):
             return self._negative()
         self._reader.accept("+")

@@ -72,7 +72,7 @@ UNIT_CALLS: dict[str, Callable[[_Expression, TimeIntervalUnit], _Expression]] = 
 }
 """Calls whose argument may be a unit of time."""
 
-SPECIAL_CALLS: dict[str, Callable[..., _Expression]] = {
+SPECIAL_CALLS: dict[str, Callable[..., object]] = {
     "in": lambda operand, *values: operand.in_(*values),
     "get": _field,
     "array": array,

@@ -37,7 +37,8 @@ def take_type(reader: TokenReader) -> DataType:
     if name in _ARRAYS:
         return DataTypes.ARRAY(_parameters(reader, 1)[0])
     if name == "MAP":
-        return DataTypes.MAP(*_parameters(reader, 2))
+        key, value = _parameters(reader, 2)
+        return DataTypes.MAP(key, value)
     if name in _NAMED:
         return _NAMED[name]
     try:

@@ -1,4 +1,4 @@
-"""`ExecutionEnvironment` of the DataSet API, as far as a `BatchTableEnvironment` needs it (as `pyflink.dataset`)."""
+"""`ExecutionEnvironment` of the DataSet API, as far as a `BatchTableEnvironment` needs it."""
 
 from __future__ import annotations
 
