@@ -27,8 +27,10 @@ from firesteel.table import (
     StreamTableEnvironment,
     TableConfig,
     TableEnvironment,
+    TableSchema,
 )
 from firesteel.table import udf as functions
+from firesteel.table.catalog import CatalogBaseTable, CatalogFunction
 from firesteel.table.expressions import CURRENT_ROW, UNBOUNDED_RANGE, col, lit, row_interval
 from firesteel.table.table_parts import group_window_of, over_window_of
 from firesteel.table.window import Over, Session, Slide, Tumble
@@ -98,6 +100,7 @@ def test_the_names_come_with_the_import_of_tables():
         for module, ours in {REMOVED_MODULES!r}.items():
             assert importlib.import_module("pyflink." + module) is importlib.import_module(ours)
         from pyflink.table import BatchTableEnvironment, CsvTableSink, CsvTableSource, WriteMode
+        from pyflink.table.udf import ACC, T
         from pyflink.table.descriptors import Avro, Csv, Elasticsearch, FileSystem, Json, Kafka, OldCsv, Rowtime, Schema
         """
     )
@@ -251,6 +254,14 @@ def test_a_source_is_a_table(env, t_env, tmp_path):
 def test_options_that_csv_does_not_have_are_refused(options, found):
     with pytest.raises(NotImplementedError, match=found):
         CsvTableSource("in.csv", ["id"], [DataTypes.INT()], **options)
+
+
+def test_objects_of_catalogs_have_methods_of_other_names(old_names):
+    schema = TableSchema(["id"], [DataTypes.INT()])
+    table = CatalogBaseTable.create_table(schema, [], {"connector": "datagen"}, "numbers")
+    assert table.get_properties() == table.get_options()
+    assert table.get_schema() == schema
+    assert CatalogFunction.create_instance("module.f").is_generic()
 
 
 # --- inserts -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from firesteel.pyflink1.names import install
 from firesteel.pyflink1.removed import Removed
 from firesteel.pyflink1.tables import (
     buffered_inserts,
+    catalog_objects,
     csv_sink,
     csv_source,
     environments,
@@ -18,11 +19,13 @@ from firesteel.pyflink1.tables import (
     settings_conversion,
     table_config,
     text_arguments,
+    type_variables,
 )
 from firesteel.pyflink1.tables.descriptors import connect, connectors, formats
 
 _PIECES = (
     buffered_inserts,
+    catalog_objects,
     connect,
     connectors,
     csv_sink,
@@ -36,6 +39,7 @@ _PIECES = (
     settings_conversion,
     table_config,
     text_arguments,
+    type_variables,
 )
 TABLE_NAMES: tuple[Removed, ...] = sum((piece.REMOVED for piece in _PIECES), ())
 
