@@ -96,6 +96,11 @@ class SimulatedDataPlane(DataPlane):
         self.restore_error: Exception | None = None
         self.forget_errors: list[Exception] = []
         self.terminated: list[tuple[str, JobStatus]] = []
+        self.submit_error: Exception | None = None
+
+    async def submitted(self, job_graph: JobGraph) -> None:
+        if self.submit_error is not None:
+            raise self.submit_error
 
     async def restore(self, job_graph: JobGraph) -> bytes | None:
         if self.restore_error is not None:

@@ -15,6 +15,7 @@ from firesteel.common.trust import pickling
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
     keeps_checkpoints,
+    mark_as_running,
     remove_all_but_checkpoints,
     remove_job_directory,
     restore_job,
@@ -66,6 +67,16 @@ class SparkDataPlane:
         self._held = HeldDirectories()
         self._runs: list[Run] = []
         self._checkpoints: dict[str, JobCheckpoints] = {}
+
+    async def submitted(self, job_graph: JobGraph) -> None:
+        """Mark the job as running in the object store of its checkpoints, if they are in one."""
+        if job_graph.job_type != "BATCH" and CHECKPOINTING_DIR.key in self._options_of(job_graph):
+            await JOBS.run(self._mark, job_graph)
+
+    def _mark(self, job_graph: JobGraph) -> None:
+        store = self._place_of(job_graph).remote
+        if store is not None:
+            mark_as_running(store)
 
     async def restore(self, job_graph: JobGraph) -> bytes:
         """Prepare a new job to start from the checkpoint or savepoint in its configuration.

@@ -265,6 +265,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _persist_and_run(self, job_graph: JobGraph) -> None:
         try:
+            await self._data_plane.submitted(job_graph)
             await self._stores.job_graphs.put(job_graph)
             await self._run(job_graph)
         except Exception as error:

@@ -158,6 +158,14 @@ class DataPlane(Protocol):
 
     has_queries: bool
 
+    async def submitted(self, job_graph: JobGraph) -> None:
+        """Remember that a job exists; called once, before its JobGraph is stored and any leader may run it.
+
+        Raises:
+            OSError: the job's storage can't be written to.
+        """
+        ...
+
     async def restore(self, job_graph: JobGraph) -> bytes | None:
         """Prepare a new job to start from the state that its configuration names, if any.
 
