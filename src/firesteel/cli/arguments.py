@@ -120,6 +120,7 @@ _PROGRAM_OPTIONS = (
     ),
     option_flags,
     click.option("--pyflink", is_flag=True, help="Make `import pyflink` import firesteel."),
+    click.option("--no-check", "unchecked", is_flag=True, help="With --pyflink, run even if names are missing."),
     click.option("-v", "--verbose", is_flag=True, help="Show the full details of an error."),
 )
 

@@ -70,6 +70,7 @@ def run(
     runtime_mode: str | None,
     options: dict[str, str],
     pyflink: bool,
+    unchecked: bool,
     verbose: bool,
     python: str | None,
     module: str | None,
@@ -95,7 +96,7 @@ def run(
     program, arguments = program_and_arguments(python, module, files, words)
     try:
         with reported_errors(program, verbose):
-            refuse_missing(program, pyflink)
+            refuse_missing(program, pyflink and not unchecked)
             options = cluster_configuration(None, options)
             settings = configuration(options, parallelism, runtime_mode)
             settings |= restore_options(savepoint, leaves_state, claim_mode)

@@ -31,7 +31,7 @@ from firesteel.common.options.stored_options import PIPELINE_JARS, STATE_CHANGEL
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
 from firesteel.common.values.collection_input import collection_coercer
-from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.common.watermark_strategy import WatermarkStrategy, callable_in_source
 from firesteel.connectors.files.source import FileSource
 from firesteel.connectors.formats.avro.schemas import AvroFormat, AvroInputFormat
 from firesteel.datastream.checkpoint_config import CheckpointConfig
@@ -503,7 +503,7 @@ class StreamExecutionEnvironment(WithoutJava):
         require(watermark_strategy, WatermarkStrategy, "from_source()")
         return self._source(
             source_name,
-            SourceOperator(source, watermark_strategy),
+            SourceOperator(source, callable_in_source(watermark_strategy)),
             source.produced_type if type_info is None else type_info,
             bounded=source.is_bounded(),
             parallelism=self.get_parallelism(),
