@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import reported_errors
-from firesteel.cli.terminal_text import printable
+from firesteel.common.terminal_text import printable
 from firesteel.migration import (
     CheckedProgram,
     Report,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from firesteel.cli.terminal_text import printable
+from firesteel.common.terminal_text import printable
 
 
 def refuse_missing(program: Path, pyflink: bool) -> None:

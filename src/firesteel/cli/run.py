@@ -18,6 +18,7 @@ from firesteel.cli.arguments import (
     target_options,
 )
 from firesteel.cli.missing_names import refuse_missing
+from firesteel.common.terminal_text import printable
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -102,8 +103,8 @@ def run(
             settings |= restore_options(savepoint, leaves_state, claim_mode)
             settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
             run_program(program, arguments, settings, pyflink, None if quiet else output)
-    except KeyboardInterrupt:
-        click.echo("Interrupted: the job was cancelled.", err=True)
+    except KeyboardInterrupt as error:
+        click.echo(printable(str(error)) or "Interrupted: the job was cancelled.", err=True)
         raise SystemExit(130) from None
 
 

@@ -7,12 +7,12 @@ import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from firesteel.cli.progress_view import make_reporter
 from firesteel.cli.sql_results import show_query
-from firesteel.cli.terminal_text import printable
 from firesteel.client import EmbeddedJobClient, set_progress_reporter
+from firesteel.client.progress_view import make_reporter
 from firesteel.common.configuration import set_default_options
 from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE
+from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 from firesteel.gateway.session_context import SessionContext
 from firesteel.table import StreamTableEnvironment

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from firesteel.cli.cluster import cluster_at, cluster_options, show, time_text
-from firesteel.cli.terminal_text import in_one_line, printable
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
 from firesteel.client.rest_client import RestClusterClient
+from firesteel.common.terminal_text import in_one_line, printable
 
 _FOLLOW_S = 0.5
 
@@ -25,6 +25,8 @@ def status(address: str, output: str, job_id: str) -> None:
     """Show the status of the job JOB_ID."""
     with cluster_at(address) as cluster:
         job = cluster.get(f"/jobs/{job_id}")
+        number, cause = cluster.restart(job_id)
+    job["restarts"], job["last-failure"] = number, cause or None
     show(output, job, _status_text(job))
 
 
@@ -39,6 +41,8 @@ def _status_text(job: dict[str, Any]) -> str:
         busy = metrics["accumulated-busy-time"]
         times = "" if busy == "NaN" else f", busy {busy / 1000:.1f} s"
         lines.append(f"  {in_one_line(vertex['name'])} ({vertex['parallelism']}): {tasks}, {records}{times}")
+    if job["restarts"]:
+        lines.append(f"Restarts: {job['restarts']}; the last failure: {job['last-failure'] or 'unknown'}")
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
 from firesteel.client.progress import progress_reporter
+from firesteel.client.progress_reporter import Restart
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.client.staged_data import StagedData
 from firesteel.common.completable_future import CompletableFuture
@@ -24,6 +25,8 @@ from firesteel.spark.collect_buffers import CollectRequest, CollectResponse, col
 
 _POLL_S = 0.2
 _COLLECT_POLL_S = 0.05
+_RESTARTS_S = 1.0
+"""Time between two questions of whether the job has restarted."""
 
 
 class RemoteJobClient(JobClient):
@@ -45,6 +48,7 @@ class RemoteJobClient(JobClient):
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
         self._staged = staged
+        self._restarts, self._repetitions, self._cause = 0, 0, ""
         cluster.submit(job_graph)
         if staged:
             staged.remove_after(self._has_ended)
@@ -143,7 +147,23 @@ class RemoteJobClient(JobClient):
             JobCanceledError: the job was cancelled.
         """
         progress_reporter().submitted(self._job_id)
-        return self._result()
+        asked_s = 0.0
+        while (result := self._cluster.execution_result(self._job_id)) is None:
+            if time.monotonic() - asked_s > _RESTARTS_S:
+                with contextlib.suppress(ClusterClientError):  # The next question says it, if it lasts.
+                    self._report_restarts()
+                asked_s = time.monotonic()
+            time.sleep(_POLL_S)
+        self._remove_staged()
+        return _execution_result(result)
+
+    def _report_restarts(self) -> None:
+        number, cause = self._cluster.restart(self._job_id)
+        if number == self._restarts:
+            return
+        self._repetitions = self._repetitions + number - self._restarts if cause == self._cause else 1
+        self._restarts, self._cause = number, cause
+        progress_reporter().restarts(Restart(self._job_id, number, TaskFailure(cause), self._repetitions))
 
 
 def _execution_result(result: dict[str, Any]) -> JobExecutionResult:

@@ -46,6 +46,7 @@ from firesteel.errors import TypeMismatchError
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Source
 from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_builder import transformations_of
 from firesteel.functions.operator_descriptors import (
     CollectionSourceOperator,
     CollectSinkOperator,
@@ -108,7 +109,9 @@ class StreamExecutionEnvironment(WithoutJava):
         if configuration is not None:
             check_options(configuration.to_dict())
             merged.add_all(configuration.with_current_keys())
-        return StreamExecutionEnvironment(merged)
+        environment = StreamExecutionEnvironment(merged)
+        _latest[:] = [environment]
+        return environment
 
     # --- settings ----------------------------------------------------------------------------------------------------
 
@@ -657,6 +660,14 @@ class StreamExecutionEnvironment(WithoutJava):
     def close(self) -> None:
         """Discard the operators that were not executed."""
         self._transformations.clear()
+
+
+_latest: list[StreamExecutionEnvironment] = []
+
+
+def has_unexecuted_program() -> bool:
+    """Return whether the last environment of this process has operators that were not executed."""
+    return any(map(transformations_of, _latest))
 
 
 def _collects(transformation: Transformation) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import Committer
 from firesteel.operators.sinks.committables import Committable, carry_out
 from firesteel.operators.sinks.committers import Committers
@@ -20,9 +21,17 @@ def commit(committables: Iterable[Committable], collect: Collect, committers: Co
 
     Raises:
         SinkCommitError: a sink could not commit.
+        OutputClosedError: nobody reads standard output any more.
     """
     carry_out(committables, _ThisProcess(collect, committers))
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise OutputClosedError from error
+
+
+class OutputClosedError(FiresteelError):
+    """Nobody reads what the job prints any more, so that it can't go on; a restart does not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +45,7 @@ class _ThisProcess:
         return self.committers.committer(sink_id)
 
     def print(self, text: str) -> None:
-        sys.stdout.write(text)
+        try:
+            sys.stdout.write(text)
+        except BrokenPipeError as error:
+            raise OutputClosedError from error
