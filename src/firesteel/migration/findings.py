@@ -99,8 +99,9 @@ class Report:
     def text(self) -> str:
         """Return the whole report."""
         parts = [_section(kind.value, self.of_kind(kind)) for kind in Kind]
-        works = ", ".join(sorted(self.works)) or "no name of PyFlink"
-        return "\n\n".join([*filter(None, parts), f"Works: {works}", *self._jobs_text()])
+        if self.works or self.jobs is None:
+            parts.append("Works: " + (", ".join(sorted(self.works)) or "no name of PyFlink"))
+        return "\n\n".join([*filter(None, parts), *self._jobs_text()])
 
     def _jobs_text(self) -> list[str]:
         if self.jobs is None:
