@@ -16,6 +16,7 @@ from firesteel.client.rest_client import RestClusterClient
 from firesteel.common.terminal_text import in_one_line, printable
 
 _FOLLOW_S = 0.5
+_ENDED = ("FINISHED", "CANCELED", "FAILED")
 
 
 @click.command()
@@ -49,11 +50,18 @@ def _status_text(job: dict[str, Any]) -> str:
 @click.command()
 @cluster_options
 @click.option("--taskmanager", "task_manager", metavar="ID", help="Print the log of this TaskManager.")
+@click.option("--stdout", "job_id", metavar="JOB_ID", help="Print what print() of this job has printed.")
 @click.option("-f", "--follow", is_flag=True, help="Print new lines until Ctrl-C.")
-def logs(address: str, output: str, task_manager: str | None, follow: bool) -> None:
-    """Print the log of the JobManager, or of a TaskManager."""
+def logs(address: str, output: str, task_manager: str | None, job_id: str | None, follow: bool) -> None:
+    """Print the log of the JobManager or of a TaskManager, or the output of a job."""
     if follow and output == "json":
         raise click.UsageError("--follow (-f) does not support JSON")
+    if job_id is not None:
+        if task_manager is not None:
+            raise click.UsageError("use either --stdout or --taskmanager, not both")
+        with cluster_at(address) as cluster:
+            _printed(cluster, job_id, follow, output)
+        return
     path = "/jobmanager/log" if task_manager is None else f"/taskmanagers/{task_manager}/log"
     with cluster_at(address) as cluster:
         if not follow:
@@ -66,6 +74,27 @@ def logs(address: str, output: str, task_manager: str | None, follow: bool) -> N
                 click.echo(printable(decoder.decode(part)), nl=False)
         except KeyboardInterrupt:
             raise SystemExit(130) from None
+
+
+def _printed(cluster: RestClusterClient, job_id: str, follow: bool, output: str) -> None:
+    """Print what a job has printed, or follow it until the job ends."""
+    offset, parts = 0, list[str]()
+    try:
+        while True:
+            has_ended = not follow or cluster.job_status(job_id) in _ENDED
+            begin, text = cluster.printed(job_id, offset)
+            offset = begin + len(text)
+            parts.append(text)
+            if output == "text":
+                click.echo(printable(text), nl=False)
+            if not text and has_ended:
+                break
+            if not text:
+                time.sleep(_FOLLOW_S)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    if output == "json":
+        show(output, {"stdout": "".join(parts)}, "")
 
 
 def followed(cluster: RestClusterClient, path: str) -> Iterator[bytes]:

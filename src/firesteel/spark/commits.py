@@ -16,14 +16,22 @@ Collect = Callable[[str, list[Any]], None]
 """(collect id, elements)."""
 
 
-def commit(committables: Iterable[Committable], collect: Collect, committers: Committers) -> None:
+def commit(
+    committables: Iterable[Committable], collect: Collect, committers: Committers, keep: Callable[[str], None]
+) -> None:
     """Carry out committables: one commit per sink for all its subtasks, then the rest in order.
+
+    Args:
+        committables: The committables.
+        collect: Delivers elements to clients.
+        committers: The committers of the job.
+        keep: Called with each printed text, for clients in other processes.
 
     Raises:
         SinkCommitError: a sink could not commit.
         OutputClosedError: nobody reads standard output any more.
     """
-    carry_out(committables, _ThisProcess(collect, committers))
+    carry_out(committables, _ThisProcess(collect, committers, keep))
     try:
         sys.stdout.flush()
     except BrokenPipeError as error:
@@ -40,11 +48,13 @@ class _ThisProcess:
 
     collect: Collect
     committers: Committers
+    keep: Callable[[str], None]
 
     def committer(self, sink_id: str) -> Committer:
         return self.committers.committer(sink_id)
 
     def print(self, text: str) -> None:
+        self.keep(text)
         try:
             sys.stdout.write(text)
         except BrokenPipeError as error:

@@ -27,6 +27,7 @@ from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescr
 from firesteel.runtime.thread_pools import JOBS, RESULTS
 from firesteel.spark.batch_run import BatchRun
 from firesteel.spark.collect_buffers import CollectBuffers
+from firesteel.spark.printed_texts import PrintedTexts
 from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
@@ -47,6 +48,7 @@ class SparkDataPlane:
 
     Attributes:
         collected: The output of collecting sinks.
+        printed: What jobs have printed.
     """
 
     has_queries = True
@@ -63,6 +65,7 @@ class SparkDataPlane:
         self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
+        self.printed = PrintedTexts()
         self._temporary = TemporaryDirectory("checkpoints", temporary_directory(cluster))
         self._held = HeldDirectories()
         self._runs: list[Run] = []
@@ -105,7 +108,7 @@ class SparkDataPlane:
         place = self._place_of(query.job_graph) if is_local else await JOBS.run(self._made, query.job_graph)
         directory = place.work
         options = self._options_of(query.job_graph)
-        common = query, options, listener, self._context, self.collected, directory, self._pool()
+        common = query, options, listener, self._context, self.collected, self.printed, directory, self._pool()
         run: Run
         if query.job_graph.job_type == "BATCH":
             run = BatchRun(*common, seal=self._seal)
@@ -135,6 +138,10 @@ class SparkDataPlane:
     async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         """Return the response of a collecting sink to its client."""
         return await RESULTS.run(self.collected.answer, operator_uid, request)
+
+    def printed_after(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed, from an offset on, and where it begins."""
+        return self.printed.after(job_id, offset)
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are retained.

@@ -186,6 +186,10 @@ class DataPlane(Protocol):
         """
         ...
 
+    def printed_after(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed, from an offset in characters on, and the offset at which it begins."""
+        ...
+
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the data of a job that reached a globally terminal status.
 
