@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import click
 
 from firesteel.cli.arguments import cluster_configuration
-from firesteel.cli.terminal_text import printable
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
+from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
 ENDED = ("FINISHED", "CANCELED", "FAILED")

@@ -8,8 +8,8 @@ import click
 
 from firesteel.cli.arguments import cluster_configuration, reported_errors
 from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, output_option, show, time_text
-from firesteel.cli.terminal_text import in_one_line
 from firesteel.client.rest_client import RestClusterClient
+from firesteel.common.terminal_text import in_one_line
 
 _HINT = "\nYou can resume your program from this savepoint with the run command."
 

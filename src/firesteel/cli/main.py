@@ -15,6 +15,8 @@ _COMMANDS = {
     "sql": "sql",
     "sql-gateway": "sql_gateway.sql_gateway",
     "check": "check",
+    "examples": "new_files",
+    "init": "new_files",
     "info": "info",
     "plan": "plan",
     "list": "cluster_commands.list_jobs",

@@ -63,6 +63,16 @@ def split_statements(script: str) -> Iterator[ScriptStatement]:
         yield _statement(script, begin, last_end, False)
 
 
+def in_one_line(statement: str) -> str:
+    """Return a statement without its comments, and with one space in place of each gap outside of strings."""
+    parts: list[str] = []
+    for found in _PIECE.finditer(statement):
+        part = " " if found.lastgroup in ("space", "comment") else found.group()
+        if part != " " or parts[-1:] != [" "]:
+            parts.append(part)
+    return "".join(parts).strip()
+
+
 def _is_inside_block(words: list[str]) -> bool:
     return _BLOCK.match(" ".join(words[:8])) is not None and words[-1] != "END"
 

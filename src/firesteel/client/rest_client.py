@@ -120,6 +120,19 @@ class RestClusterClient:
         """Return the status of a job."""
         return str(self.get(f"/jobs/{job_id}/status")["status"])
 
+    def printed(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed, from an offset in characters on, and the offset at which it begins."""
+        answer = self.get(f"/firesteel/jobs/{job_id}/stdout?offset={offset}")
+        return answer["offset"], answer["text"]
+
+    def restart(self, job_id: str) -> tuple[int, str]:
+        """Return how often a job has restarted, and the cause of the last failure, empty if there was none."""
+        number = int(self.get(f"/jobs/{job_id}/metrics?get=numRestarts")[0]["value"])
+        if number == 0:
+            return 0, ""
+        entries = self.get(f"/jobs/{job_id}/exceptions?maxExceptions=1")["exceptionHistory"]["entries"]
+        return number, "" if not entries else str(entries[0]["stacktrace"]).partition("\nTraceback")[0]
+
     def cancel(self, job_id: str) -> None:
         """Request the cancellation of a job; return before it is cancelled."""
         self._send("PATCH", f"/jobs/{job_id}?mode=cancel")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from firesteel.rest.cluster import job_id_of
+from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Call, Route, Text
+from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 
 _DIRECTORY = Path(__file__).parent / "dashboard"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -38,9 +41,23 @@ async def _slots(call: Call) -> Any:
     }
 
 
+async def _stdout(call: Call) -> Any:
+    """Return what a job has printed, from `offset` on; `offset` of the answer says where its text begins."""
+    asked = call.query.get("offset", "0")
+    if not asked.isdigit():
+        raise RestError(400, f"Bad request, could not parse parameters: offset is {asked!r}, expected a number")
+    try:
+        dispatcher = await call.cluster.dispatcher()
+        offset, text = await dispatcher.request_printed(job_id_of(call.path["jobid"]), int(asked))
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    return {"offset": offset, "text": text}
+
+
 ROUTES = (
     Route("GET", "/", _file("index.html"), produces="text/html"),
     Route("GET", "/dashboard/style.css", _file("style.css"), produces="text/css"),
     Route("GET", "/dashboard/app.js", _file("app.js"), produces="text/javascript"),
     Route("GET", "/firesteel/jobs/{jobid}/slots", _slots),
+    Route("GET", "/firesteel/jobs/{jobid}/stdout", _stdout, query={"offset": {"type": "integer", "minimum": 0}}),
 )

@@ -103,9 +103,21 @@ function timeline(job) {
   });
   return [bar, make("p", {}, entered.map(([name, time]) => `${name} ${at(time)}`).join("  →  "))];
 }
+const outputs = new Map();  // what each job has printed, as far as it was asked for
+async function printedBy(id) {
+  const known = outputs.get(id) || {end: 0, text: ""};
+  for (;;) {
+    const {offset, text} = await ask(`firesteel/jobs/${id}/stdout?offset=${known.end}`);
+    if (offset !== known.end) known.text = "";  // The JobManager does not keep what came between, or is another one.
+    known.end = offset + [...text].length;
+    known.text = (known.text + text).split("\n").slice(-201).join("\n");
+    outputs.set(id, known);
+    if (!text) return known.text;
+  }
+}
 async function jobPage(id) {
-  const [job, {exceptionHistory}, checkpoints, slots] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
-    ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`)]);
+  const [job, {exceptionHistory}, checkpoints, slots, printed] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
+    ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`), printedBy(id)]);
   const marks = await Promise.all(job.vertices.map(vertex => ask(`jobs/${id}/vertices/${vertex.id}/watermarks`)));
   job.watermarks = new Map(job.vertices.map((vertex, i) => [vertex.id, marks[i].map(m => Number(m.value)).sort((a, b) => a - b)[0]]));
   const over = ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
@@ -128,6 +140,7 @@ async function jobPage(id) {
     table(["Id", "Kind", "Taken", "Duration", "Written", "State", "Path"], checkpoints.history.map(c => [{number: c.id}, c.is_savepoint ? "savepoint" : "checkpoint", at(c.trigger_timestamp),
       {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, {number: bytes(c.state_size)}, c.external_path]), "None was taken."),
     make("h2", {}, "Exceptions"), exceptionHistory.entries.length ? exceptionHistory.entries.map(e => [make("p", {}, at(e.timestamp)), make("pre", {tabindex: 0}, e.stacktrace)]).flat() : make("p", {}, "None."),
+    make("h2", {}, "Stdout"), printed ? make("pre", {tabindex: 0, id: "stdout"}, printed) : make("p", {}, "Nothing was printed."),
     make("h2", {}, "Timeline"), timeline(job)].flat();
 }
 async function taskManagersPage() {
