@@ -136,6 +136,22 @@ def test_a_program_of_pyflink_1_9_runs(tmp_path):
     assert "CsvTableSource is from PyFlink 1 and was removed; use TableDescriptor.for_connector" in done.stderr
 
 
+@pytest.mark.slow
+def test_a_program_with_changed_imports_adds_the_names_itself():
+    code = """
+        from firesteel.pyflink1.tables.names import add_table_names
+        add_table_names()
+        from firesteel.pyflink1.dataset import ExecutionEnvironment
+        from firesteel.table import BatchTableEnvironment
+        from firesteel.table.descriptors import Kafka
+        t_env = BatchTableEnvironment.create(ExecutionEnvironment.get_execution_environment())
+        print(t_env.from_elements([(1, 2)], ["a", "b"]).select("a + b as c").get_schema().get_field_names())
+        """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "['c']\n", done.stderr
+
+
 def test_a_replacement_is_suggested_once_per_name(rows, caplog):
     with caplog.at_level(logging.WARNING):
         rows.select("id").select("id")
