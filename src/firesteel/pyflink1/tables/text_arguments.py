@@ -87,6 +87,8 @@ def _of_windows(method: Callable[..., Result]) -> Callable[..., Result]:
 def alias(self: Table, field: str, *fields: str) -> Table:
     """Rename the first columns; the names may be one text such as `a, b`."""
     names = [name.strip() for text in (field, *fields) for name in text.split(",")]
+    if len(names) > len(fields) + 1:
+        note("names in one text", "alias() with an argument per name")
     return _alias_today(self, *names)
 
 
