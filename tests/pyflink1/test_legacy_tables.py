@@ -8,11 +8,12 @@ import pytest
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.pyflink1.tables.descriptors.connect import BatchTableDescriptor, StreamTableDescriptor
 from firesteel.pyflink1.tables.descriptors.connectors import CustomConnectorDescriptor, Elasticsearch, FileSystem, Kafka
 from firesteel.pyflink1.tables.descriptors.formats import Avro, Csv, Json, OldCsv
 from firesteel.pyflink1.tables.legacy_options import today_options
 from firesteel.pyflink1.tables.legacy_rules import CONNECTORS, FORMATS
-from firesteel.table import DataTypes, EnvironmentSettings, StreamTableEnvironment, TableSchema
+from firesteel.table import DataTypes, EnvironmentSettings, StreamTableEnvironment, TableEnvironment, TableSchema
 from firesteel.table.descriptors import Rowtime, Schema
 from firesteel.testing import run_local
 
@@ -373,6 +374,31 @@ def test_schemas_without_what_a_table_needs_are_refused(t_env, schema, message):
     table = t_env.connect(FileSystem().path("/in")).with_format(Csv()).with_schema(schema)
     with pytest.raises(ValidationException, match=message):
         table.create_temporary_table("t")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (EnvironmentSettings.in_batch_mode(), BatchTableDescriptor),
+        (EnvironmentSettings.in_streaming_mode(), StreamTableDescriptor),
+    ],
+)
+def test_the_description_of_a_table_depends_on_the_mode(old_names, settings, expected):
+    assert isinstance(TableEnvironment.create(settings).connect(FileSystem()), expected)
+
+
+def test_properties_are_those_of_flink():
+    assert Kafka().version("0.11").property("k", "v").to_properties() == {
+        "connector.type": "kafka",
+        "connector.property-version": "1",
+        "connector.version": "0.11",
+        "connector.properties.k": "v",
+    }
+    assert Json().fail_on_missing_field(True).to_properties() == {
+        "format.type": "json",
+        "format.property-version": "1",
+        "format.fail-on-missing-field": "true",
+    }
 
 
 def test_a_mode_that_a_connector_does_not_have_is_refused(t_env):

@@ -298,6 +298,7 @@ def test_inserts_wait_for_execute(t_env, rows, runs_locally, tmp_path):
     assert lines(tmp_path / "y") == ["2|b|20", "3|a|30"]
     assert lines(tmp_path / "z") == ["3|a|30"]
     assert t_env.explain(rows.select("id")).startswith("== Abstract Syntax Tree")
+    assert "changelogMode" in t_env.explain(rows.select("id"), extended=True)
 
 
 def test_a_path_in_components_is_one_path(t_env, rows):

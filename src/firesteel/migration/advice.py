@@ -53,7 +53,7 @@ _DIFFERS = {
 """Differences of calls that work, by PyFlink's name."""
 
 _REMOVED = {
-    removed.value: removed.instead
+    getattr(removed.value, "__func__", removed.value): removed.instead  # the function of a static method
     for removed in (*REMOVED, *TABLE_NAMES)
     if not removed.widens and removed.value.__module__.startswith(_OLD)
 }

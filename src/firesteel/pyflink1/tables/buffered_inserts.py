@@ -9,6 +9,7 @@ from firesteel.pyflink1.removed import Removed, note
 from firesteel.pyflink1.tables.legacy_tables import translated
 from firesteel.pyflink1.tables.overwriting import with_write_mode
 from firesteel.table.execution.insert_planning import PlannedInsert
+from firesteel.table.explain_detail import DETAIL_NAMES, ExplainDetail
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.syntax.statements import Insert
 from firesteel.table.table import Table
@@ -21,6 +22,7 @@ _INSERT = "execute_insert(), or StatementSet.add_insert() for several sinks"
 _SQL = "execute_sql(), or StatementSet.add_insert_sql() for several sinks"
 _EXECUTE = "execute_insert() or StatementSet.execute()"
 _EXPLAIN = "Table.explain() or StatementSet.explain()"
+_EXTENDED = (ExplainDetail.ESTIMATED_COST, ExplainDetail.CHANGELOG_MODE)
 _insert_into_today = Table.insert_into
 
 _BUFFERS: WeakKeyDictionary[TableEnvironment, list[PlannedInsert]] = WeakKeyDictionary()
@@ -74,9 +76,12 @@ def execute(self: TableEnvironment, job_name: str) -> JobExecutionResult:
 
 
 def explain(self: TableEnvironment, table: Table | None = None, extended: bool = False) -> str:
-    """Return the plan of a table, or of all inserts that wait."""
+    """Return the plan of a table, or of all inserts that wait; `extended` adds costs and changes."""
     note("TableEnvironment.explain()", _EXPLAIN)
-    return executor_of(self).explain_inserts(_buffer(self), ()) if table is None else table.explain()
+    details = _EXTENDED if extended else ()
+    if table is not None:
+        return table.explain(*details)
+    return executor_of(self).explain_inserts(_buffer(self), tuple(DETAIL_NAMES[detail] for detail in details))
 
 
 def _buffer(environment: TableEnvironment) -> list[PlannedInsert]:

@@ -29,10 +29,11 @@ class ConnectorDescriptor(LegacyDescriptor):
 
     Args:
         kind: Its name.
+        version: The version of its properties.
     """
 
-    def __init__(self, kind: str) -> None:
-        super().__init__({"connector.type": kind})
+    def __init__(self, kind: str, version: int = 1) -> None:
+        super().__init__({"connector.type": kind, "connector.property-version": str(version)})
 
 
 class FormatDescriptor(LegacyDescriptor):
@@ -43,4 +44,4 @@ class FormatDescriptor(LegacyDescriptor):
     """
 
     def __init__(self, kind: str) -> None:
-        super().__init__({"format.type": kind})
+        super().__init__({"format.type": kind, "format.property-version": "1"})

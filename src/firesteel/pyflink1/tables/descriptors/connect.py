@@ -14,6 +14,7 @@ from firesteel.table.expressions import col
 from firesteel.table.syntax.identifiers import parse_path
 from firesteel.table.table_descriptor import TableDescriptor
 from firesteel.table.table_environment import TableEnvironment
+from firesteel.table.table_parts import is_streaming
 
 _INSTEAD = "create_temporary_table() with a TableDescriptor, or CREATE TABLE"
 
@@ -111,7 +112,8 @@ def _hidden_path(path: str) -> str:
 def connect(self: TableEnvironment, connector_descriptor: ConnectorDescriptor) -> ConnectTableDescriptor:
     """Begin the description of a table of an external system."""
     note("TableEnvironment.connect()", _INSTEAD)
-    return StreamTableDescriptor(self, connector_descriptor)
+    kind = StreamTableDescriptor if is_streaming(self) else BatchTableDescriptor
+    return kind(self, connector_descriptor)
 
 
 _CLASSES = (ConnectTableDescriptor, StreamTableDescriptor, BatchTableDescriptor)

@@ -201,13 +201,13 @@ class CustomConnectorDescriptor(ConnectorDescriptor):
 
     Args:
         type: Its name.
-        version: Accepted and not used.
+        version: The version of its properties, which is not used.
         format_needed: Accepted and not used.
     """
 
     def __init__(self, type: str, version: int, format_needed: bool) -> None:
         note("descriptors.CustomConnectorDescriptor", _INSTEAD)
-        super().__init__(type)
+        super().__init__(type, version)
 
     def property(self, key: str, value: str) -> CustomConnectorDescriptor:
         """Set a property."""
