@@ -98,6 +98,7 @@ def result(env, t_env, table):
                 "connector.hosts.0.port": "9200",
                 "connector.hosts.0.protocol": "http",
                 "connector.index": "i",
+                "connector.document-type": "d",
                 "connector.bulk-flush.interval": "5000",
                 "connector.key-null-literal": "null",
                 "update-mode": "upsert",
@@ -332,6 +333,17 @@ def test_a_rowtime_attribute_is_another_field_of_records(env, t_env, tmp_path, f
     table.in_append_mode().register_table_source("source")
     assert t_env.list_temporary_views() == ["source"]
     assert result(env, t_env, t_env.scan("source")) == [(datetime.datetime(2020, 1, 1, 0, 0, 1), 1)]
+
+
+def test_timestamps_of_json_are_written_in_utc(t_env, runs_locally, tmp_path):
+    t_env.execute_sql(
+        "CREATE TABLE x (ts TIMESTAMP(3)) WITH ('connector.type' = 'filesystem', "
+        f"'connector.path' = '{tmp_path}', 'format.type' = 'json')"
+    )
+    t_env.sql_update("INSERT INTO x VALUES (TIMESTAMP '2020-01-01 00:00:01.500')")
+    t_env.execute("write")
+    (file,) = tmp_path.rglob("part-*")
+    assert file.read_text() == '{"ts":"2020-01-01T00:00:01.5Z"}\n'
 
 
 def test_a_field_is_read_from_another_one(env, t_env, tmp_path):

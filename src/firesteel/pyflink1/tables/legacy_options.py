@@ -36,6 +36,8 @@ def today_options(properties: Mapping[str, str]) -> dict[str, str]:
         rules = {**rules, **_format_rules(format_name)}
     for key, value in given.items():
         found |= _translated(kind, key, value, rules)
+    if found["connector"] == "elasticsearch-7":
+        found.pop("document-type", None)  # its documents have no types, and Flink 1 ignored this one
     if format_name == "json":
         found["json.timestamp-format.standard"] = "RFC-3339"
     if (kind, format_name) == ("filesystem", "csv") and "csv.quote-character" not in found:
