@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from firesteel.notebook.shell import Shell
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: Shell) -> None:
     """Prepare a notebook: `%load_ext firesteel` (IPython's convention).
 
     Args:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 import traceback
 from types import TracebackType
-from typing import Any
 
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
 from firesteel.errors import FiresteelError
+from firesteel.notebook.shell import Shell
 
 __all__ = ["show_short_errors"]
 
 
-def show_short_errors(shell: Any) -> None:
+def show_short_errors(shell: Shell) -> None:
     """Let a notebook show firesteel's errors, and interrupts of its jobs, without the frames of libraries.
 
     Args:
@@ -23,7 +23,7 @@ def show_short_errors(shell: Any) -> None:
 
 
 def _show(
-    shell: Any, kind: type[BaseException], error: BaseException, trace: TracebackType, tb_offset: Any = None
+    shell: Shell, kind: type[BaseException], error: BaseException, trace: TracebackType, tb_offset: object = None
 ) -> None:
     if isinstance(error, KeyboardInterrupt):
         print(error if error.args else "Interrupted.", file=sys.stderr)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from typing import Any
 
 from IPython.display import HTML, display
 
 from firesteel.common.html_table import html_table
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
+from firesteel.notebook.shell import Display, Shell
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.environment.pandas_conversion import materialized
 from firesteel.table.planner.parse.parser import parse
@@ -40,8 +40,8 @@ class SqlMagic:
         shell: The notebook's `InteractiveShell`, whose variables it uses.
     """
 
-    def __init__(self, shell: Any) -> None:
-        self._variables: dict[str, Any] = shell.user_ns
+    def __init__(self, shell: Shell) -> None:
+        self._variables = shell.user_ns
 
     def __call__(self, line: str, cell: str) -> None:
         """Execute SQL statements; the rows of a query change while it runs. Interrupt the kernel to stop it.
@@ -62,10 +62,11 @@ class SqlMagic:
         if found is None:
             make = EnvironmentSettings.in_batch_mode if is_batch else EnvironmentSettings.in_streaming_mode
             found = self._variables[name] = TableEnvironment.create(make())
-        environment: TableEnvironment = found
-        return environment
+        if not isinstance(found, TableEnvironment):
+            raise ValidationException(f"{name} is a {type(found).__name__}, expected a TableEnvironment")
+        return found
 
-    def _execute(self, environment: TableEnvironment, text: str, options: Any) -> None:
+    def _execute(self, environment: TableEnvironment, text: str, options: argparse.Namespace) -> None:
         statement = parse(text)
         if isinstance(statement, s.SetOption) and statement.key is not None and statement.value is not None:
             environment.get_config().set(statement.key, statement.value)
@@ -106,7 +107,7 @@ class _View:
         self._names = row_type_of(result).field_names()
         self._shown, self._is_changelog = shown, is_changelog
         self._due_s = 0.0
-        self._display: Any = display(HTML(html_table(self._names, [], "waiting for rows")), display_id=True)
+        self._display: Display = display(HTML(html_table(self._names, [], "waiting for rows")), display_id=True)
 
     def refresh(self, changes: list[Row]) -> None:
         """Show the table anew, unless it was shown a moment ago."""
@@ -131,7 +132,7 @@ class _View:
         self._display.update(HTML(html_table(names, rows, f"{count} {what}{last}; {state}")))
 
 
-def _frame(rows: list[Row], names: list[str]) -> Any:
+def _frame(rows: list[Row], names: list[str]) -> object:
     import pandas  # late import: only -o needs it
 
     return pandas.DataFrame([tuple(row) for row in rows], columns=names)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from firesteel.client.progress_reporter import Restart, RestartLines
 from firesteel.client.progress_view import LineOfProgress
 from firesteel.common.terminal_text import printable
+from firesteel.notebook.shell import Display
 from firesteel.runtime.executiongraph.job_details import JobDetails
 
 __all__ = ["NotebookLine"]
@@ -18,7 +18,7 @@ class NotebookLine(RestartLines):
 
     def __init__(self) -> None:
         self._line = LineOfProgress()
-        self._display: Any = None
+        self._display: Display | None = None
 
     def submitted(self, job_id: str) -> None:
         """Begin a line."""
