@@ -56,6 +56,7 @@ ALLOWED = {
         "gateway",
     },
     "compat": {"graph", "pyflink1"},
+    "notebook": {"common", "client", "runtime", "table"},
     "migration": {"common", "compat", "datastream", "functions", "graph", "pyflink1", "runtime", "table"},
     "pyflink1": {"common", "columns", "datastream", "functions", "connectors", "table"},
     "state_processor": {"common", "graph", "functions", "operators", "task", "runtime"},

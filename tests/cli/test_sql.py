@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.cli.sql_script import in_one_line, split_statements
+from firesteel.table.planner.parse.script import in_one_line, split_statements
 from tests.cli.session import JobManager, firesteel
 
 pytestmark = pytest.mark.slow

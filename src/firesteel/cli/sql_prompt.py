@@ -7,9 +7,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from firesteel.cli.sql_script import in_one_line, split_statements
 from firesteel.cli.sql_session import SqlSession, command_of
 from firesteel.gateway.completion import completions
+from firesteel.table.planner.parse.script import in_one_line, split_statements
 
 _PROMPT = "firesteel SQL> "
 _MORE = "> "

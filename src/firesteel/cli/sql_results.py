@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
 import time
-from typing import Any
 
-from firesteel.columns import column_types as t
-from firesteel.columns.value_text import cast_formatter
-from firesteel.columns.values import to_arrow
 from firesteel.table.environment.pandas_conversion import materialized
 from firesteel.table.environment.print_style import PrintStyle, print_rows, rows_in_set
+from firesteel.table.environment.row_writers import write_csv, write_json
 from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 
@@ -43,47 +38,17 @@ def show_query(result: TableResult, mode: str, is_streaming: bool) -> None:
             )
 
 
-def write_rows(result: TableResult, output: str, has_kinds: bool) -> None:
-    """Write rows for a program, as they arrive.
+def write_result(result: TableResult, output: str, has_kinds: bool) -> None:
+    """Write rows for a program as they arrive; an interrupt cancels the job.
 
     Args:
-        result: The result; its job is cancelled if it is interrupted.
-        output: `csv` with a line of names, or `json` with an object per line.
+        result: The result.
+        output: `csv` or `json`.
         has_kinds: Whether each row has a column `op` with its row kind.
     """
-    row_type = row_type_of(result)
-    names = (["op"] if has_kinds else []) + row_type.field_names()
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    if output == "csv":
-        writer.writerow(names)
-    formatters = [cast_formatter(kind) for kind in row_type.field_types()]
+    write = write_csv if output == "csv" else write_json
     with result.collect() as rows:
-        for row in rows:
-            kind = [str(row.get_row_kind())] if has_kinds else []
-            if output == "csv":
-                cells = zip(row, row_type.field_types(), formatters, strict=True)
-                texts = [
-                    "" if value is None else text(to_arrow([value], of).to_pylist()[0]) for value, of, text in cells
-                ]
-                writer.writerow(kind + texts)
-            else:
-                values = [_json(value, of) for value, of in zip(row, row_type.field_types(), strict=True)]
-                print(json.dumps(dict(zip(names, [*kind, *values], strict=True)), ensure_ascii=False))
-            sys.stdout.flush()
-
-
-def _json(value: Any, kind: t.DataType) -> object:
-    """Return a value as JSON has it; times, decimals and other values without a counterpart become texts, as in CSV."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(kind, t.MapType):
-        return {str(_json(key, kind.key_type)): _json(one, kind.value_type) for key, one in value.items()}
-    if isinstance(kind, t.RowType):
-        fields = zip(kind.field_names(), value, kind.field_types(), strict=True)
-        return {name: _json(one, of) for name, one, of in fields}
-    if isinstance(kind, t.ArrayType):
-        return [_json(one, kind.element_type) for one in value]
-    return cast_formatter(kind)(to_arrow([value], kind).to_pylist()[0])
+        write(rows, row_type_of(result), sys.stdout, has_kinds)
 
 
 def _received(count: int) -> str:

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from firesteel.cli.sql_results import show_query, write_rows
+from firesteel.cli.sql_results import show_query, write_result
 from firesteel.client import EmbeddedJobClient, set_progress_reporter
 from firesteel.client.progress_view import make_reporter
 from firesteel.common.configuration import set_default_options
@@ -103,13 +103,13 @@ class SqlSession:
         elif self._output == "text":
             result.print()
         else:
-            write_rows(result, self._output, has_kinds=False)
+            write_result(result, self._output, has_kinds=False)
 
     def _show(self, result: TableResult) -> None:
         if self._output == "text":
             show_query(result, self._context.get(SQL_CLIENT_RESULT_MODE), self._context.is_streaming)
         else:
-            write_rows(result, self._output, has_kinds=self._context.is_streaming)
+            write_result(result, self._output, has_kinds=self._context.is_streaming)
 
     def _tell(self, text: str) -> None:
         """Print a message, which must not get among rows that a program reads."""

@@ -18,7 +18,7 @@ from firesteel.common.terminal_text import in_one_line, printable
 from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
 
-__all__ = ["LiveLine", "make_reporter"]
+__all__ = ["LineOfProgress", "LiveLine", "make_reporter"]
 
 _NAME_WIDTH = 60
 
@@ -147,24 +147,20 @@ class _LiveTable:
             self._live = None
 
 
-class LiveLine(_LiveTable):
-    """Prints one line that is updated a few times per second, for a program that is run as `python job.py`."""
+class LineOfProgress:
+    """One line on a job: state, time, records and their rate, restarts.
+
+    Args:
+        clock: Returns the time in seconds.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
         self._clock = clock
         self._before: tuple[float, int] | None = None
         self._rate = 0.0
 
-    def submitted(self, job_id: str) -> None:
-        """Begin the line."""
-        self._before = None
-        self._start()
-
-    def detached(self, job_id: str) -> None:
-        """Show nothing: a program that does not wait says what it wants to say."""
-
-    def _shown(self, details: JobDetails) -> RenderableType:
+    def text(self, details: JobDetails) -> str:
+        """Return the line, given the job at this moment."""
         read = sum(vertex.records_out for vertex in details.vertices if vertex.records_in == 0)
         if details.status is JobStatus.RUNNING:
             self._measure(read)
@@ -177,7 +173,7 @@ class LiveLine(_LiveTable):
             parts += [f"{read:,} records read", f"{self._rate:,.0f}/s"]
         if details.restarts:
             parts.append(f"restarts: {details.restarts}")
-        return Text(", ".join(parts), no_wrap=True, overflow="ellipsis")
+        return ", ".join(parts)
 
     def _measure(self, read: int) -> None:
         """Update the rate, a mean over some seconds."""
@@ -186,6 +182,26 @@ class LiveLine(_LiveTable):
             rate = (read - self._before[1]) / (now_s - self._before[0])
             self._rate += 0.2 * (rate - self._rate)
         self._before = now_s, read
+
+
+class LiveLine(_LiveTable):
+    """Prints one line that is updated a few times per second, for a program that is run as `python job.py`."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._line = LineOfProgress(clock)
+
+    def submitted(self, job_id: str) -> None:
+        """Begin the line."""
+        self._line = LineOfProgress(self._clock)
+        self._start()
+
+    def detached(self, job_id: str) -> None:
+        """Show nothing: a program that does not wait says what it wants to say."""
+
+    def _shown(self, details: JobDetails) -> RenderableType:
+        return Text(self._line.text(details), no_wrap=True, overflow="ellipsis")
 
 
 def _awaited(details: JobDetails) -> str:

@@ -7,7 +7,6 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 __all__ = ["NoNetworkError", "leave_network"]
 
@@ -29,7 +28,7 @@ def leave_network() -> None:
     sys.addaudithook(_refuse)
 
 
-def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+def _refuse(event: str, arguments: tuple[object, ...]) -> None:
     if event not in _CONNECTING:
         return
     address = arguments[1] if event in ("socket.connect", "socket.sendto") else arguments[0]

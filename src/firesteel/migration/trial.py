@@ -19,7 +19,7 @@ from concurrent.futures import Future
 from functools import wraps
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.configuration import Configuration
@@ -45,6 +45,9 @@ from firesteel.table.table_config import TableConfig
 from firesteel.table.table_environment import TableEnvironment
 from firesteel.table.table_pipeline import TablePipeline
 from firesteel.table.table_result import ok
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 __all__ = ["main"]
 
@@ -88,7 +91,7 @@ def _done(value: object) -> CompletableFuture:
     return CompletableFuture(future)
 
 
-def _nothing(*_: object) -> CloseableIterator[Any]:
+def _nothing(*_: object) -> CloseableIterator[object]:
     return CloseableIterator((), job_client=_EndedJob())
 
 
@@ -171,7 +174,7 @@ class _Trial:
 
     def collect(
         self, stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
-    ) -> CloseableIterator[Any]:
+    ) -> CloseableIterator[object]:
         """Plan the job, which has no results."""
         self.execute(stream_graph, configuration)
         return _nothing()
@@ -331,10 +334,10 @@ def _limit(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _tracer(trial: _Trial, doubtful: set[tuple[str, int, bool]]) -> Callable[..., Any]:
+def _tracer(trial: _Trial, doubtful: set[tuple[str, int, bool]]) -> TraceFunction:
     files = {path for path, _, _ in doubtful}
 
-    def trace(frame: FrameType, event: str, _: object) -> Any:
+    def trace(frame: FrameType, event: str, _: object) -> TraceFunction | None:
         file = frame.f_code.co_filename
         if file not in files:
             return None

@@ -10,11 +10,25 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypedDict
 
 from firesteel.migration.findings import Finding, Kind, PlannedJob, Report
 
 __all__ = ["try_program"]
+
+
+class _Entry(TypedDict, total=False):
+    """What a trial has found: a finding, a job, or a line that was executed."""
+
+    path: str
+    line: int
+    kind: str
+    name: str
+    advice: str
+    job: str
+    operators: int
+    executed: tuple[str, int]
+
 
 _GRACE_S = 5.0
 """The time after its limit in which a trial may end by itself."""
@@ -72,7 +86,7 @@ def _ending(code: int) -> str:
     return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-def _add(report: Report, program: Path, entries: list[dict[str, Any]]) -> None:
+def _add(report: Report, program: Path, entries: list[_Entry]) -> None:
     executed = {(path, line) for path, line in (entry["executed"] for entry in entries if "executed" in entry)}
     found = [_finding(entry, program) for entry in entries if "kind" in entry]
     failed = {_place(one) for one in found if one.kind is Kind.FAILS}
@@ -101,7 +115,7 @@ def _place(one: Finding) -> tuple[str, int]:
     return str(one.path.absolute()), one.line
 
 
-def _finding(entry: dict[str, Any], program: Path) -> Finding:
+def _finding(entry: _Entry, program: Path) -> Finding:
     return Finding(_shown(entry["path"], program), entry["line"], entry["name"], Kind[entry["kind"]], entry["advice"])
 
 

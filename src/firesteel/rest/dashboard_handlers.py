@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
+from firesteel.common.json_types import Json
 from firesteel.rest.cluster import job_id_of
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import Call, Route, Text
+from firesteel.rest.routes import Answer, Call, Route, Text
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 
 _DIRECTORY = Path(__file__).parent / "dashboard"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
-def _file(name: str) -> Any:
+def _file(name: str) -> Callable[[Call], Awaitable[Answer]]:
     path = _DIRECTORY / name
 
-    async def answer(call: Call) -> Any:
+    async def answer(call: Call) -> Answer:
         return Text(path.read_text(), _TYPES[path.suffix])
 
     return answer
 
 
-async def _slots(call: Call) -> Any:
+async def _slots(call: Call) -> Answer:
     """Return the subtasks of a job by TaskManager and slot."""
     job = await call.cluster.job(call.path["jobid"])
-    places: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    places: dict[str, dict[str, list[dict[str, Json]]]] = {}
     for vertex in job.graph.get("vertices", ()):
         for index, subtask in enumerate(vertex["subtasks"]):
             if subtask["task_manager"] is not None and subtask["slot"] is not None:
@@ -41,7 +42,7 @@ async def _slots(call: Call) -> Any:
     }
 
 
-async def _stdout(call: Call) -> Any:
+async def _stdout(call: Call) -> Answer:
     """Return what a job has printed, from `offset` on; `offset` of the answer says where its text begins."""
     asked = call.query.get("offset", "0")
     if not asked.isdigit():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from firesteel.common.typeinfo import TypeInformation
+from firesteel.functions.function_base import Function
 from firesteel.functions.operator_descriptors import (
     CoFlatMapOperator,
     CoMapOperator,
@@ -32,12 +33,29 @@ from firesteel.functions.user_functions import (
 )
 from firesteel.testing.operator_harness import OperatorHarness
 
-__all__ = ["harness", "keyed_harness"]
+__all__ = ["HarnessOptions", "Key", "harness", "keyed_harness"]
 
-_Key = Callable[[Any], Any]
-_Make = Callable[[Any, TypeInformation[Any] | None], OperatorDescriptor]
+T = TypeVar("T")
 
-_PLAIN: dict[type, Callable[[Any], OperatorDescriptor]] = {
+Key = Callable[[Any], object]
+"""A key selector."""
+
+_KeyType = TypeInformation[Any] | None
+
+
+class HarnessOptions(TypedDict, total=False):
+    """Further arguments of `OperatorHarness`."""
+
+    output_type: TypeInformation[Any] | None
+    is_batch: bool
+    subtask_index: int
+    parallelism: int
+    max_parallelism: int
+    configuration: dict[str, str] | None
+    snapshot: bytes | None
+
+
+_PLAIN: dict[type[Function], Callable[[Function], OperatorDescriptor]] = {
     MapFunction: MapOperator,
     FlatMapFunction: FlatMapOperator,
     FilterFunction: FilterOperator,
@@ -48,7 +66,7 @@ _PLAIN: dict[type, Callable[[Any], OperatorDescriptor]] = {
 }
 """The operator of each kind of function on streams without keys."""
 
-_KEYED: dict[type, _Make] = {
+_KEYED: dict[type[Function], Callable[[Function, _KeyType], OperatorDescriptor]] = {
     KeyedProcessFunction: KeyedProcessOperator,
     KeyedCoProcessFunction: lambda function, key_type: CoProcessOperator(function, True, key_type),
     ReduceFunction: lambda function, key_type: ReduceOperator(function, None, key_type),
@@ -61,7 +79,7 @@ _KEYED: dict[type, _Make] = {
 """The operator of each kind of function on keyed streams."""
 
 
-def harness(function: Any, **options: Any) -> OperatorHarness:
+def harness(function: Function, **options: Unpack[HarnessOptions]) -> OperatorHarness:
     """Return a harness of a function on a stream without keys.
 
     Args:
@@ -84,7 +102,12 @@ def harness(function: Any, **options: Any) -> OperatorHarness:
 
 
 def keyed_harness(
-    function: Any, key: _Key, key2: _Key | None = None, *, key_type: TypeInformation[Any] | None = None, **options: Any
+    function: Function,
+    key: Key,
+    key2: Key | None = None,
+    *,
+    key_type: _KeyType = None,
+    **options: Unpack[HarnessOptions],
 ) -> OperatorHarness:
     """Return a harness of a function on a keyed stream, with state and timers.
 
@@ -119,7 +142,7 @@ def keyed_harness(
     return OperatorHarness(descriptor, key_selectors=[key, key2 or key], **options)
 
 
-def _of_kind(kinds: dict[type, Any], function: object) -> Any:
+def _of_kind(kinds: Mapping[type[Function], T], function: Function) -> T:
     for kind, make in kinds.items():
         if isinstance(function, kind):
             return make
