@@ -297,20 +297,21 @@ def test_java_classes_and_headers_are_refused(call, message):
 
 
 def test_a_table_of_files_is_written_and_read(env, t_env, runs_locally, tmp_path):
-    def described():
-        schema = (
-            Schema().field("id", DataTypes.BIGINT()).field("name", "STRING").field("now", "TIMESTAMP(3)").proctime()
-        )
+    def described(t_env):
+        schema = Schema().field("id", DataTypes.BIGINT()).field("name", "STRING")
+        schema.field("now", "TIMESTAMP(3)").proctime()
         return t_env.connect(FileSystem().path(str(tmp_path / "out"))).with_format(OldCsv()).with_schema(schema)
 
-    described().create_temporary_table("sink")
-    described().in_append_mode().register_table_sink("a sink")
-    described().register_table_source_and_sink("third")
-    t_env.from_elements([(1, "a"), (2, '"b"')], ["id", "name"]).insert_into("sink")
-    t_env.get_config().set("parallelism.default", "1")
+    env.set_parallelism(1)
+    described(t_env).in_append_mode().register_table_sink("a sink")
+    t_env.from_elements([(1, "a"), (2, '"b"')], ["id", "name"]).insert_into("`a sink`")
     t_env.execute("copy")
-    assert sorted(result(env, t_env, t_env.scan("a sink").select("id, name"))) == [(1, "a"), (2, '"b"')]
-    assert t_env.scan("third").get_schema().get_field_names() == ["id", "name", "now"]
+    assert (tmp_path / "out").read_text() == '1,a\n2,"b"\n'
+    other = StreamExecutionEnvironment.get_execution_environment()
+    reading = StreamTableEnvironment.create(other, environment_settings=EnvironmentSettings.in_batch_mode())
+    described(reading).register_table_source_and_sink("both")
+    assert result(other, reading, reading.scan("both").select("id, name")) == [(1, "a"), (2, '"b"')]
+    assert reading.scan("both").get_schema().get_field_names() == ["id", "name", "now"]
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,10 @@ def result(env, t_env, table):
     return [tuple(row) for row in run_local(env, default_parallelism=1).elements]
 
 
-def lines(directory):
-    return sorted(line for path in directory.rglob("part-*") for line in path.read_text().splitlines())
+def lines(path):
+    """Return the lines of a file, or of the files of a directory."""
+    files = [path] if path.is_file() else path.rglob("part-*")
+    return sorted(line for file in files for line in file.read_text().splitlines())
 
 
 def program(text, *arguments):
@@ -324,6 +326,18 @@ def test_existing_files_are_kept_or_overwritten(t_env, rows, runs_locally, tmp_p
         write("second", WriteMode.NO_OVERWRITE)
     write("third", WriteMode.OVERWRITE)
     assert lines(tmp_path / "out") == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(("parallelism", "num_files", "is_file"), [(1, -1, True), (2, -1, False), (2, 1, True)])
+def test_one_subtask_writes_one_file(env, t_env, rows, runs_locally, tmp_path, parallelism, num_files, is_file):
+    env.set_parallelism(parallelism)
+    for mode in (WriteMode.NO_OVERWRITE, WriteMode.OVERWRITE):
+        sink = CsvTableSink(["id"], [DataTypes.BIGINT()], str(tmp_path / "out"), ",", num_files, mode)
+        t_env.register_table_sink(f"sink{mode}", sink)
+        rows.select("id").insert_into(f"sink{mode}")
+        t_env.execute("copy")
+        assert (tmp_path / "out").is_file() == is_file
+        assert lines(tmp_path / "out") == ["1", "2", "3"]
 
 
 def test_files_are_not_overwritten_in_streaming_mode(env, old_names, tmp_path):

@@ -6,8 +6,13 @@ from weakref import WeakKeyDictionary
 
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.pyflink1.removed import Removed, note
-from firesteel.pyflink1.tables.legacy_tables import translated
-from firesteel.pyflink1.tables.overwriting import with_write_mode
+from firesteel.pyflink1.tables.file_targets import (
+    gather_single_files,
+    remove_single_files,
+    targets_of,
+    with_write_mode,
+)
+from firesteel.pyflink1.tables.legacy_tables import execute_statement
 from firesteel.table.execution.insert_planning import PlannedInsert
 from firesteel.table.explain_detail import DETAIL_NAMES, ExplainDetail
 from firesteel.table.planner.parse.parser import parse
@@ -63,16 +68,20 @@ def sql_update(self: TableEnvironment, stmt: str) -> None:
         planned = executor_of(self).plan_insert(statement)
         _buffer(self).append(with_write_mode(self, planned))
     else:
-        executor_of(self).execute(translated(statement))
+        execute_statement(self, statement)
 
 
 def execute(self: TableEnvironment, job_name: str) -> JobExecutionResult:
     """Run all inserts since the last call as one job, and wait for its end."""
     note("TableEnvironment.execute()", _EXECUTE)
     inserts = _BUFFERS.pop(self, [])
+    targets = targets_of(self, inserts)
+    remove_single_files(targets)
     if inserts:
         executor_of(self).attach_inserts(inserts)
-    return stream_environment_of(self).execute(job_name)
+    result = stream_environment_of(self).execute(job_name)
+    gather_single_files(self, targets)
+    return result
 
 
 def explain(self: TableEnvironment, table: Table | None = None, extended: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from firesteel.pyflink1.removed import Removed, note
+from firesteel.pyflink1.tables.file_targets import FileTarget
 from firesteel.pyflink1.tables.legacy_csv import csv_options
 from firesteel.table.schema import Schema
 from firesteel.table.table_descriptor import TableDescriptor
@@ -35,21 +36,20 @@ class TableSink:
 
 
 class CsvTableSink(TableSink):
-    """A directory of CSV files; Flink 1 wrote a single file if the parallelism was 1.
+    """CSV files: a directory, or a single file if the parallelism is 1 and `execute` of the environment writes it.
 
     Fields are not quoted, as in Flink 1.
 
     Args:
         field_names: The names of the columns.
         field_types: Their types.
-        path: The directory.
+        path: The directory or file.
         field_delimiter: The delimiter of fields.
         num_files: The number of subtasks that write; less than 1 for the default parallelism.
         write_mode: What to do if the path exists; by default the job fails.
 
     Attributes:
-        path: The directory.
-        overwrites: Whether existing files are replaced.
+        target: The path, and whether existing files are replaced.
     """
 
     def __init__(
@@ -62,8 +62,7 @@ class CsvTableSink(TableSink):
         write_mode: int | None = None,
     ) -> None:
         note("CsvTableSink", _INSTEAD)
-        self.path = path
-        self.overwrites = write_mode == WriteMode.OVERWRITE
+        self.target = FileTarget(path, write_mode == WriteMode.OVERWRITE, num_files if num_files > 0 else None)
         self._options = {"connector": "filesystem", "path": path, "format": "csv"}
         self._options |= csv_options(field_delimiter=field_delimiter)
         if num_files > 0:

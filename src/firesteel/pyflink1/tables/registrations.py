@@ -7,7 +7,7 @@ from typing import NoReturn
 from firesteel.pyflink1.removed import Removed, note
 from firesteel.pyflink1.tables.csv_sink import CsvTableSink
 from firesteel.pyflink1.tables.csv_source import CsvTableSource
-from firesteel.pyflink1.tables.overwriting import set_write_mode
+from firesteel.pyflink1.tables.file_targets import set_file_target
 from firesteel.table.table import Table
 from firesteel.table.table_environment import TableEnvironment
 from firesteel.table.types import DataType
@@ -71,7 +71,7 @@ def register_table_sink(
         assert configured_sink is not None
         sink = configured_sink.configure(table_sink, field_types or [])
     self.create_temporary_table(_quoted(name), sink.descriptor)
-    set_write_mode(self, name, sink)
+    set_file_target(self, name, sink.target)
 
 
 def from_table_source(self: TableEnvironment, table_source: CsvTableSource) -> Table:

@@ -9,6 +9,7 @@ from firesteel.pyflink1.removed import Removed, note
 from firesteel.pyflink1.tables.descriptors.base import ConnectorDescriptor, FormatDescriptor
 from firesteel.pyflink1.tables.descriptors.columns import fields_of, has_other_fields, schema_of, types_of_format
 from firesteel.pyflink1.tables.legacy_options import today_options
+from firesteel.pyflink1.tables.legacy_tables import note_files
 from firesteel.table.descriptors import Schema
 from firesteel.table.expressions import col
 from firesteel.table.syntax.identifiers import parse_path
@@ -72,7 +73,9 @@ class ConnectTableDescriptor:
             raise ValidationException("A table needs columns; call with_schema()")
         schema = schema_of(fields, types_of_format(self._properties))
         if not has_other_fields(fields):
-            self._environment.create_temporary_table(path, TableDescriptor(schema, self._options()))
+            options = self._options()
+            self._environment.create_temporary_table(path, TableDescriptor(schema, options))
+            note_files(self._environment, parse_path(path)[-1], options)
             return
         hidden = _hidden_path(path)
         self._environment.create_temporary_table(hidden, TableDescriptor(schema, self._options()))
