@@ -8,9 +8,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+from firesteel.cli.cluster import JobId
 from firesteel.cli.main import cli
 from firesteel.client.rest_client import RestClusterClient
 from firesteel.runtime.failure import TaskFailure
@@ -72,6 +74,17 @@ async def test_what_a_job_has_printed_is_shown(rest: Rest) -> None:
     assert await rest.get(f"/firesteel/jobs/{job_id}/stdout?offset=5") == {"offset": 5, "text": "2> b\n"}
     assert "there is no job" in (await run(rest, "logs", "--stdout", "0" * 32, code=1)).stderr
     assert "not both" in (await run(rest, "logs", "--stdout", job_id, "--taskmanager", "tm", code=2)).stderr
+
+
+async def test_the_shell_completes_ids_of_jobs(rest: Rest) -> None:
+    job_id = await a_job(rest)
+    context = click.Context(click.Command("status"))
+    context.params["address"] = rest.server.address.removeprefix("http://")
+    complete = JobId().shell_complete
+    found = await asyncio.to_thread(complete, context, click.Argument(["job_id"]), job_id[:3])
+    assert [(item.value, item.help) for item in found] == [(job_id, "[odd] job, RUNNING")]
+    context.params["address"] = "localhost:1"
+    assert await asyncio.to_thread(complete, context, click.Argument(["job_id"]), "") == []
 
 
 async def test_top_shows_rates_and_busy_times_of_vertices(rest: Rest) -> None:

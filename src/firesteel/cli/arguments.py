@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from firesteel.cli.command_group import OptionPair
 from firesteel.cli.user_error import user_error
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
@@ -58,7 +59,13 @@ config_option = click.option(
     help="Path of a config.yaml with Flink's options [$FIRESTEEL_CONF_DIR/config.yaml].",
 )
 option_flags = click.option(
-    "-D", "options", multiple=True, callback=_options, metavar="KEY=VALUE", help="Set a Flink or spark.* option."
+    "-D",
+    "options",
+    type=OptionPair(),
+    multiple=True,
+    callback=_options,
+    metavar="KEY=VALUE",
+    help="Set a Flink or spark.* option.",
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from firesteel.cli.cluster import cluster_at, cluster_options, show, time_text
+from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show, time_text
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
 from firesteel.client.rest_client import RestClusterClient
 from firesteel.common.terminal_text import in_one_line, printable
@@ -21,7 +21,7 @@ _ENDED = ("FINISHED", "CANCELED", "FAILED")
 
 @click.command()
 @cluster_options
-@click.argument("job_id")
+@click.argument("job_id", type=JobId())
 def status(address: str, output: str, job_id: str) -> None:
     """Show the status of the job JOB_ID."""
     with cluster_at(address) as cluster:
@@ -50,7 +50,7 @@ def _status_text(job: dict[str, Any]) -> str:
 @click.command()
 @cluster_options
 @click.option("--taskmanager", "task_manager", metavar="ID", help="Print the log of this TaskManager.")
-@click.option("--stdout", "job_id", metavar="JOB_ID", help="Print what print() of this job has printed.")
+@click.option("--stdout", "job_id", type=JobId(), metavar="JOB_ID", help="Print what print() of this job has printed.")
 @click.option("-f", "--follow", is_flag=True, help="Print new lines until Ctrl-C.")
 def logs(address: str, output: str, task_manager: str | None, job_id: str | None, follow: bool) -> None:
     """Print the log of the JobManager or of a TaskManager, or the output of a job."""

@@ -283,7 +283,9 @@ class RestClusterClient:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
-            raise ClusterClientError(0, f"no JobManager responds at {self.address}: {reason}") from None
+            is_local = isinstance(reason, ConnectionRefusedError) and is_loopback(urlsplit(self.address).hostname or "")
+            hint = "; start one with: firesteel jobmanager start" if is_local else ""
+            raise ClusterClientError(0, f"no JobManager responds at {self.address}: {reason}{hint}") from None
 
     def _check_proof(self, proof: RequestProof, status: int, content: bytes, given: str) -> None:
         assert self._token is not None

@@ -9,6 +9,7 @@ from firesteel.common.json_types import Json
 from firesteel.rest.cluster import job_id_of
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Answer, Call, Route, Text
+from firesteel.rest.samples import INTERVAL_S
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 
 _DIRECTORY = Path(__file__).parent / "dashboard"
@@ -55,10 +56,25 @@ async def _stdout(call: Call) -> Answer:
     return {"offset": offset, "text": text}
 
 
+async def _history(call: Call) -> Answer:
+    """Return samples of a job over the last hour, as a list per figure; empty if the JobManager has taken none."""
+    samples = call.cluster.samples.of(job_id_of(call.path["jobid"]))
+    return {
+        "interval": round(INTERVAL_S * 1000),
+        "timestamp": [sample.time_ms for sample in samples],
+        "read-records": [sample.read for sample in samples],
+        "write-records": [sample.written for sample in samples],
+        "restarts": [sample.restarts for sample in samples],
+        "checkpoint-duration": [sample.checkpoint_ms for sample in samples],
+        "memory": [sample.memory for sample in samples],
+    }
+
+
 ROUTES = (
     Route("GET", "/", _file("index.html"), produces="text/html"),
     Route("GET", "/dashboard/style.css", _file("style.css"), produces="text/css"),
     Route("GET", "/dashboard/app.js", _file("app.js"), produces="text/javascript"),
     Route("GET", "/firesteel/jobs/{jobid}/slots", _slots),
+    Route("GET", "/firesteel/jobs/{jobid}/history", _history),
     Route("GET", "/firesteel/jobs/{jobid}/stdout", _stdout, query={"offset": {"type": "integer", "minimum": 0}}),
 )
