@@ -91,6 +91,13 @@ t_env.execute_sql("INSERT INTO b VALUES (1)")
     assert [job["line"] for job in report["jobs"]] == [12]
 
 
+def test_what_a_failed_statement_returns_can_be_used(check):
+    statements = ["SELECT * FROM nowhere", "INSERT INTO nowhere VALUES (1)"]
+    uses = "\nr.print()\nr.get_job_client().get_job_status().result()\nr.wait()\nlist(r.collect())\n"
+    report = check(TABLES + "".join(f"r = t_env.execute_sql({statement!r}){uses}" for statement in statements))
+    assert (len(report["fails"]), report["unchecked"]) == (2, [])
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "part"),
     [
