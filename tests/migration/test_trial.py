@@ -91,6 +91,13 @@ t_env.execute_sql("INSERT INTO b VALUES (1)")
     assert [job["line"] for job in report["jobs"]] == [12]
 
 
+def test_what_a_failed_statement_returns_can_be_used(check):
+    statements = ["SELECT * FROM nowhere", "INSERT INTO nowhere VALUES (1)"]
+    uses = "\nr.print()\nr.get_job_client().get_job_status().result()\nr.wait()\nlist(r.collect())\n"
+    report = check(TABLES + "".join(f"r = t_env.execute_sql({statement!r}){uses}" for statement in statements))
+    assert (len(report["fails"]), report["unchecked"]) == (2, [])
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "part"),
     [
@@ -154,6 +161,7 @@ def test_a_directory_is_reported_program_by_program(tmp_path):
     (tmp_path / "lacks.py").write_text("from pyflink.ml import Table\nTable()")
     (tmp_path / "torn.py").write_text("import pyflink\ndef")
     (tmp_path / "other.py").write_text("import json")
+    (tmp_path / "kafka.py").write_text("from pyflink.datastream.connectors import kafka")
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pyvenv.cfg").write_text("")
     (tmp_path / "venv" / "x.py").write_text("import pyflink")
@@ -161,14 +169,14 @@ def test_a_directory_is_reported_program_by_program(tmp_path):
     report = json.loads(done.stdout)
     assert done.returncode == 1
     found = {Path(one["file"]).name: one["verdict"] for one in report["programs"]}
-    assert found == {"lacks.py": "missing", "torn.py": "unreadable", "works.py": "works"}
-    assert report["summary"] == {"missing": 1, "works": 1, "unreadable": 1}
+    assert found == {"kafka.py": "works", "lacks.py": "missing", "torn.py": "unreadable", "works.py": "works"}
+    assert report["summary"] == {"missing": 1, "works": 2, "unreadable": 1}
     text = firesteel("check", tmp_path).stdout
     assert f"works: {tmp_path / 'part' / 'works.py'} (1 job)" in text
-    assert text.endswith("3 programs: 1 missing, 1 works, 1 unreadable\n")
+    assert text.endswith("4 programs: 2 works, 1 missing, 1 unreadable\n")
     page = firesteel("check", "--output", "html", tmp_path).stdout
     assert "there is no Flink ML" in page
-    assert page.count("<details>") == 3
+    assert page.count("<details>") == 4
 
 
 def test_advice_on_jars_knows_what_tables_have():

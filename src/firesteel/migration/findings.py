@@ -40,7 +40,8 @@ class Finding:
     is_in_lambda: bool = field(compare=False, default=False)
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.name}: {self.advice}"
+        place = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{place}: {self.name}: {self.advice}"
 
 
 @dataclass(frozen=True, order=True)

@@ -106,7 +106,7 @@ class RepositoryReport:
 def programs_below(directory: Path) -> list[Path]:
     """Return the files below a directory that import PyFlink or firesteel and that no other of them imports."""
     imports = {path: _imports(path) for path in _files(directory)}
-    imported = {name.rpartition(".")[2] for names in imports.values() for name in names}
+    imported = {name.rpartition(".")[2] for names in imports.values() for name in names if not _uses({name})}
     users = [path for path, names in imports.items() if _uses(names)]
     return [path for path in users if path.stem not in imported]
 

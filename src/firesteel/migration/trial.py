@@ -39,12 +39,14 @@ from firesteel.migration.findings import Kind
 from firesteel.migration.no_network import NoNetworkError, leave_network
 from firesteel.pyflink1.tables.names import add_table_names
 from firesteel.runtime.dispatcher.job_submission import submittable
+from firesteel.table.result_kind import ResultKind
 from firesteel.table.statement_set import StatementSet
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
 from firesteel.table.table_environment import TableEnvironment
 from firesteel.table.table_pipeline import TablePipeline
-from firesteel.table.table_result import ok
+from firesteel.table.table_result import TableResult
+from firesteel.table.types import RowType
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
@@ -95,6 +97,10 @@ def _nothing(*_: object) -> CloseableIterator[object]:
     return CloseableIterator((), job_client=_EndedJob())
 
 
+def _no_rows(*_: object) -> TableResult:
+    return TableResult(RowType([]), [], _EndedJob(), ResultKind.SUCCESS)
+
+
 def _itself(called: object) -> object:
     return called
 
@@ -104,13 +110,13 @@ _GOES_ON: tuple[tuple[type, str, Callable[[object], object]], ...] = (
     (StreamExecutionEnvironment, "execute_async", lambda _: _EndedJob()),
     (DataStream, "execute_and_collect", _nothing),
     (TableConfig, "set", _itself),
-    (TableEnvironment, "execute_sql", lambda _: ok()),
+    (TableEnvironment, "execute_sql", _no_rows),
     (TableEnvironment, "sql_update", lambda _: None),
     (TableEnvironment, "execute", _ended),
-    (StatementSet, "execute", lambda _: ok()),
-    (TablePipeline, "execute", lambda _: ok()),
-    (Table, "execute", lambda _: ok()),
-    (Table, "execute_insert", lambda _: ok()),
+    (StatementSet, "execute", _no_rows),
+    (TablePipeline, "execute", _no_rows),
+    (Table, "execute", _no_rows),
+    (Table, "execute_insert", _no_rows),
 )
 """The methods after whose errors a trial goes on, those of PyFlink 1 too, and what they return, given the object."""
 
