@@ -11,7 +11,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
-from firesteel.columns.kernels.rank import Order
+from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.rows import Row
 
 if TYPE_CHECKING:

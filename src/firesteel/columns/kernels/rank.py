@@ -12,6 +12,8 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernels.row_order import Order
+from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import (
     DELETE,
@@ -32,9 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from _typeshed import SupportsAllComparisons
-
-Order = tuple[tuple[int, bool, bool], ...]
-"""For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
 def row_key(order: Order) -> Callable[[Row], SupportsAllComparisons]:
@@ -76,11 +75,13 @@ class RankFactory:
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return WindowRank(self) if self.window_end is not None else Rank(self)
+        if self.window_end is not None:
+            return WindowRank(self)
+        return Rank(self) if self.keeps_all else TopRows(self)
 
 
 class Rank(Kernel):
-    """Keeps the sorted rows of each partition and emits how the ranks from `start` to `end` change."""
+    """Keeps all rows of each partition, sorted, and emits how the ranks from `start` to `end` change."""
 
     def __init__(self, plan: RankFactory) -> None:
         self._plan = plan
@@ -93,13 +94,10 @@ class Rank(Kernel):
         self._output = rank_output(self._plan, context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Insert or remove the rows and emit the changes; in batch mode only store them."""
+        """Insert or remove the rows and emit the changes."""
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
-            if self.context.is_streaming:
-                self._change(key, kind, row)
-            else:
-                self._table.data.setdefault(key, []).append(row)
+            self._change(key, kind, row)
         self._output.flush()
 
     def _change(self, key: Row, kind: int, row: Row) -> None:
@@ -114,8 +112,6 @@ class Rank(Kernel):
         else:
             # To the right of equal rows: of those at the end the first that came stays.
             insort_right(rows, row, key=self._key)
-            if not plan.keeps_all:
-                del rows[plan.end :]
         if rows:
             self._table.put(key, rows)
         else:
@@ -159,19 +155,10 @@ class Rank(Kernel):
             gone, new = before[place : place + 1], after[-1:] if is_full else []
         else:
             gone, new = before[-1:] if is_full else [], after[place : place + 1]
-        # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
-        is_update = self._plan.end == 1 and not self._plan.keeps_all and bool(gone and new)
         for row in gone:
-            self._output.add(UPDATE_BEFORE if is_update else DELETE, row)
+            self._output.add(DELETE, row)
         for row in new:
-            self._output.add(UPDATE_AFTER if is_update else INSERT, row)
-
-    def end(self) -> None:
-        """Emit the rows of a bounded query."""
-        if not self.context.is_streaming:
-            for rows in self._table.data.values():
-                self._output.extend(ranked(self._plan, sorted(rows, key=self._key)))
-            self._output.flush()
+            self._output.add(INSERT, row)
 
 
 def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:
