@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 
 import numpy as np
@@ -23,6 +23,9 @@ class KeyNumbers:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._numbers)
 
     def find(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row; the key columns may have any type."""
