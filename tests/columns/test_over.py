@@ -16,6 +16,7 @@ from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from tests.columns.counting import calls_made
 
 TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)")))
 KEY, NUMBER, TIME = range(3)
@@ -143,3 +144,19 @@ def test_null_is_in_the_range_of_nulls_only(descending, nulls_first, expected):
     for row in (row for batch in emitted for row in rows_of(batch)):
         found.setdefault(row[NUMBER], []).append(row[3])
     assert found == expected
+
+
+def test_the_work_of_frames_of_peers_does_not_grow_with_them():
+    def work(length):
+        outputs = (*TYPES, BIGINT)
+        plan = OverFactory((KEY,), ((NUMBER, False, True),), FramePlan(False, 0, 0), (SUM,), TYPES, outputs, None)
+        kernel, emitted = plan.make(), []
+        context = KernelContext(False, 128, KeyedStateBackend(None, 128).table, emitted.append, None, lambda: 0)
+        kernel.open(context)
+        times = pa.array([0] * length).cast(pa.timestamp("us"))
+        kernel.process(0, ColumnBatch((pa.array(["a"] * length), pa.array([1] * length), times), length))
+        calls = calls_made(kernel.end)
+        assert {row[3] for batch in emitted for row in rows_of(batch)} == {length}
+        return calls / length
+
+    assert work(400) < 1.3 * work(100)
