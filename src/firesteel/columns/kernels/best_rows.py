@@ -90,6 +90,11 @@ class BestRows:
             self._add(rows.filter(left), found[left], self._taken(np.unique(found)))
             np.maximum.at(self._written, found, written)
 
+    @property
+    def has_rows(self) -> bool:
+        """Return whether there are rows."""
+        return bool(self._runs)
+
     def _find(self, rows: ColumnBatch) -> Array:
         numbers = self._numbers.find(rows, self._keys)
         missing = len(self._numbers) - len(self._written)

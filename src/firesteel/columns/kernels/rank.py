@@ -77,11 +77,11 @@ class RankFactory:
         """Return the kernel."""
         if self.window_end is not None:
             return WindowRank(self)
-        return Rank(self) if self.keeps_all else TopRows(self)
+        return Rank(self) if self.keeps_all else TopRows(self, Rank(self))
 
 
 class Rank(Kernel):
-    """Keeps all rows of each partition, sorted, and emits how the ranks from `start` to `end` change."""
+    """Keeps the sorted rows of each partition, and emits how the ranks from `start` to `end` change."""
 
     def __init__(self, plan: RankFactory) -> None:
         self._plan = plan
@@ -92,6 +92,11 @@ class Rank(Kernel):
         super().open(context)
         self._table = expiring_table(context, "rows")
         self._output = rank_output(self._plan, context)
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether there are rows."""
+        return bool(self._table.data)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Insert or remove the rows and emit the changes."""
@@ -112,6 +117,8 @@ class Rank(Kernel):
         else:
             # To the right of equal rows: of those at the end the first that came stays.
             insort_right(rows, row, key=self._key)
+            if not plan.keeps_all:
+                del rows[plan.end :]
         if rows:
             self._table.put(key, rows)
         else:
@@ -155,10 +162,12 @@ class Rank(Kernel):
             gone, new = before[place : place + 1], after[-1:] if is_full else []
         else:
             gone, new = before[-1:] if is_full else [], after[place : place + 1]
+        # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
+        is_update = self._plan.end == 1 and not self._plan.keeps_all and bool(gone and new)
         for row in gone:
-            self._output.add(DELETE, row)
+            self._output.add(UPDATE_BEFORE if is_update else DELETE, row)
         for row in new:
-            self._output.add(INSERT, row)
+            self._output.add(UPDATE_AFTER if is_update else INSERT, row)
 
 
 def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:

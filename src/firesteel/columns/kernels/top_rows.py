@@ -17,12 +17,11 @@ from firesteel.columns.kernels.key_numbers import comparable
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.ranks_at_end import RanksAtEnd
 from firesteel.columns.kernels.row_groups import RowGroups
-from firesteel.columns.kernels.saved_rows import refuse_former
 from firesteel.columns.kernels.segments import ranges
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 if TYPE_CHECKING:
-    from firesteel.columns.kernels.rank import RankFactory
+    from firesteel.columns.kernels.rank import Rank, RankFactory
 
 _AT_ONCE = 1 << 18
 """Number of changed ranks that are emitted together, about."""
@@ -32,18 +31,22 @@ class TopRows(Kernel):
     """Keeps the best rows of each partition, and emits how the ranks from `start` to `end` change.
 
     A bounded query emits the rows at the end of input.
+
+    State: the rows as columns, or those of `by_rows` if state is on disk. A restored job goes on with what there is.
     """
 
-    def __init__(self, plan: RankFactory) -> None:
+    def __init__(self, plan: RankFactory, by_rows: Rank) -> None:
         self._plan = plan
+        self._by_rows = by_rows
         self._at_end = RanksAtEnd(plan)
 
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
         plan = self._plan
-        refuse_former(context, "rows")
+        self._by_rows.open(context)
         self._best = BestRows(plan.partition, plan.order, plan.end, context)
+        self._goes_by_rows = self._by_rows.has_rows or (context.is_state_on_disk and not self._best.has_rows)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit what the rows change, in their order."""
@@ -51,6 +54,9 @@ class TopRows(Kernel):
             return
         if not self.context.is_streaming:
             self._at_end.add(batch)
+            return
+        if self._goes_by_rows:
+            self._by_rows.process(index, batch)
             return
         plan = self._plan
         changes = _Changes(self._best.add(batch), plan.end)
