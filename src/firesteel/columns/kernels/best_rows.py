@@ -15,7 +15,7 @@ from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.row_index import should_merge
 from firesteel.columns.kernels.row_order import Order, sort_keys
 from firesteel.columns.kernels.saved_rows import SavedRows
-from firesteel.columns.kernels.segments import first_of_segments, ranges
+from firesteel.columns.kernels.segments import distinct, first_of_segments, ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Ranking:
     """Known and added rows that have been among the best of their keys, sorted by key, order and arrival.
 
     Attributes:
-        rows: All rows, known ones first.
+        sources: Where the rows are, known ones first; a row has the index that it has in all of them together.
         known: The number of known rows.
         sorted: The indexes of the sorted rows.
         starts: Where the rows of the same key begin, for each sorted row.
     """
 
-    rows: ColumnBatch
+    sources: Sequence[tuple[ColumnBatch, Array]]
     known: int
     sorted: Array
     starts: Array
@@ -52,6 +52,21 @@ class Ranking:
     def places(self) -> Array:
         """Return the place of each sorted row among those of its key, from 0."""
         return np.arange(len(self.sorted)) - self.starts
+
+    def take(self, *indexes: Array) -> tuple[ColumnBatch, list[Array]]:
+        """Return the rows with some indexes, and the indexes of these in what is returned; -1 stands for no row."""
+        ends = np.cumsum([len(places) for _, places in self.sources])
+        is_needed = np.zeros(ends[-1] + 1, bool)
+        for chosen in indexes:
+            is_needed[chosen] = True
+        is_needed[-1] = False
+        needed, numbers = np.flatnonzero(is_needed), np.cumsum(is_needed) - 1
+        numbers[-1] = -1
+        stops, parts, start, offset = np.searchsorted(needed, ends), [], 0, 0
+        for (rows, places), stop, end in zip(self.sources, stops.tolist(), ends.tolist(), strict=True):
+            parts.append(rows.take(places[needed[start:stop] - offset]))
+            start, offset = stop, end
+        return concat(parts), [numbers[chosen] for chosen in indexes]
 
 
 class BestRows:
@@ -87,7 +102,7 @@ class BestRows:
         if parts and self._ttl_ms:
             is_left = _without_pauses(numbers, [written for _, written in parts], self._ttl_ms)
         for (rows, written), found, left in zip(parts, numbers, is_left, strict=True):
-            self._add(rows.filter(left), found[left], self._taken(np.unique(found)))
+            self._add(rows.filter(left), found[left], self._taken(distinct(found)))
             np.maximum.at(self._written, found, written)
 
     @property
@@ -107,7 +122,7 @@ class BestRows:
         """Add rows, keep the best ones, and return all that have been among the best meanwhile."""
         rows, now_ms = replace(rows, kinds=None), self._now_ms()
         numbers = self._find(rows)
-        touched = np.unique(numbers)
+        touched = distinct(numbers)
         if self._ttl_ms:
             self._remove(touched[self._written[touched] + self._ttl_ms <= now_ms])
         self._written[touched] = now_ms
@@ -129,11 +144,10 @@ class BestRows:
             run.is_there[places] = False
 
     def _add(self, rows: ColumnBatch, numbers: Array, taken: list[tuple[_Run, Array]]) -> Ranking:
-        known = [(run.rows.take(places), run.numbers[places]) for run, places in taken if len(places)]
-        all_rows = concat([*(part for part, _ in known), rows])
-        all_numbers = np.concatenate([*(part for _, part in known), numbers])
-        ranking = self._ranking(all_rows, all_numbers, all_rows.length - rows.length)
-        stays = np.zeros(all_rows.length, bool)
+        sources = [*((run.rows, places) for run, places in taken), (rows, np.arange(rows.length))]
+        all_numbers = np.concatenate([*(run.numbers[places] for run, places in taken), numbers])
+        ranking = self._ranking(sources, all_numbers, len(all_numbers) - rows.length)
+        stays = np.zeros(len(all_numbers), bool)
         stays[ranking.sorted[ranking.places < self._kept]] = True
         start = 0
         for run, places in taken:
@@ -144,12 +158,17 @@ class BestRows:
         self._push(_Run(rows.take(new), numbers[new], np.ones(len(new), bool)))
         return ranking
 
-    def _ranking(self, rows: ColumnBatch, numbers: Array, known: int) -> Ranking:
-        order = np.lexsort((*reversed(sort_keys(rows.columns, self._order)), numbers))
+    def _ranking(self, sources: Sequence[tuple[ColumnBatch, Array]], numbers: Array, known: int) -> Ranking:
+        columns = [
+            pa.concat_arrays([rows.columns[index].take(pa.array(places)) for rows, places in sources])
+            for index, _, _ in self._order
+        ]
+        keys = sort_keys(columns, tuple((place, *by[1:]) for place, by in enumerate(self._order)))
+        order = np.lexsort((*reversed(keys), numbers))
         is_known = np.concatenate([[0], np.cumsum(order < known)])
         better = is_known[:-1] - is_known[_starts(numbers[order])]
         order = order[(order < known) | (better < self._kept)]
-        return Ranking(rows, known, order, _starts(numbers[order]))
+        return Ranking(sources, known, order, _starts(numbers[order]))
 
     def _push(self, added: _Run) -> None:
         if not added.rows.length:

@@ -13,7 +13,7 @@ from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.changes import replacements
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
-from firesteel.columns.kernels.segments import first_of_segments, running_max
+from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
 from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE, Row, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
@@ -69,7 +69,7 @@ class Deduplicate(Kernel):
 
     def _process_columns(self, batch: ColumnBatch) -> None:
         numbers, times = self._past.find(batch, self._plan.partition), self._times(batch)
-        touched = np.unique(numbers)
+        touched = distinct(numbers)
         known = self._past.take(touched)
         count = 0 if known is None else known.rows.length
         # The rows of the state come first, then those of the batch; places are indexes in all of them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,13 +87,16 @@ class _Changes:
     def __init__(self, ranking: Ranking, end: int) -> None:
         self._ranking, self._end = ranking, end
         rows, starts = ranking.sorted, ranking.starts
-        by_arrival = np.argsort(starts * ranking.rows.length + rows)
+        by_arrival = np.lexsort((rows, starts))
         self._elements, self._starts = ranking.places[by_arrival], starts[by_arrival]
-        sizes = np.bincount(starts)[self._starts] if len(starts) else starts
-        self._prefixes = PrefixRanks(self._elements, self._starts, sizes)
         rows = rows[by_arrival]
         added = np.flatnonzero(rows >= ranking.known)
         self._added = added[np.argsort(rows[added])]
+
+    @cached_property
+    def _prefixes(self) -> PrefixRanks:
+        sizes = np.bincount(self._starts)[self._starts] if len(self._starts) else self._starts
+        return PrefixRanks(self._elements, self._starts, sizes)
 
     def _counts(self, positions: Array) -> Array:
         """Return how many rows keys had before the rows at these positions."""
@@ -107,7 +111,7 @@ class _Changes:
         """Return each accepted row, after the one that it moves over the end."""
         is_full = self._counts(self._added) >= self._end
         full = self._added[is_full]
-        last = self._prefixes.at(full, np.full(len(full), self._end - 1))
+        last = self._prefixes.at(full, np.full(len(full), self._end - 1)) if len(full) else full
         before = np.full(len(self._added), -1)
         before[is_full] = self._rows(full, last)
         is_accepted = ~is_full
@@ -115,7 +119,8 @@ class _Changes:
         after = self._rows(self._added, self._elements[self._added])
         # Like Flink, only a Top-1 emits updates instead of a delete and an insert.
         kinds = (UPDATE_BEFORE, UPDATE_AFTER) if self._end == 1 else (DELETE, INSERT)
-        return replacements(self._ranking.rows, before[is_accepted], after[is_accepted], kinds)
+        rows, (before, after) = self._ranking.take(before[is_accepted], after[is_accepted])
+        return replacements(rows, before, after, kinds)
 
     def of_ranks(self, start: int, outputs_rank: bool) -> Iterator[ColumnBatch]:
         """Yield the changes of each rank from `start` on, with the rank if requested."""
@@ -123,15 +128,14 @@ class _Changes:
         low = np.maximum(places, start - 1)
         high = np.maximum(np.minimum(self._counts(self._added) + 1, self._end), low)
         part = np.cumsum(high - low) // _AT_ONCE
-        columns = self._ranking.rows.columns
-        values = RowGroups([comparable(column) for column in columns], self._ranking.rows.length).codes
         for chosen in np.split(np.arange(len(part)), np.flatnonzero(np.diff(part)) + 1):
             positions = np.repeat(self._added[chosen], (high - low)[chosen])
             own, ranks = np.repeat(places[chosen], (high - low)[chosen]), ranges(low[chosen], high[chosen])
-            before, after = self._pairs(positions, own, ranks)
+            rows, (before, after) = self._ranking.take(*self._pairs(positions, own, ranks))
+            values = RowGroups([comparable(column) for column in rows.columns], rows.length).codes
             is_changed = np.flatnonzero((before < 0) | (values[before] != values[after]))
             before, after, ranks = before[is_changed], after[is_changed], ranks[is_changed]
-            found = replacements(self._ranking.rows, before, after)
+            found = replacements(rows, before, after)
             if outputs_rank:
                 numbers = pa.array(np.repeat(ranks + 1, 1 + (before >= 0)))
                 found = found.with_columns([*found.columns, numbers])
