@@ -119,9 +119,10 @@ newest:  ## test with the newest versions that pyproject.toml allows, and name t
 flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium  ## run Flink's own command line, dashboard and SQL client on a cluster of firesteel
 	@FLINK_HOME=$$($(PYFLINK) -c 'import pyflink; print(pyflink.__path__[0])') $(BIN)/python -m pytest tests/cli/test_flink_tools.py tests/cli/test_flink_sql_client.py
 
-scenarios: $(STAMP)  ## write the generated documents anew: scenarios and their tests, what is not compatible
+scenarios: $(STAMP)  ## write the generated parts of documents anew: scenarios and their tests, what is not compatible, code of examples
 	@$(BIN)/python docs/scenarios.py
 	@$(BIN)/python docs/compatibility.py
+	@$(BIN)/python -m docs.generate.snippets
 
 lint: $(STAMP)  ## check style, format, and how much is left without types
 	@$(BIN)/ruff check .

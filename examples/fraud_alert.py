@@ -64,17 +64,19 @@ class FraudDetector(KeyedProcessFunction):
             self.small_at.clear()
 
 
-def main():
-    env = StreamExecutionEnvironment.get_execution_environment()
-    payments = env.from_collection(PAYMENTS, Types.TUPLE([Types.STRING(), Types.LONG(), Types.DOUBLE()]))
+def alerts(env, payments):
+    stream = env.from_collection(payments, Types.TUPLE([Types.STRING(), Types.LONG(), Types.DOUBLE()]))
     watermarks = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(10))
-    (
-        payments.assign_timestamps_and_watermarks(watermarks.with_timestamp_assigner(PaymentTime()))
+    return (
+        stream.assign_timestamps_and_watermarks(watermarks.with_timestamp_assigner(PaymentTime()))
         .key_by(lambda payment: payment[0], key_type=Types.STRING())
         .process(FraudDetector(), Types.STRING())
-        .print("ALERT")
-        .set_parallelism(1)
     )
+
+
+def main():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    alerts(env, PAYMENTS).print("ALERT").set_parallelism(1)
     env.execute("fraud alert")
 
 

@@ -58,7 +58,8 @@ ALLOWED = {
         "gateway",
     },
     "compat": {"graph", "pyflink1"},
-    "migration": {"common", "compat", "datastream", "functions", "pyflink1"},
+    "notebook": {"common", "client", "runtime", "table"},
+    "migration": {"common", "compat", "datastream", "functions", "graph", "pyflink1", "runtime", "table"},
     "pyflink1": {"common", "datastream", "functions", "connectors"},
     "state_processor": {"common", "graph", "functions", "operators", "task", "runtime"},
     "testing": {

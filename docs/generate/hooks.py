@@ -6,7 +6,6 @@ are. `on_page_markdown` turns those that leave `docs/` into links to the copies 
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 import sys
@@ -33,7 +32,6 @@ GENERATED = {
 """Tables that take the place of lines `<!-- generated: NAME -->`."""
 
 _MARKER = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
-PROGRAM = re.compile(r"^<!-- code: (\S+)((?: \w+)*) -->$", re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
@@ -65,35 +63,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in generated tables and programs, and point links into the site."""
+    """Fill in generated tables, and point links into the site."""
     markdown = _MARKER.sub(lambda match: GENERATED[match[1]](), markdown)
-    markdown = PROGRAM.sub(code_of, markdown)
     return with_links_into_the_site(markdown, page.file.src_uri, copied_files())
-
-
-def code_of(match: re.Match[str]) -> str:
-    """Return a block of code: the named definitions of a program, or all of it but its docstring.
-
-    Raises:
-        KeyError: the program has no definition of that name.
-    """
-    text = (ROOT / match[1]).read_text()
-    lines, body = text.splitlines(), ast.parse(text).body
-    parts = {name: lines[_first_line(node) - 1 : node.end_lineno] for node in body for name in _names(node)}
-    names = match[2].split()
-    found = ["\n".join(parts[name]) for name in names] or ["\n".join(lines[_first_line(body[1]) - 1 :])]
-    return "```python\n" + "\n\n\n".join(found) + "\n```"
-
-
-def _names(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.Assign):
-        return [name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-    return [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def with_links_into_the_site(markdown: str, page: str, copies: Mapping[str, str]) -> str:

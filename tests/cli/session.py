@@ -36,10 +36,11 @@ _run_directories: dict[str, str] = {}
 
 
 def firesteel(
-    *arguments: str, check: bool = True, cwd: Path | None = None, **environment: str
+    *arguments: str, check: bool = True, cwd: Path | None = None, text: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "firesteel", *arguments],
+        input=text,
         capture_output=True,
         text=True,
         timeout=120,

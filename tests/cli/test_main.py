@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from firesteel.cli.command_group import OptionPair
 from firesteel.cli.main import cli
 
 pytestmark = pytest.mark.slow
@@ -40,3 +42,15 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     result = CliRunner().invoke(cli, ["nope"])
     assert result.exit_code == 2
     assert "No such command 'nope'" in result.output
+
+
+def test_summaries_are_not_cut() -> None:
+    text = CliRunner().invoke(cli, ["--help"]).output
+    assert "..." not in text.partition("Commands:")[2]
+    assert "and how to go on." in text
+
+
+def test_the_shell_completes_keys_of_options() -> None:
+    context = click.Context(click.Command("run"))
+    found = OptionPair().shell_complete(context, click.Option(["-D"]), "state.backend.t")
+    assert [item.value for item in found] == ["state.backend.type="]

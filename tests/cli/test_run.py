@@ -119,6 +119,75 @@ def test_the_command_leaves_no_files_however_it_ends(program, end):
     wait_for(lambda: not [pid for pid in started if is_alive(pid)])
 
 
+RESTARTING = """
+    from firesteel.common import Configuration
+    from firesteel.datastream import StreamExecutionEnvironment
+
+    def parse(text):
+        return int(text)
+
+    options = {"restart-strategy.exponential-delay.initial-backoff": "10 ms",
+               "restart-strategy.exponential-delay.max-backoff": "10 ms"}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(options))
+    env.enable_checkpointing(1000)
+    env.from_collection(["1", "x"]).map(parse).print()
+    env.execute()
+"""
+
+
+@pytest.mark.spark
+def test_each_restart_says_why_and_a_job_in_the_own_process_ends(program):
+    path = program(RESTARTING)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    restarts = [line for line in done.stderr.splitlines() if ": restart " in line]
+    assert [line.split(": ")[1] for line in restarts] == [f"restart {number}" for number in range(1, 11)]
+    assert "the same failure, 3 times in a row: restarts do not get past it" in done.stderr
+    assert f"at {path}:6 in parse: return int(text)" in done.stderr
+
+
+@pytest.mark.spark
+def test_a_job_ends_quietly_when_nobody_reads_its_output(program):
+    text = FAILING.replace('["1", "x"]', "[str(n) for n in range(100_000)]")
+    process = subprocess.Popen(command("-q", program(text)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline().endswith("\n")
+    process.stdout.close()
+    assert process.wait(60) == 128 + signal.SIGPIPE
+    assert process.stderr is not None
+    assert "BrokenPipe" not in process.stderr.read()
+    process.stderr.close()
+
+
+@pytest.mark.spark
+def test_a_program_that_is_interrupted_shows_one_line(program):
+    process = subprocess.Popen(
+        [sys.executable, program(ENDLESS.replace("filter(lambda n: False)", "filter(lambda n: n == 3)"))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().endswith("> 3\n")
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)  # A terminal and a parent process may both pass one on.
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert errors == "Interrupted: the job was cancelled.\n"
+
+
+def test_what_a_newcomer_forgets_is_said(program):
+    done = run(program(FAILING.replace("env.execute()", "")))
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1] == "No job was executed: is env.execute() missing?"
+    path = program(WORDS)
+    done = run(path)
+    assert done.returncode == 1
+    assert f"firesteel run --pyflink {path}" in done.stderr
+    assert "replace pyflink by firesteel" in done.stderr
+
+
 def descendants(pid: int) -> list[int]:
     """All processes below one, from /proc: `pgrep` is not everywhere."""
     parents = {}

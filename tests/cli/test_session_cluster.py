@@ -18,6 +18,29 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.spark
 
 
+PRINTING = """
+from firesteel.common import Configuration, Types, WatermarkStrategy
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+
+options = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.attempts": "1",
+           "restart-strategy.fixed-delay.delay": "3 s", "execution.checkpointing.interval": "100 ms"}
+env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(options))
+env.set_parallelism(1)
+
+def text(number):
+    from pathlib import Path
+    if number == 299 and not Path(MARKER).exists():
+        Path(MARKER).touch()
+        raise ValueError("for the first time")
+    return f"n{number}"
+
+numbers = env.from_source(NumberSequenceSource(0, 299), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+numbers.map(text, Types.STRING()).print()
+env.execute("printing")
+"""
+
+
 def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers: Callable[..., JobManager]) -> None:
     tail, cluster = Tail(tmp_path), jobmanagers()
     tail.write("1", "a", "b", "a")
@@ -89,6 +112,13 @@ def double(n):
 
 def test_results_come_back_and_modules_go_along(tmp_path: Path, jobmanagers: Callable[..., JobManager]) -> None:
     cluster = jobmanagers()
+    (tmp_path / "printing.py").write_text(PRINTING.replace("MARKER", repr(str(tmp_path / "marker"))))
+    done = firesteel("run", "-m", cluster.address, str(tmp_path / "printing.py"))
+    printed = sorted(done.stdout.splitlines(), key=lambda line: int(line[1:]))
+    assert printed == [f"n{number}" for number in range(300)]
+    assert "restart 1: operator 'Map' (subtask 1/1) failed: ValueError: for the first time" in done.stderr
+    job_id = done.stderr.split("JobID ")[1].split()[0]
+    assert firesteel("logs", "--stdout", job_id, "-f", "-m", cluster.address).stdout == done.stdout
     (tmp_path / "collecting.py").write_text(COLLECTING)
     (tmp_path / "helper_beside.py").write_text(HELPER)
     (tmp_path / "lib").mkdir()

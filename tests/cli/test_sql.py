@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.cli.sql_script import split_statements
+from firesteel.table.planner.parse.script import in_one_line, split_statements
 from tests.cli.session import JobManager, firesteel
 
 pytestmark = pytest.mark.slow
@@ -124,3 +126,63 @@ def test_invalid_usage_is_reported() -> None:
     done = firesteel("sql", "-D", "execution.runtime-mode=automatic", "-e", "SHOW TABLES", check=False)
     assert done.returncode == 1
     assert "allowed: streaming, batch" in done.stderr
+
+
+def test_the_prompt_takes_commands_without_a_semicolon_and_says_what_is_meant() -> None:
+    lines = ["help", "\\timing", "selct 1;", "SELECT cuont(*) FROM (VALUES (1)) AS t (a);", "SET 'foo.bar' = 'x';"]
+    lines += ["SELECT 1 FORM t;", "SHOW DATABASES;", "quit"]
+    done = firesteel("sql", text="\n".join(lines) + "\n")
+    assert done.returncode == 0
+    assert "HELP              Print the available commands." in done.stdout
+    assert "Time: " in done.stdout
+    assert "there is no option 'foo.bar'" in done.stdout
+    assert "Exiting firesteel SQL client" in done.stdout
+    assert 'Encountered "selct" at line 1, column 1 (did you mean "SELECT"?).' in done.stderr
+    assert "ALTER" not in done.stderr
+    assert "No match found for function signature cuont(*); did you mean COUNT?" in done.stderr
+    assert '("FORM" before it: did you mean "FROM"?)' in done.stderr
+
+
+@pytest.mark.spark
+def test_rows_for_programs_are_alone_on_standard_output() -> None:
+    query = (
+        "SET 'table.local-time-zone' = 'UTC'; SELECT 1 AS a, 'x,\"y' AS b, CAST(NULL AS INT) AS c, 1.50 AS d, "
+        "TIMESTAMP '2020-01-01 00:00:00' AS e, ARRAY[1, 2] AS f, MAP['k', DATE '2020-02-02'] AS g, "
+        "CAST(ROW(1, 'z') AS ROW<n INT, s STRING>) AS h, x'0aff' AS i; SHOW DATABASES"
+    )
+    done = firesteel("sql", "--output", "json", "-e", query)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rows[0] == {
+        "op": "+I",
+        "a": 1,
+        "b": 'x,"y',
+        "c": None,
+        "d": "1.50",
+        "e": "2020-01-01 00:00:00",
+        "f": [1, 2],
+        "g": {"k": "2020-02-02"},
+        "h": {"n": 1, "s": "z"},
+        "i": rows[0]["i"],
+    }
+    assert rows[1:] == [{"database name": "default_database"}]
+    assert "[INFO] Execute statement succeeded." in done.stderr
+    done = firesteel("sql", "--output", "csv", "--mode", "batch", "-e", query)
+    first, second, *rest = csv.reader(done.stdout.splitlines())
+    assert first == list("abcdefghi")
+    assert second[:5] == ["1", 'x,"y', "", "1.50", "2020-01-01 00:00:00"]
+    assert rest == [["database name"], ["default_database"]]
+
+
+def test_history_has_whole_statements_in_one_line() -> None:
+    assert in_one_line("SELECT a, -- the first\n  b\nFROM t /* all\n of it */ WHERE a > 1") == (
+        "SELECT a, b FROM t WHERE a > 1"
+    )
+    assert in_one_line("SELECT 'two  spaces'") == "SELECT 'two  spaces'"
+
+
+@pytest.mark.spark
+def test_an_error_of_a_statement_names_no_file_of_a_library() -> None:
+    done = firesteel("sql", "-e", "SELECT CAST('x' AS INT)", check=False)
+    assert done.returncode == 1
+    assert "For input string: 'x'" in done.stderr
+    assert ".py" not in done.stderr

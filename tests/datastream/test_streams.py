@@ -134,6 +134,24 @@ def test_timestamps_are_extracted_assigned_and_removed(env, pairs):
     assert operators(env)["Timestamps/Watermarks"] == op.TimestampsAndWatermarksOperator(strategy, extracted=True)
 
 
+def test_an_assigner_that_cannot_be_called_is_left_alone_in_a_source(env, caplog):
+    class OfValueOnly:
+        def extract_timestamp(self, value):
+            return value
+
+    monotonous = WatermarkStrategy.for_monotonous_timestamps()
+    for number, assigner in enumerate([OfValueOnly(), lambda value: value, lambda value, _: value]):
+        strategy = monotonous.with_timestamp_assigner(assigner)
+        env.from_source(NumberSequenceSource(0, 9), strategy, f"source {number}", Types.LONG()).print()
+    kept = {
+        name: operator.watermark_strategy.timestamp_assigner is not None
+        for name, operator in operators(env).items()
+        if isinstance(operator, op.SourceOperator)
+    }
+    assert kept == {"Source: source 0": False, "Source: source 1": False, "Source: source 2": True}
+    assert [record.getMessage().split(":")[0] for record in caplog.records] == ["from_source()", "from_source()"]
+
+
 def test_function_of_the_wrong_kind_is_refused_by_name(pairs):
     class P(KeyedProcessFunction):
         def process_element(self, value, ctx):

@@ -13,8 +13,9 @@ import click
 import pytest
 
 import firesteel
-from docs.generate.hooks import PROGRAM, ROOT, code_of, copied_files, with_links_into_the_site
+from docs.generate.hooks import ROOT, copied_files, with_links_into_the_site
 from docs.generate.rest import rest_reference
+from docs.generate.snippets import code_of, with_snippets
 from firesteel.cli.main import cli
 from firesteel.rest.server import ROUTES
 
@@ -179,18 +180,20 @@ def test_links_of_copies_point_into_the_site() -> None:
 
 
 def test_code_is_taken_from_programs() -> None:
-    match = PROGRAM.fullmatch("<!-- code: examples/word_count.py words -->")
-    assert match is not None
-    assert code_of(match) == (
+    assert code_of("examples/word_count.py", ["words"]) == (
         "```python\ndef words(line):\n    for word in WORD.findall(line.lower()):\n        yield word, 1\n```"
     )
 
 
 def test_code_that_does_not_exist_is_an_error() -> None:
-    match = PROGRAM.fullmatch("<!-- code: examples/word_count.py sentences -->")
-    assert match is not None
     with pytest.raises(KeyError, match="sentences"):
-        code_of(match)
+        code_of("examples/word_count.py", ["sentences"])
+
+
+def test_the_code_in_the_pages_is_that_of_the_examples() -> None:
+    pages = {page: page.read_text() for page in PAGES}
+    assert [page.name for page, text in pages.items() if with_snippets(text) != text] == []
+    assert sum(text.count("<!-- code: ") for text in pages.values()) > 12
 
 
 def test_the_index_of_decisions_is_complete() -> None:
@@ -201,9 +204,7 @@ def test_the_index_of_decisions_is_complete() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/get_started.md"])
 def test_the_first_program_is_the_example(page: str) -> None:
-    match = PROGRAM.fullmatch("<!-- code: examples/to_be.py -->")
-    assert match is not None
-    assert code_of(match) in (ROOT / page).read_text()
+    assert code_of("examples/to_be.py", []) in (ROOT / page).read_text()
 
 
 def test_pages_start_no_modules_that_are_no_commands():

@@ -31,7 +31,7 @@ def check(tmp_path: Path) -> Any:
             (tmp_path / f"{name}.py").write_text(textwrap.dedent(other))
         program = tmp_path / "job.py"
         program.write_text(textwrap.dedent(text))
-        done = firesteel("check", "--output", "json", program)
+        done = firesteel("check", "--static", "--output", "json", program)
         assert not done.stderr
         report: dict[str, Any] = json.loads(done.stdout)
         assert done.returncode == bool(report["missing"])
@@ -86,8 +86,11 @@ def lines(findings: list[dict[str, Any]]) -> list[tuple[int, str]]:
 )
 def test_missing_names_are_reported_with_their_lines(check, text, name, advice):
     report = check(text)
-    assert lines(report["missing"]) == [(3, name)]
-    assert advice in report["missing"][0]["advice"]
+    is_broken = "PyFlink 2.3 has" in advice or "it is in pyflink." in advice
+    found = report["broken" if is_broken else "missing"]
+    assert lines(found) == [(3, name)]
+    assert advice in found[0]["advice"]
+    assert bool(report["missing"]) is not is_broken
 
 
 @pytest.mark.parametrize(
@@ -105,18 +108,20 @@ def test_missing_names_are_reported_with_their_lines(check, text, name, advice):
     ],
 )
 def test_unused_and_undecidable_names_are_not_reported(check, text):
-    assert check(text)["missing"] == []
+    report = check(text)
+    assert (report["missing"], report["broken"]) == ([], [])
 
 
 def test_all_missing_names_are_reported_at_once(check):
     report = check("from pyflink.ml import A, B\nfrom pyflink.common import C, Types\nA()\nTypes.INT()\nB.x()\n")
-    assert lines(report["missing"]) == [(2, "pyflink.common.C"), (3, "pyflink.ml.A"), (5, "pyflink.ml.B")]
+    assert lines(report["missing"]) == [(3, "pyflink.ml.A"), (5, "pyflink.ml.B")]
+    assert lines(report["broken"]) == [(2, "pyflink.common.C")]
     assert report["works"] == ["Types", "Types.INT"]
 
 
 def test_modules_beside_the_program_are_checked(check):
     report = check("import first\nfrom second import x", first="import pyflink.zork", second="from first import *")
-    assert [Path(finding["file"]).name for finding in report["missing"]] == ["first.py"]
+    assert [Path(finding["file"]).name for finding in report["broken"]] == ["first.py"]
 
 
 def test_replacements_are_suggested_for_jars(check):
@@ -143,7 +148,7 @@ def test_the_report_is_readable(tmp_path):
         f"  {program}:3: pyflink.ml.A: there is no Flink ML; use a Python library in map()",
     ]
     assert "Imported, not used:\n" in done.stdout
-    assert done.stdout.endswith("Works: Types, Types.INT\n")
+    assert done.stdout.endswith("Works: Types, Types.INT\n\nJobs: none\n")
 
 
 @pytest.mark.parametrize("command", [("run",), ("plan", "stream"), ("info",)], ids=lambda words: words[0])
@@ -157,6 +162,22 @@ def test_a_program_is_refused_before_any_of_it_runs(tmp_path, command):
     assert first == f"Error: {program} uses names of PyFlink that are not available in firesteel:"
     assert [line.split(": ")[0] for line in missing] == [f"{program}:3", f"{program}:4"]
     assert last.startswith(f"Run firesteel check {program} ")
+
+
+def test_a_program_runs_without_a_check_up_to_the_name_that_is_missing(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text("from pyflink.ml import A\nprint('runs', flush=True)\nA()\n")
+    done = firesteel("run", "--pyflink", "--no-check", "-q", program)
+    assert (done.returncode, done.stdout) == (1, "runs\n")
+    assert "there is no Flink ML" in done.stderr
+
+
+def test_a_program_that_fails_in_pyflink_too_runs_up_to_there(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text(HEAD + "print('runs', flush=True)\nenv.magic()\n")
+    done = firesteel("run", "--pyflink", "-q", program)
+    assert (done.returncode, done.stdout) == (1, "runs\n")
+    assert "has no attribute 'magic'" in done.stderr
 
 
 def test_a_program_with_a_syntax_error_is_reported_in_one_line(tmp_path):

@@ -19,7 +19,7 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import CheckpointFailedError
 from firesteel.coordinator.split_enumerator import SplitEnumerator
-from firesteel.coordinator.stored_checkpoints import remove_job_directory
+from firesteel.coordinator.stored_checkpoints import mark_as_running, remove_job_directory
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.sinks.committers import Committers
@@ -50,10 +50,11 @@ class Run:
         self.remote = Files(bucket.options).path(bucket.uri("job"))
         assert isinstance(self.remote, RemotePath)
         directory.mkdir(exist_ok=True)
+        mark_as_running(self.remote)
         self.job = JobCheckpoints(StagePlan(job_graph), {}, directory, self.remote)
         self.taken: list[Any] = []
-        committers = Committers(job_graph, {})
-        self.checkpoints = Checkpoints(self.job, 0, lambda committables: None, committers, tell=self.taken.append)
+        self.committers = Committers(job_graph, {})
+        self.checkpoints = Checkpoints(self.job, 0, lambda committables: None, self.committers, tell=self.taken.append)
         self.checkpoints.recover(self.enumerator)
         self.stores = [VersionStore(directory, slot, 0, self.remote) for slot in range(2)]
         self.chains: dict[int, Chain] = self.checkpoints.parents(0)
@@ -151,6 +152,16 @@ def holding(bucket: Bucket, *names: str) -> Iterator[Callable[[str], None]]:
         finally:
             for gate in gates.values():
                 gate.set()
+
+
+def test_no_leader_brings_back_a_job_that_has_ended(bucket: Bucket, tmp_path: Path):
+    first = Run(bucket, tmp_path)
+    remove_job_directory(first.job.store)
+    late = Checkpoints(
+        JobCheckpoints(first.job.plan, {}, tmp_path, first.remote), 0, lambda committables: None, first.committers
+    )
+    with pytest.raises(FileNotFoundError, match="another JobManager has ended the job"):
+        late.recover(first.enumerator)
 
 
 def test_pending_checkpoints_share_files_and_complete_in_order(bucket: Bucket, tmp_path: Path):

@@ -8,11 +8,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+from firesteel.cli.cluster import JobId
 from firesteel.cli.main import cli
 from firesteel.client.rest_client import RestClusterClient
+from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from tests.rest.rest_cluster import Rest
 from tests.runtime.helpers import an_id, job_graph, settle
@@ -49,6 +52,39 @@ async def test_status_shows_a_job(rest: Rest) -> None:
     assert "  count (2): 2 RUNNING, 1000 records in, 40 out, busy 5.0 s" in text
     assert (await run_json(rest, "status", job_id))["jid"] == job_id
     assert "not found" in (await run(rest, "status", "0" * 32, code=1)).stderr
+
+
+async def test_status_says_how_often_and_why_a_job_has_restarted(rest: Rest) -> None:
+    job = job_graph(("source", 1, []), name="job")
+    job.configuration["restart-strategy.type"] = "fixed-delay"
+    await rest.cluster.submit(job)
+    await rest.cluster.fail_query(TaskFailure("ValueError: bad", operator_name="Map", subtask_index=0, parallelism=2))
+    rest.cluster.clock.advance(2)
+    await settle()
+    text = (await run(rest, "status", job.job_id)).stdout
+    assert "Restarts: 1; the last failure: operator 'Map' (subtask 1/2) failed: ValueError: bad" in text
+    assert (await run_json(rest, "status", job.job_id))["restarts"] == 1
+
+
+async def test_what_a_job_has_printed_is_shown(rest: Rest) -> None:
+    job_id = await a_job(rest)
+    rest.cluster.data_plane.printed[job_id] = "1> a\n2> b\n"
+    assert (await run(rest, "logs", "--stdout", job_id)).stdout == "1> a\n2> b\n"
+    assert await run_json(rest, "logs", "--stdout", job_id) == {"stdout": "1> a\n2> b\n"}
+    assert await rest.get(f"/firesteel/jobs/{job_id}/stdout?offset=5") == {"offset": 5, "text": "2> b\n"}
+    assert "there is no job" in (await run(rest, "logs", "--stdout", "0" * 32, code=1)).stderr
+    assert "not both" in (await run(rest, "logs", "--stdout", job_id, "--taskmanager", "tm", code=2)).stderr
+
+
+async def test_the_shell_completes_ids_of_jobs(rest: Rest) -> None:
+    job_id = await a_job(rest)
+    context = click.Context(click.Command("status"))
+    context.params["address"] = rest.server.address.removeprefix("http://")
+    complete = JobId().shell_complete
+    found = await asyncio.to_thread(complete, context, click.Argument(["job_id"]), job_id[:3])
+    assert [(item.value, item.help) for item in found] == [(job_id, "[odd] job, RUNNING")]
+    context.params["address"] = "localhost:1"
+    assert await asyncio.to_thread(complete, context, click.Argument(["job_id"]), "") == []
 
 
 async def test_top_shows_rates_and_busy_times_of_vertices(rest: Rest) -> None:

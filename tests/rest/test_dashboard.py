@@ -58,8 +58,15 @@ async def test_a_job_is_shown_with_graph_slots_and_history(
     rest: Rest, browser: Browser, width: int, dark: bool
 ) -> None:
     job_id = await a_running_job(rest)
+    rest.cluster.data_plane.printed[job_id] = "1> (<b>é</b>,1)\n" * 300
+    for progress in range(1, 40):
+        records = [SubtaskProgress(an_id("source"), 0, 0, progress * progress * 100, False, {})]
+        rest.cluster.query.listener.subtasks_progressed(records)
+        await settle()
+        await rest.view.samples.take()
     await browser.open(f"{rest.server.address}/#/jobs/{job_id}", width, dark)
     await browser.wait_for("document.querySelector('.graph svg') !== null")
+    assert (await browser.run("document.querySelectorAll('.charts svg').length")) == 4
     text = await browser.run("document.body.innerText")
     assert "<i>odd</i> job RUNNING" in text
     assert "3,000 in, 40 out" in text
@@ -67,6 +74,8 @@ async def test_a_job_is_shown_with_graph_slots_and_history(
     assert "busy 3.0 s" in text
     assert "4.0 KB" in text
     assert "count (2/2)" in text
+    assert "1> (<b>é</b>,1)" in text
+    assert (await browser.run("document.getElementById('stdout').innerText.split('\\n').length")) <= 201
     assert (await browser.run("document.querySelectorAll('.slot').length")) == 2
     assert await browser.run("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than its window"
     _keep(f"job-{width}.png", await browser.screenshot())

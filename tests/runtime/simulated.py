@@ -96,11 +96,20 @@ class SimulatedDataPlane(DataPlane):
         self.restore_error: Exception | None = None
         self.forget_errors: list[Exception] = []
         self.terminated: list[tuple[str, JobStatus]] = []
+        self.submit_error: Exception | None = None
+        self.printed: dict[str, str] = {}
+
+    async def submitted(self, job_graph: JobGraph) -> None:
+        if self.submit_error is not None:
+            raise self.submit_error
 
     async def restore(self, job_graph: JobGraph) -> bytes | None:
         if self.restore_error is not None:
             raise self.restore_error
         return None
+
+    def printed_after(self, job_id: str, offset: int) -> tuple[int, str]:
+        return offset, self.printed.get(job_id, "")[offset:]
 
     async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         return self.collected.answer(operator_uid, request)

@@ -153,7 +153,7 @@ def test_statement_sets_and_scripts():
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT i FORM v WHERE", 'Encountered "v" at line 1, column 15.'),
+        ("SELECT i FORM v WHERE", 'Encountered "v" at line 1, column 15 ("FORM" before it: did you mean "FROM"?).'),
         ("SELECT\n  FROM t", 'Encountered "FROM" at line 2, column 3.'),
         ("SELECT 'abc", "a string without end"),
         ("CREATE TABLE t (a NOSUCH)", "at line 1, column"),

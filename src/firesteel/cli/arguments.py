@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from firesteel.cli.terminal_text import printable
+from firesteel.cli.command_group import OptionPair
 from firesteel.cli.user_error import user_error
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
@@ -25,6 +25,7 @@ from firesteel.common.options.python_dependencies import dependency_entries
 from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
+from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
 RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]
@@ -58,7 +59,13 @@ config_option = click.option(
     help="Path of a config.yaml with Flink's options [$FIRESTEEL_CONF_DIR/config.yaml].",
 )
 option_flags = click.option(
-    "-D", "options", multiple=True, callback=_options, metavar="KEY=VALUE", help="Set a Flink or spark.* option."
+    "-D",
+    "options",
+    type=OptionPair(),
+    multiple=True,
+    callback=_options,
+    metavar="KEY=VALUE",
+    help="Set a Flink or spark.* option.",
 )
 
 
@@ -120,6 +127,7 @@ _PROGRAM_OPTIONS = (
     ),
     option_flags,
     click.option("--pyflink", is_flag=True, help="Make `import pyflink` import firesteel."),
+    click.option("--no-check", "unchecked", is_flag=True, help="With --pyflink, run even if names are missing."),
     click.option("-v", "--verbose", is_flag=True, help="Show the full details of an error."),
 )
 

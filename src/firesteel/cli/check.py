@@ -2,25 +2,84 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import click
 
 from firesteel.cli.arguments import reported_errors
-from firesteel.cli.cluster import output_option, show
-from firesteel.migration import Kind, check_program
+from firesteel.common.terminal_text import printable
+from firesteel.migration import (
+    CheckedProgram,
+    Report,
+    RepositoryReport,
+    check_program,
+    programs_below,
+    try_program,
+)
 
 
-@click.command()
-@output_option
-@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def check(output: str, program: Path) -> None:
-    """Print which parts of a PyFlink PROGRAM work, differ or are missing, without running it.
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--static", "is_static", is_flag=True, help="Read the files only; run nothing.")
+@click.option(
+    "--timeout",
+    "seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Time limit of a trial, in seconds.",
+)
+@click.option(
+    "--output", type=click.Choice(["text", "json", "html"]), default="text", help="Format of the report [text]."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Show what the program prints.")
+@click.argument("path", metavar="PROGRAM|DIRECTORY", type=click.Path(exists=True, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def check(is_static: bool, seconds: float, output: str, verbose: bool, path: Path, arguments: tuple[str, ...]) -> None:
+    """Print what of a PyFlink PROGRAM works, differs, is missing or fails, or of all programs in a DIRECTORY.
 
-    The exit code is 1 if something is missing.
+    The program is read, then run with ARGUMENTS up to the plans of its jobs, in a process without network; no job is
+    started. The exit code is 1 if something is missing or fails.
     """
-    with reported_errors(program, verbose=False):
-        report = check_program(program)
-    show(output, report.as_json(), report.text())
-    if report.of_kind(Kind.MISSING):
-        raise SystemExit(1)
+    if path.is_dir():
+        repository = _repository(path, is_static, seconds, output)
+        click.echo(_shown(repository, output))
+        raise SystemExit(repository.is_refused)
+    with reported_errors(path, verbose=False):
+        report = _checked(path, arguments, is_static, seconds, verbose)
+    found = RepositoryReport(path, (CheckedProgram(path, report),))
+    click.echo(_shown(found, output) if output == "html" else _shown(report, output))
+    raise SystemExit(report.is_refused)
+
+
+def _checked(path: Path, arguments: tuple[str, ...], is_static: bool, seconds: float, verbose: bool) -> Report:
+    report = check_program(path)
+    if not is_static:
+        try_program(path, arguments, seconds, report, sys.stderr if verbose else None)
+    return report
+
+
+def _repository(directory: Path, is_static: bool, seconds: float, output: str) -> RepositoryReport:
+    programs = programs_below(directory)
+    checked: list[CheckedProgram] = []
+    for number, program in enumerate(programs, 1):
+        if sys.stderr.isatty():
+            click.echo(f"\r\x1b[K{number}/{len(programs)} {program}", nl=False, err=True)
+        try:
+            checked.append(CheckedProgram(program, _checked(program, (), is_static, seconds, False)))
+        except (SyntaxError, ValueError, OSError) as error:
+            checked.append(CheckedProgram(program, None, str(error)))
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K", nl=False, err=True)
+    return RepositoryReport(directory, tuple(checked))
+
+
+def _shown(report: Report | RepositoryReport, output: str) -> str:
+    if output == "json":
+        return json.dumps(report.as_json())
+    if output == "html" and isinstance(report, RepositoryReport):
+        from firesteel.migration.report_page import report_page
+
+        return report_page(report)
+    return printable(report.text())

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
+from click.shell_completion import CompletionItem
 
 from firesteel.cli.arguments import cluster_configuration
-from firesteel.cli.terminal_text import printable
+from firesteel.cli.command_group import TextType
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
+from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
 ENDED = ("FINISHED", "CANCELED", "FAILED")
@@ -43,6 +45,21 @@ def cluster_client(address: str) -> RestClusterClient:
         UnsafeDirectoryError: other users could have written the token of a JobManager on this machine.
     """
     return RestClusterClient(address, os.environ.get(TOKEN), cluster_configuration(None, {}))
+
+
+class JobId(TextType):
+    """The id of a job, which the shell completes from the jobs of the cluster."""
+
+    name = "job id"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the ids that begin so, with names and states; none if no cluster answers."""
+        try:
+            jobs = cluster_client(ctx.params.get("address") or DEFAULT_ADDRESS).list_jobs()
+        except FiresteelError:
+            return []
+        found = [(str(job["jid"]), f"{job['name']}, {job['state']}") for job in jobs]
+        return [CompletionItem(job_id, help=text) for job_id, text in found if job_id.startswith(incomplete)]
 
 
 @contextmanager

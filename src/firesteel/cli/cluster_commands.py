@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import cluster_configuration, reported_errors
-from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, output_option, show, time_text
-from firesteel.cli.terminal_text import in_one_line
+from firesteel.cli.cluster import ENDED, JobId, cluster_at, cluster_options, output_option, show, time_text
+from firesteel.cli.command_group import CommandGroup
 from firesteel.client.rest_client import RestClusterClient
+from firesteel.common.terminal_text import in_one_line
 
 _HINT = "\nYou can resume your program from this savepoint with the run command."
 
@@ -56,7 +57,7 @@ _savepoint_type = click.option(
     flag_value="",
     help="Cancel with a savepoint in this directory, or in the configured one.",
 )
-@click.argument("job_id")
+@click.argument("job_id", type=JobId())
 def cancel(address: str, output: str, directory: str | None, job_id: str) -> None:
     """Cancel the job JOB_ID."""
     with cluster_at(address) as cluster:
@@ -75,7 +76,7 @@ def cancel(address: str, output: str, directory: str | None, job_id: str) -> Non
 @click.option("-d", "--drain", is_flag=True, help="Fire all event-time timers and windows first.")
 @_detached
 @_savepoint_type
-@click.argument("job_id")
+@click.argument("job_id", type=JobId())
 def stop(
     address: str,
     output: str,
@@ -90,7 +91,7 @@ def stop(
         _show_savepoint(output, cluster, job_id, trigger_id, detached)
 
 
-class _SavepointGroup(click.Group):
+class _SavepointGroup(CommandGroup):
     """A group whose command `take` needs no name, as in Flink's command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -109,7 +110,7 @@ def savepoint() -> None:
 @click.option("-d", "--dispose", metavar="PATH", help="Dispose of the savepoint at this path.")
 @_detached
 @_savepoint_type
-@click.argument("job_id", required=False)
+@click.argument("job_id", type=JobId(), required=False)
 @click.argument("directory", required=False)
 def take(
     address: str,
@@ -173,7 +174,7 @@ def _show_savepoint(
 @click.option(
     "--incremental", "checkpoint_type", flag_value="INCREMENTAL", help="Take an incremental checkpoint (the default)."
 )
-@click.argument("job_id")
+@click.argument("job_id", type=JobId())
 def checkpoint(address: str, output: str, checkpoint_type: str | None, job_id: str) -> None:
     """Take a checkpoint of the job JOB_ID now."""
     kind = checkpoint_type or "CONFIGURED"

@@ -29,6 +29,7 @@ def info(
     runtime_mode: str | None,
     options: dict[str, str],
     pyflink: bool,
+    unchecked: bool,
     verbose: bool,
     output: str,
     program: Path,
@@ -36,7 +37,7 @@ def info(
 ) -> None:
     """Print the execution plan of PROGRAM as JSON; the program runs up to its first execute()."""
     with reported_errors(program, verbose):
-        refuse_missing(program, pyflink)
+        refuse_missing(program, pyflink and not unchecked)
         settings = configuration(options, parallelism, runtime_mode)
         with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
             source = load_plan_source(program, arguments, settings, pyflink)

@@ -11,6 +11,7 @@ import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
 from firesteel.cli.cluster import cluster_client, output_option, show
+from firesteel.cli.command_group import CommandGroup
 from firesteel.cli.servers import Servers, is_in_background, shown, with_messages
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
@@ -25,7 +26,7 @@ _STOP_LIMIT_S = 120
 SERVERS = Servers("jobmanager", "JobManager", ("jobmanager", "start"))
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def jobmanager() -> None:
     """Start, stop and show the JobManager of a session cluster."""
 

@@ -10,11 +10,15 @@ import sys
 
 import click
 
+from firesteel.cli.command_group import CommandGroup
+
 _COMMANDS = {
     "run": "run",
     "sql": "sql",
     "sql-gateway": "sql_gateway.sql_gateway",
     "check": "check",
+    "examples": "new_files",
+    "init": "new_files",
     "info": "info",
     "plan": "plan",
     "list": "cluster_commands.list_jobs",
@@ -32,7 +36,7 @@ _COMMANDS = {
 """Module of each command, and its name there if that differs."""
 
 
-class _Commands(click.Group):
+class _Commands(CommandGroup):
     """A group that imports a command on demand, so that it starts without the imports of the others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

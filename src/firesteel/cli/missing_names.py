@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from firesteel.cli.terminal_text import printable
+from firesteel.common.terminal_text import printable
 
 
 def refuse_missing(program: Path, pyflink: bool) -> None:
@@ -14,7 +14,7 @@ def refuse_missing(program: Path, pyflink: bool) -> None:
 
     Args:
         program: The program; other files, such as graphs in JSON, pass.
-        pyflink: Whether the program is to run with `--pyflink`; if not, it passes.
+        pyflink: Whether the program is to run with `--pyflink` and to be checked; if not, it passes.
     """
     if not pyflink or program.suffix == ".json":
         return
@@ -24,5 +24,7 @@ def refuse_missing(program: Path, pyflink: bool) -> None:
     if missing:
         click.echo(f"Error: {program} uses names of PyFlink that are not available in firesteel:", err=True)
         click.echo(printable(missing), err=True)
-        click.echo(f"Run firesteel check {program} to see what works and what differs, too.", err=True)
+        click.echo(
+            f"Run firesteel check {program} to see what works and what differs, too, or use --no-check.", err=True
+        )
         raise SystemExit(1)

@@ -33,6 +33,7 @@ def plan(
     runtime_mode: str | None,
     options: dict[str, str],
     pyflink: bool,
+    unchecked: bool,
     verbose: bool,
     format: str,
     output: Path | None,
@@ -53,7 +54,7 @@ def plan(
     The format html shows all views on one page.
     """
     with reported_errors(input, verbose):
-        refuse_missing(input, pyflink)
+        refuse_missing(input, pyflink and not unchecked)
         settings = configuration(options, parallelism, runtime_mode)
         with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
             source = load_plan_source(input, arguments, settings, pyflink)

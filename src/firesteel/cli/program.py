@@ -24,7 +24,7 @@ def run_program(
         arguments: Its arguments.
         options: Default options of its environments.
         pyflink: Whether `import pyflink` imports firesteel.
-        output: Format of the progress, `text` or `json`; None shows none.
+        output: Format of the progress, `text` or `json`; None shows restarts only.
 
     Raises:
         JavaNotFoundError: Java is not installed.
@@ -38,13 +38,20 @@ def run_program(
     # Exclude present objects from garbage collections, of which the interpreter runs several at its end.
     gc.freeze()
     run_as_main(program, arguments, pyflink)
+    _warn_of_no_job()
+
+
+def _warn_of_no_job() -> None:
+    from firesteel.client.execution import has_submitted
+    from firesteel.datastream.stream_execution_environment import has_unexecuted_program
+
+    if has_unexecuted_program() and not has_submitted():
+        print("No job was executed: is env.execute() missing?", file=sys.stderr)
 
 
 def _show_progress(output: str | None) -> None:
     # Late import, in parallel to the start of the JVM, which takes as long.
     from firesteel.client import set_progress_reporter
+    from firesteel.client.progress_view import make_reporter
 
-    if output is not None:
-        from firesteel.cli.progress_view import make_reporter
-
-        set_progress_reporter(make_reporter(output))
+    set_progress_reporter(make_reporter(output))

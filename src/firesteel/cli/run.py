@@ -18,6 +18,7 @@ from firesteel.cli.arguments import (
     target_options,
 )
 from firesteel.cli.missing_names import refuse_missing
+from firesteel.common.terminal_text import printable
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -70,6 +71,7 @@ def run(
     runtime_mode: str | None,
     options: dict[str, str],
     pyflink: bool,
+    unchecked: bool,
     verbose: bool,
     python: str | None,
     module: str | None,
@@ -95,14 +97,14 @@ def run(
     program, arguments = program_and_arguments(python, module, files, words)
     try:
         with reported_errors(program, verbose):
-            refuse_missing(program, pyflink)
+            refuse_missing(program, pyflink and not unchecked)
             options = cluster_configuration(None, options)
             settings = configuration(options, parallelism, runtime_mode)
             settings |= restore_options(savepoint, leaves_state, claim_mode)
             settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
             run_program(program, arguments, settings, pyflink, None if quiet else output)
-    except KeyboardInterrupt:
-        click.echo("Interrupted: the job was cancelled.", err=True)
+    except KeyboardInterrupt as error:
+        click.echo(printable(str(error)) or "Interrupted: the job was cancelled.", err=True)
         raise SystemExit(130) from None
 
 

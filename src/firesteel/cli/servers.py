@@ -21,9 +21,9 @@ from typing import Any, ParamSpec
 import click
 
 from firesteel.cli.cluster import show
-from firesteel.cli.terminal_text import printable
 from firesteel.common.files.run_directory import run_directory
 from firesteel.common.process_start import start_time
+from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 from firesteel.runtime.capped_file import CappedFile
 from firesteel.runtime.logs import configure_logging, most_log_files

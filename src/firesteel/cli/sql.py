@@ -29,6 +29,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Execution mode of queries [streaming].",
 )
 @click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run jobs on the cluster of this JobManager.")
+@click.option(
+    "--output", type=click.Choice(["text", "csv", "json"]), default="text", help="Format of rows for programs [text]."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show the traceback of an error.")
 def sql(
     file: Path | None,
@@ -38,6 +41,7 @@ def sql(
     result_mode: str | None,
     mode: str | None,
     address: str | None,
+    output: str,
     verbose: bool,
 ) -> None:
     """Execute SQL statements from a file, from the command line, or interactively."""
@@ -54,7 +58,7 @@ def sql(
 
     try:
         with reported_errors(file or Path("sql"), verbose):
-            session = SqlSession(settings, verbose)
+            session = SqlSession(settings, verbose, output)
             succeeded = init is None or run_script(session, init.read_text(), str(init))
             if not succeeded:
                 raise SystemExit(1)

@@ -13,6 +13,7 @@ import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags, target_options
 from firesteel.cli.cluster import output_option
+from firesteel.cli.command_group import CommandGroup
 from firesteel.cli.servers import Servers, is_in_background, with_messages
 
 _STOP_LIMIT_S = 300
@@ -21,7 +22,7 @@ SERVERS = Servers("sql-gateway", "SQL gateway", ("sql-gateway", "start-foregroun
 _REST = "sql-gateway.endpoint.rest."
 
 
-@click.group("sql-gateway")
+@click.group("sql-gateway", cls=CommandGroup)
 def sql_gateway() -> None:
     """Start and stop the SQL gateway, to which Flink's SQL client connects."""
 

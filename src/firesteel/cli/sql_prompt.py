@@ -7,9 +7,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from firesteel.cli.sql_script import split_statements
-from firesteel.cli.sql_session import SqlSession
+from firesteel.cli.sql_session import SqlSession, command_of
 from firesteel.gateway.completion import completions
+from firesteel.table.planner.parse.script import in_one_line, split_statements
 
 _PROMPT = "firesteel SQL> "
 _MORE = "> "
@@ -25,7 +25,7 @@ def run_prompt(session: SqlSession) -> None:
     buffer = ""
     while not session.is_over:
         try:
-            buffer += input(_MORE if buffer else _PROMPT) + "\n"
+            line = input(_MORE if buffer else _PROMPT)
         except KeyboardInterrupt:
             buffer = ""
             print()
@@ -33,22 +33,33 @@ def run_prompt(session: SqlSession) -> None:
         except EOFError:
             print()
             break
-        buffer = _execute_complete(session, buffer)
+        if not buffer and command_of(line) is not None:  # These need no semicolon.
+            line += ";"
+        buffer = _execute_complete(session, f"{buffer}{line}\n", history is not None)
     if history is not None:
         _save(history)
     if session.has_running_jobs():
         print("[INFO] Cancelling the jobs that are still running inside this process.")
 
 
-def _execute_complete(session: SqlSession, buffer: str) -> str:
+def _execute_complete(session: SqlSession, buffer: str, has_history: bool) -> str:
     """Execute the statements that end with a semicolon, and return the remaining text."""
     rest = ""
     for statement in split_statements(buffer):
         if not statement.is_complete:
             rest = statement.text + "\n"
         elif not session.is_over:
+            if has_history:
+                _remember(statement.text)
             session.execute(statement.text)
     return rest
+
+
+def _remember(statement: str) -> None:
+    """Add a whole statement to the history, in one line, as its file has entries of one line."""
+    import readline
+
+    readline.add_history(f"{in_one_line(statement)};")
 
 
 def _prepare_terminal(session: SqlSession) -> Path | None:
@@ -65,6 +76,7 @@ def _prepare_terminal(session: SqlSession) -> Path | None:
     with suppress(OSError):
         readline.read_history_file(history)
     readline.set_history_length(_HISTORY_LINES)
+    readline.set_auto_history(False)  # whole statements are remembered, not their lines
     return history
 
 

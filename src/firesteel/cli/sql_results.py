@@ -7,6 +7,7 @@ import time
 
 from firesteel.table.environment.pandas_conversion import materialized
 from firesteel.table.environment.print_style import PrintStyle, print_rows, rows_in_set
+from firesteel.table.environment.row_writers import write_csv, write_json
 from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 
@@ -35,6 +36,19 @@ def show_query(result: TableResult, mode: str, is_streaming: bool) -> None:
                 sys.stdout,
                 lambda count: f"{rows_in_set(count)} ({time.monotonic() - started:.2f} seconds)",
             )
+
+
+def write_result(result: TableResult, output: str, has_kinds: bool) -> None:
+    """Write rows for a program as they arrive; an interrupt cancels the job.
+
+    Args:
+        result: The result.
+        output: `csv` or `json`.
+        has_kinds: Whether each row has a column `op` with its row kind.
+    """
+    write = write_csv if output == "csv" else write_json
+    with result.collect() as rows:
+        write(rows, row_type_of(result), sys.stdout, has_kinds)
 
 
 def _received(count: int) -> str:

@@ -1,74 +1,13 @@
-"""Splitting and execution of SQL scripts (Flink: `SqlMultiLineParser` and `CliClient`)."""
+"""Execution of SQL scripts (Flink: `CliClient`)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from firesteel.table.planner.parse.script import split_statements
 
 if TYPE_CHECKING:
     from firesteel.cli.sql_session import SqlSession
-
-_PIECE = re.compile(
-    r"""
-    (?P<comment>--[^\n]*|//[^\n]*|/\*(?!\+)(?:.|\n)*?\*/)
-  | (?P<quoted>'(?:[^']|'')*'|`(?:[^`]|``)*`)
-  | (?P<open>'|`|/\*(?!\+))
-  | (?P<end>;)
-  | (?P<space>\s+)
-  | (?P<word>\w+|[^\w\s])
-    """,
-    re.VERBOSE,
-)
-_BLOCK = re.compile(r"(EXECUTE |EXPLAIN [\w, ]*|COMPILE .*)?(BEGIN STATEMENT SET|STATEMENT SET BEGIN)", re.IGNORECASE)
-
-
-class ScriptStatement(NamedTuple):
-    """A statement of a script.
-
-    Attributes:
-        text: The statement without its semicolon.
-        line: The line on which it begins, from 1.
-        is_complete: Whether it ends with a semicolon.
-    """
-
-    text: str
-    line: int
-    is_complete: bool
-
-
-def split_statements(script: str) -> Iterator[ScriptStatement]:
-    """Yield the statements of a script; semicolons in strings, comments and statement sets do not end a statement."""
-    begin: int | None = None
-    words: list[str] = []
-    last_end = position = 0
-    while position < len(script):
-        found = _PIECE.match(script, position)
-        assert found is not None  # every character matches some alternative
-        kind = found.lastgroup
-        if kind == "open":
-            begin = position if begin is None else begin
-            last_end = len(script)
-            break
-        if kind == "end" and begin is not None and not _is_inside_block(words):
-            yield _statement(script, begin, last_end, True)
-            begin, words = None, []
-        elif kind not in ("space", "comment", "end"):
-            begin = position if begin is None else begin
-            words.append(found.group().upper())
-        position = found.end()
-        if kind not in ("space", "comment"):
-            last_end = position if kind != "end" else last_end
-    if begin is not None:
-        yield _statement(script, begin, last_end, False)
-
-
-def _is_inside_block(words: list[str]) -> bool:
-    return _BLOCK.match(" ".join(words[:8])) is not None and words[-1] != "END"
-
-
-def _statement(script: str, begin: int, end: int, is_complete: bool) -> ScriptStatement:
-    return ScriptStatement(script[begin:end], script.count("\n", 0, begin) + 1, is_complete)
 
 
 def run_script(session: SqlSession, script: str, origin: str) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from firesteel.cli.progress_view import make_reporter
-from firesteel.cli.sql_results import show_query
-from firesteel.cli.terminal_text import printable
+from firesteel.cli.sql_results import show_query, write_result
 from firesteel.client import EmbeddedJobClient, set_progress_reporter
+from firesteel.client.progress_view import make_reporter
 from firesteel.common.configuration import set_default_options
+from firesteel.common.options.known_options import FREE_PREFIXES, doubt_about, known_options
 from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE
+from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 from firesteel.gateway.session_context import SessionContext
 from firesteel.table import StreamTableEnvironment
@@ -28,6 +30,7 @@ QUIT, EXIT        Quit the SQL client.
 CLEAR             Clear the terminal.
 SET               List the options, or set one: SET 'key' = 'value'.
 RESET             Reset all options, or one: RESET 'key'.
+TIMING, \\timing   Show how long each statement takes, or stop to.
 SHOW JOBS         List the jobs.
 STOP JOB          Cancel a job, or stop it: STOP JOB 'id' WITH SAVEPOINT.
 Any other statement is SQL. A statement ends with a semicolon and may have several lines."""
@@ -39,11 +42,14 @@ class SqlSession:
     Args:
         options: Initial options.
         verbose: Whether errors are printed with their traceback.
+        output: Format of results: `text`, `csv` or `json`.
     """
 
-    def __init__(self, options: dict[str, str], verbose: bool = False) -> None:
+    def __init__(self, options: dict[str, str], verbose: bool = False, output: str = "text") -> None:
         self.is_over = False
         self._verbose = verbose
+        self._output = output
+        self._shows_times = False
         self._context = SessionContext(options)
         set_default_options(self._context.table_options)
         set_progress_reporter(make_reporter("text"))
@@ -60,17 +66,20 @@ class SqlSession:
         Returns:
             Whether it succeeded.
         """
+        begun_s = time.monotonic()
         try:
-            command = self._commands.get(text.strip().upper())
+            command = command_of(text)
             if command is not None:
                 command(self)
             else:
                 self._run(parse(text))
+                if self._shows_times:
+                    self._tell(f"Time: {(time.monotonic() - begun_s) * 1000:,.0f} ms")
         except (Exception, KeyboardInterrupt) as error:
             if isinstance(error, KeyboardInterrupt):
                 if where:
                     raise
-                print("Query terminated.")
+                self._tell("Query terminated.")
                 return True
             self._report(error, where)
             return False
@@ -84,13 +93,31 @@ class SqlSession:
     def _run(self, statement: s.Statement) -> None:
         result = self._context.execute(statement)
         if isinstance(statement, s.Query):
-            show_query(result, self._context.get(SQL_CLIENT_RESULT_MODE), self._context.is_streaming)
+            self._show(result)
         elif result.get_job_client() is not None:
             self._follow(result)
         elif result.get_result_kind() == ResultKind.SUCCESS:
-            print("[INFO] Execute statement succeeded.", flush=True)
-        else:
+            if isinstance(statement, s.SetOption) and statement.key is not None and not statement.reset:
+                self._warn_of_unknown(statement.key)
+            self._tell("[INFO] Execute statement succeeded.")
+        elif self._output == "text":
             result.print()
+        else:
+            write_result(result, self._output, has_kinds=False)
+
+    def _show(self, result: TableResult) -> None:
+        if self._output == "text":
+            show_query(result, self._context.get(SQL_CLIENT_RESULT_MODE), self._context.is_streaming)
+        else:
+            write_result(result, self._output, has_kinds=self._context.is_streaming)
+
+    def _tell(self, text: str) -> None:
+        """Print a message, which must not get among rows that a program reads."""
+        print(text, file=sys.stdout if self._output == "text" else sys.stderr, flush=True)
+
+    def _warn_of_unknown(self, key: str) -> None:
+        if key not in known_options() and not key.startswith(FREE_PREFIXES) and doubt_about(key) is None:
+            self._tell(f"[WARNING] there is no option {key!r}: it has no effect unless the job's functions read it")
 
     def _report(self, error: Exception, where: str) -> None:
         sys.stdout.flush()
@@ -105,11 +132,11 @@ class SqlSession:
     def _follow(self, result: TableResult) -> None:
         """Report the job of an INSERT, and wait for it if `table.dml-sync` is set."""
         client: Any = result.get_job_client()
-        print("[INFO] SQL update statement has been successfully submitted to the cluster:")
-        print(f"Job ID: {client.get_job_id()}\n", flush=True)
+        self._tell("[INFO] SQL update statement has been successfully submitted to the cluster:")
+        self._tell(f"Job ID: {client.get_job_id()}\n")
         if self._context.waits_for_inserts:
             client.wait()
-            print("[INFO] Complete execution of the SQL update statement.", flush=True)
+            self._tell("[INFO] Complete execution of the SQL update statement.")
 
     def wait_for_jobs(self) -> bool:
         """Wait for the jobs that run inside this process, and return whether all succeeded."""
@@ -134,7 +161,7 @@ class SqlSession:
 
     def _quit(self) -> None:
         self.is_over = True
-        print("[INFO] Exiting firesteel SQL client...")
+        self._tell("[INFO] Exiting firesteel SQL client...")
 
     def _clear(self) -> None:
         if sys.stdout.isatty():
@@ -143,9 +170,20 @@ class SqlSession:
     def _help(self) -> None:
         print(_HELP)
 
-    _commands: ClassVar[dict[str, Callable[[SqlSession], None]]] = {
+    def _timing(self) -> None:
+        self._shows_times = not self._shows_times
+        self._tell(f"[INFO] Timing is {'on' if self._shows_times else 'off'}.")
+
+    commands: ClassVar[dict[str, Callable[[SqlSession], None]]] = {
         "QUIT": _quit,
         "EXIT": _quit,
         "CLEAR": _clear,
         "HELP": _help,
+        "TIMING": _timing,
+        "\\TIMING": _timing,
     }
+
+
+def command_of(text: str) -> Callable[[SqlSession], None] | None:
+    """Return the command of the client that a text is, or None if it is SQL."""
+    return SqlSession.commands.get(text.strip().upper())

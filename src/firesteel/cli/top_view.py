@@ -6,8 +6,8 @@ from io import StringIO
 from typing import Any
 
 from firesteel.cli.cluster import ENDED
-from firesteel.cli.terminal_text import in_one_line
 from firesteel.client.rest_client import RestClusterClient
+from firesteel.common.terminal_text import in_one_line
 
 Frame = dict[str, Any]
 

@@ -22,5 +22,10 @@ def user_error(error: Exception, program: Path) -> str:
         return f"Error: {error}\n  at {own[-1].filename}:{own[-1].lineno} in {own[-1].name}: {own[-1].line}"
     if not own and isinstance(error, FiresteelError):
         return f"Error: {error}"
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pyflink":
+        return (
+            f"Error: {error}\n  PyFlink is not installed, and firesteel does not need it: run the program with\n"
+            f"  firesteel run --pyflink {program}\n  or replace pyflink by firesteel in its imports"
+        )
     lines = traceback.format_list(own) + traceback.format_exception_only(error)
     return f"{program} failed:\n{''.join(lines).rstrip()}"

@@ -10,21 +10,24 @@ from typing import Any
 
 import click
 
-from firesteel.cli.cluster import cluster_at, cluster_options, show, time_text
-from firesteel.cli.terminal_text import in_one_line, printable
+from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show, time_text
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
 from firesteel.client.rest_client import RestClusterClient
+from firesteel.common.terminal_text import in_one_line, printable
 
 _FOLLOW_S = 0.5
+_ENDED = ("FINISHED", "CANCELED", "FAILED")
 
 
 @click.command()
 @cluster_options
-@click.argument("job_id")
+@click.argument("job_id", type=JobId())
 def status(address: str, output: str, job_id: str) -> None:
     """Show the status of the job JOB_ID."""
     with cluster_at(address) as cluster:
         job = cluster.get(f"/jobs/{job_id}")
+        number, cause = cluster.restart(job_id)
+    job["restarts"], job["last-failure"] = number, cause or None
     show(output, job, _status_text(job))
 
 
@@ -39,17 +42,26 @@ def _status_text(job: dict[str, Any]) -> str:
         busy = metrics["accumulated-busy-time"]
         times = "" if busy == "NaN" else f", busy {busy / 1000:.1f} s"
         lines.append(f"  {in_one_line(vertex['name'])} ({vertex['parallelism']}): {tasks}, {records}{times}")
+    if job["restarts"]:
+        lines.append(f"Restarts: {job['restarts']}; the last failure: {job['last-failure'] or 'unknown'}")
     return "\n".join(lines)
 
 
 @click.command()
 @cluster_options
 @click.option("--taskmanager", "task_manager", metavar="ID", help="Print the log of this TaskManager.")
+@click.option("--stdout", "job_id", type=JobId(), metavar="JOB_ID", help="Print what print() of this job has printed.")
 @click.option("-f", "--follow", is_flag=True, help="Print new lines until Ctrl-C.")
-def logs(address: str, output: str, task_manager: str | None, follow: bool) -> None:
-    """Print the log of the JobManager, or of a TaskManager."""
+def logs(address: str, output: str, task_manager: str | None, job_id: str | None, follow: bool) -> None:
+    """Print the log of the JobManager or of a TaskManager, or the output of a job."""
     if follow and output == "json":
         raise click.UsageError("--follow (-f) does not support JSON")
+    if job_id is not None:
+        if task_manager is not None:
+            raise click.UsageError("use either --stdout or --taskmanager, not both")
+        with cluster_at(address) as cluster:
+            _printed(cluster, job_id, follow, output)
+        return
     path = "/jobmanager/log" if task_manager is None else f"/taskmanagers/{task_manager}/log"
     with cluster_at(address) as cluster:
         if not follow:
@@ -62,6 +74,27 @@ def logs(address: str, output: str, task_manager: str | None, follow: bool) -> N
                 click.echo(printable(decoder.decode(part)), nl=False)
         except KeyboardInterrupt:
             raise SystemExit(130) from None
+
+
+def _printed(cluster: RestClusterClient, job_id: str, follow: bool, output: str) -> None:
+    """Print what a job has printed, or follow it until the job ends."""
+    offset, parts = 0, list[str]()
+    try:
+        while True:
+            has_ended = not follow or cluster.job_status(job_id) in _ENDED
+            begin, text = cluster.printed(job_id, offset)
+            offset = begin + len(text)
+            parts.append(text)
+            if output == "text":
+                click.echo(printable(text), nl=False)
+            if not text and has_ended:
+                break
+            if not text:
+                time.sleep(_FOLLOW_S)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    if output == "json":
+        show(output, {"stdout": "".join(parts)}, "")
 
 
 def followed(cluster: RestClusterClient, path: str) -> Iterator[bytes]:

@@ -2,11 +2,13 @@
 
 from firesteel.client.execution import check, collect, execute, execute_async
 from firesteel.client.job_client import EmbeddedJobClient
-from firesteel.client.progress import ProgressReporter, set_progress_reporter
+from firesteel.client.progress import set_progress_reporter
+from firesteel.client.progress_reporter import ProgressReporter, Restart
 
 __all__ = [
     "EmbeddedJobClient",
     "ProgressReporter",
+    "Restart",
     "check",
     "collect",
     "execute",

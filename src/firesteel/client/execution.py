@@ -9,6 +9,7 @@ import os
 import weakref
 from typing import Any
 
+from firesteel.client.interrupts import end_quietly
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import progress_reporter
 from firesteel.client.remote_job_client import RemoteJobClient
@@ -28,6 +29,7 @@ from firesteel.runtime.logs import leave_log_to_the_program
 
 _logger = logging.getLogger(__name__)
 _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
+_submitted: list[str] = []
 
 
 def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> EmbeddedJobClient | RemoteJobClient:
@@ -56,6 +58,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     target = EXECUTION_TARGET.of(options)
     job_graph = submittable(stream_graph, options)
     tell_of_options(job_graph)
+    _submitted[:] = [job_graph.job_id]
     staged = StagedData(job_graph)
     staged.write()
     try:
@@ -68,6 +71,11 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     except BaseException:
         staged.remove()
         raise
+
+
+def has_submitted() -> bool:
+    """Return whether this process has submitted a job, or tried to."""
+    return bool(_submitted)
 
 
 def tell_of_options(job_graph: JobGraph) -> None:
@@ -93,6 +101,7 @@ def check(stream_graph: StreamGraph, configuration: Configuration) -> None:
 
 def _embedded(job_graph: JobGraph, staged: StagedData, serves_rest: bool) -> EmbeddedJobClient:
     leave_log_to_the_program()
+    end_quietly()
     client = EmbeddedJobClient(job_graph, serves_rest, staged)
     if not _running:
         # Registered now rather than at import, so that it runs before the handler that stops the JVM.

@@ -10,7 +10,9 @@ from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
+from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output, interrupted, until_done
 from firesteel.client.progress import progress_reporter
+from firesteel.client.restarts import RestartListener
 from firesteel.client.staged_data import StagedData
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
@@ -21,6 +23,7 @@ from firesteel.entrypoint.mini_cluster import MiniCluster
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import JobResult
+from firesteel.spark.commits import OutputClosedError
 
 _POLL_S = 0.2
 
@@ -45,7 +48,8 @@ class EmbeddedJobClient(JobClient):
         self._job_id = job_graph.job_id
         self._staged = staged
         self._is_closed = False
-        self._cluster = MiniCluster(job_graph, serves_rest)
+        self._restarts = RestartListener()
+        self._cluster = MiniCluster(job_graph, serves_rest, [self._restarts])
         try:
             address = self._cluster.start()
             if address is not None:
@@ -126,10 +130,11 @@ class EmbeddedJobClient(JobClient):
             reporter.ended(self._details())
             return _execution_result(result)
         except KeyboardInterrupt:
-            self.cancel_and_wait()
-            raise
+            until_done(self._cancel)
+            reporter.ended(self._details())
+            raise interrupted(self._restarts.last) from None
         finally:
-            self.close()
+            until_done(self.close)
 
     def _details(self) -> Any:
         return self._cluster.ask(lambda dispatcher: dispatcher.request_job_details(self._job_id)).result()
@@ -152,12 +157,15 @@ class EmbeddedJobClient(JobClient):
 
     def cancel_and_wait(self) -> None:
         """Cancel the job unless it has ended, and close the cluster."""
+        self._cancel()
+        self.close()
+
+    def _cancel(self) -> None:
         if not self._result.done():
             # The job may end before the Dispatcher handles the cancellation.
             with contextlib.suppress(JobNotFoundError):
                 self.cancel().result()
             self._result.result()
-        self.close()
 
     def close(self) -> None:
         """Close the cluster, which ends the job."""
@@ -172,4 +180,7 @@ def _execution_result(result: JobResult) -> JobExecutionResult:
         return JobExecutionResult(JobID(result.job_id), result.net_runtime_ms, result.accumulators)
     if result.status.name == "CANCELED":
         raise JobCanceledError(result.job_id)
+    if result.failure is not None and result.failure.message.startswith(OutputClosedError.__name__):
+        discard_output()
+        raise SystemExit(OUTPUT_CLOSED)
     raise JobFailedError(result.job_id, result.failure)

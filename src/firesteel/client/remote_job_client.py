@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,9 @@ from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
+from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output
 from firesteel.client.progress import progress_reporter
+from firesteel.client.progress_reporter import Restart
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.client.staged_data import StagedData
 from firesteel.common.completable_future import CompletableFuture
@@ -18,12 +21,15 @@ from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.job_id import JobID
 from firesteel.common.job_status import JobStatus
+from firesteel.functions.operator_descriptors import PrintSinkOperator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse, collect_ids_of
 
 _POLL_S = 0.2
 _COLLECT_POLL_S = 0.05
+_RESTARTS_S = 1.0
+"""Time between two questions of whether the job has restarted."""
 
 
 class RemoteJobClient(JobClient):
@@ -45,6 +51,8 @@ class RemoteJobClient(JobClient):
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
         self._staged = staged
+        self._restarts, self._repetitions, self._cause = 0, 0, ""
+        self._prints, self._printed = _has_print_sink(job_graph), 0
         cluster.submit(job_graph)
         if staged:
             staged.remove_after(self._has_ended)
@@ -143,7 +151,50 @@ class RemoteJobClient(JobClient):
             JobCanceledError: the job was cancelled.
         """
         progress_reporter().submitted(self._job_id)
-        return self._result()
+        asked_s = 0.0
+        while (result := self._cluster.execution_result(self._job_id)) is None:
+            with contextlib.suppress(ClusterClientError):  # The next question says it, if it lasts.
+                self._print()
+                if time.monotonic() - asked_s > _RESTARTS_S:
+                    self._report_restarts()
+                    asked_s = time.monotonic()
+            time.sleep(_POLL_S)
+        self._print()
+        self._report_restarts()
+        self._remove_staged()
+        return _execution_result(result)
+
+    def _print(self) -> None:
+        """Print what the job has printed on the cluster since the last time."""
+        while self._prints:
+            offset, text = self._cluster.printed(self._job_id, self._printed)
+            if offset > self._printed:
+                print(f"{offset - self._printed} characters of the job's output were not kept", file=sys.stderr)
+            if not text:
+                return
+            try:
+                print(text, end="", flush=True)
+            except BrokenPipeError:  # Nobody reads any more; the job goes on.
+                discard_output()
+                raise SystemExit(OUTPUT_CLOSED) from None
+            self._printed = offset + len(text)
+
+    def _report_restarts(self) -> None:
+        number, cause = self._cluster.restart(self._job_id)
+        if number == self._restarts:
+            return
+        self._repetitions = self._repetitions + number - self._restarts if cause == self._cause else 1
+        self._restarts, self._cause = number, cause
+        progress_reporter().restarts(Restart(self._job_id, number, TaskFailure(cause), self._repetitions))
+
+
+def _has_print_sink(job_graph: JobGraph) -> bool:
+    return any(
+        isinstance(part, PrintSinkOperator)
+        for vertex in job_graph.vertices
+        for node in vertex.chain
+        for part in getattr(node.operator, "operators", (node.operator,))
+    )
 
 
 def _execution_result(result: dict[str, Any]) -> JobExecutionResult:

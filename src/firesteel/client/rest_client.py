@@ -120,6 +120,19 @@ class RestClusterClient:
         """Return the status of a job."""
         return str(self.get(f"/jobs/{job_id}/status")["status"])
 
+    def printed(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed, from an offset in characters on, and the offset at which it begins."""
+        answer = self.get(f"/firesteel/jobs/{job_id}/stdout?offset={offset}")
+        return answer["offset"], answer["text"]
+
+    def restart(self, job_id: str) -> tuple[int, str]:
+        """Return how often a job has restarted, and the cause of the last failure, empty if there was none."""
+        number = int(self.get(f"/jobs/{job_id}/metrics?get=numRestarts")[0]["value"])
+        if number == 0:
+            return 0, ""
+        entries = self.get(f"/jobs/{job_id}/exceptions?maxExceptions=1")["exceptionHistory"]["entries"]
+        return number, "" if not entries else str(entries[0]["stacktrace"]).partition("\nTraceback")[0]
+
     def cancel(self, job_id: str) -> None:
         """Request the cancellation of a job; return before it is cancelled."""
         self._send("PATCH", f"/jobs/{job_id}?mode=cancel")
@@ -270,7 +283,9 @@ class RestClusterClient:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
-            raise ClusterClientError(0, f"no JobManager responds at {self.address}: {reason}") from None
+            is_local = isinstance(reason, ConnectionRefusedError) and is_loopback(urlsplit(self.address).hostname or "")
+            hint = "; start one with: firesteel jobmanager start" if is_local else ""
+            raise ClusterClientError(0, f"no JobManager responds at {self.address}: {reason}{hint}") from None
 
     def _check_proof(self, proof: RequestProof, status: int, content: bytes, given: str) -> None:
         assert self._token is not None

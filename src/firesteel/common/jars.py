@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from dataclasses import dataclass
 
-_CONNECTORS = (
-    (r"kafka", "datastream.connectors.kafka", "Kafka"),
-    (r"jdbc|postgresql|mysql|sqlite|derby|ojdbc", "datastream.connectors.jdbc", "JDBC"),
-    (r"elasticsearch|opensearch", "datastream.connectors.elasticsearch", "Elasticsearch"),
-    (r"kinesis|aws", "datastream.connectors.kinesis", "Kinesis"),
-    (r"pulsar", "datastream.connectors.pulsar", "Pulsar"),
-    (r"rabbitmq|amqp", "datastream.connectors.rabbitmq", "RabbitMQ"),
-    (r"cassandra", "datastream.connectors.cassandra", "Cassandra"),
-    (r"connector-files|filesystem", "datastream.connectors.file_system", "files"),
-    (r"avro", "datastream.formats.avro", "Avro"),
-    (r"parquet", "datastream.formats.parquet", "Parquet"),
-    (r"orc", "datastream.formats.orc", "ORC"),
-    (r"flink-json", "datastream.formats.json", "JSON"),
-    (r"flink-csv", "datastream.formats.csv", "CSV"),
+
+@dataclass(frozen=True)
+class _Replaced:
+    """What a jar holds.
+
+    Attributes:
+        pattern: A regular expression for the jar's name.
+        module: The module for DataStreams, given without `firesteel.`.
+        name: Its name in words.
+        tables: Identifiers of the connectors or formats for tables; empty if firesteel has none.
+    """
+
+    pattern: str
+    module: str
+    name: str
+    tables: tuple[str, ...] = ()
+
+
+REPLACED = (
+    _Replaced(r"kafka", "datastream.connectors.kafka", "Kafka", ("kafka", "upsert-kafka")),
+    _Replaced(r"jdbc|postgresql|mysql|sqlite|derby|ojdbc", "datastream.connectors.jdbc", "JDBC", ("jdbc",)),
+    _Replaced(r"elasticsearch|opensearch", "datastream.connectors.elasticsearch", "Elasticsearch"),
+    _Replaced(r"kinesis|aws", "datastream.connectors.kinesis", "Kinesis"),
+    _Replaced(r"pulsar", "datastream.connectors.pulsar", "Pulsar"),
+    _Replaced(r"rabbitmq|amqp", "datastream.connectors.rabbitmq", "RabbitMQ"),
+    _Replaced(r"cassandra", "datastream.connectors.cassandra", "Cassandra"),
+    _Replaced(r"connector-files|filesystem", "datastream.connectors.file_system", "files", ("filesystem",)),
+    _Replaced(r"iceberg", "connectors.iceberg", "Iceberg", ("iceberg",)),
+    _Replaced(r"avro", "datastream.formats.avro", "Avro", ("avro",)),
+    _Replaced(r"parquet", "datastream.formats.parquet", "Parquet", ("parquet",)),
+    _Replaced(r"orc", "datastream.formats.orc", "ORC"),
+    _Replaced(r"flink-json", "datastream.formats.json", "JSON", ("json",)),
+    _Replaced(r"flink-csv", "datastream.formats.csv", "CSV", ("csv",)),
 )
+"""What common jars hold; the first pattern that a name has decides."""
 
 
 def jar_advice(jar: str) -> str:
@@ -30,9 +51,13 @@ def jar_advice(jar: str) -> str:
         'not needed: JSON is built in'
     """
     name = jar.rsplit("/", 1)[-1].lower()
-    for pattern, module, what in _CONNECTORS:
-        if re.search(pattern, name):
-            if importlib.util.find_spec(f"firesteel.{module}") is not None:
-                return f"not needed: {what} is built in"
-            return f"it has no effect: {what} is not supported, and Java code is not run"
-    return "it has no effect: Java code is not run; port its functions to Python"
+    held = next((one for one in REPLACED if re.search(one.pattern, name)), None)
+    if held is None:
+        return "it has no effect: Java code is not run; port its functions to Python"
+    if importlib.util.find_spec(f"firesteel.{held.module}") is None:
+        return f"it has no effect: {held.name} is not supported, and Java code is not run"
+    if held.tables:
+        return f"not needed: {held.name} is built in"
+    if name.startswith("flink-sql-"):
+        return f"it has no effect: {held.name} is not supported in tables and SQL; use it in a DataStream program"
+    return f"not needed in a DataStream program: {held.name} is built in; it is not supported in tables and SQL"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from firesteel.common.html_table import html_table
 from firesteel.common.job_id import JobID
 
 __all__ = ["JobExecutionResult"]
@@ -53,6 +54,10 @@ class JobExecutionResult:
     def get_all_accumulator_results(self) -> dict[str, Any]:
         """Return the final values of all accumulators by name."""
         return dict(self._accumulators)
+
+    def _repr_html_(self) -> str:
+        rows = [("job", self._job_id), ("run time", f"{self._net_runtime_ms} ms"), *self._accumulators.items()]
+        return html_table(["result", ""], rows)
 
     def __str__(self) -> str:
         return (

@@ -5,6 +5,8 @@ A `WatermarkStrategy` is plain data, which the operators of a task interpret.
 
 from __future__ import annotations
 
+import inspect
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,6 +14,8 @@ from typing import Any
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Duration
+
+_logger = logging.getLogger(__name__)
 
 
 class TimestampAssigner(ABC):
@@ -55,6 +59,35 @@ def _assigner(given: Any) -> TimestampAssigner:
         "with_timestamp_assigner takes a TimestampAssigner or a function of value and record timestamp, "
         f"found {given!r}"
     )
+
+
+def callable_in_source(strategy: WatermarkStrategy) -> WatermarkStrategy:
+    """Return the strategy without an assigner that can't be called with two arguments.
+
+    PyFlink calls no assigner in `from_source()`, so that programs have such assigners there and work.
+    """
+    assigner = strategy.timestamp_assigner
+    called = (
+        assigner.function if isinstance(assigner, _FunctionAssigner) else getattr(assigner, "extract_timestamp", None)
+    )
+    if called is None or _takes_two(called):
+        return strategy
+    _logger.warning(
+        "from_source(): the timestamp assigner %r does not take a value and its former timestamp, so it is not called; "
+        "PyFlink calls no assigner there",
+        assigner,
+    )
+    return replace(strategy, timestamp_assigner=None)
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(None, 0)
+    except TypeError:
+        return False
+    except ValueError:  # written in C, without a signature
+        return True
+    return True
 
 
 class WatermarkOutput(ABC):

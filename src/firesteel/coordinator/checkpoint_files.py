@@ -11,12 +11,11 @@ from typing import Any
 
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
-from firesteel.common.files.remote_path import AnyPath, RemotePath, remove_tree
+from firesteel.common.files.remote_path import AnyPath, remove_tree
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_PATH
 from firesteel.coordinator.checkpoint_messages import Sizes
 from firesteel.coordinator.stored_checkpoints import (
     check_not_ended,
-    mark_as_running,
     readable,
 )
 from firesteel.operators.chain.subtask import operators_of
@@ -61,7 +60,6 @@ class CheckpointFiles:
         self._first_slots = {
             operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
         }
-        self._is_marked = False
 
     def directory_of(self, checkpoint_id: int) -> AnyPath:
         """Return the directory of a checkpoint."""
@@ -80,11 +78,8 @@ class CheckpointFiles:
         """Return the id of the newest checkpoint, 0 if there is none, before a run claims its number.
 
         Raises:
-            FileNotFoundError: the job was removed from the object store since its first run here, so it has ended.
+            FileNotFoundError: the job was removed from the object store, so it has ended.
         """
-        if isinstance(self.store, RemotePath) and not self._is_marked:
-            mark_as_running(self.store)
-            self._is_marked = True
         check_not_ended(self.store)
         return max((id_of(path) for path in checkpoints_in(self.store)), default=0)
 

@@ -147,7 +147,10 @@ def _is_intact(directory: AnyPath, seal: StateSeal) -> bool:
 
 
 def mark_as_running(store: RemotePath) -> None:
-    """Write the object whose removal tells JobManagers which were deposed that the job has ended."""
+    """Write the object whose removal tells JobManagers which were deposed that the job has ended.
+
+    Only the submission of a job writes it: a leader that starts late would bring back a job that has ended.
+    """
     (store / _JOB).write_bytes(b"")
 
 

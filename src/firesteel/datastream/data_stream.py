@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Generic, Self, TypeVar, overload
 
 from firesteel.common.checks import require
+from firesteel.common.html_table import html_table
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.datastream.streams.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
@@ -84,6 +85,10 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
     def _values(self) -> DataStream[T]:
         return self
+
+    def _repr_html_(self) -> str:
+        facts = [("name", self.get_name()), ("type", self.get_type())]
+        return html_table(["DataStream", ""], facts, "Not executed: execute_and_collect(), or print() and execute()")
 
     def get_name(self) -> str:
         """Return the name of the operator."""

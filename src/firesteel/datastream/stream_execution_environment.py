@@ -31,7 +31,7 @@ from firesteel.common.options.stored_options import PIPELINE_JARS, STATE_CHANGEL
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
 from firesteel.common.values.collection_input import collection_coercer
-from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.common.watermark_strategy import WatermarkStrategy, callable_in_source
 from firesteel.connectors.files.source import FileSource
 from firesteel.connectors.formats.avro.schemas import AvroFormat, AvroInputFormat
 from firesteel.datastream.checkpoint_config import CheckpointConfig
@@ -46,6 +46,7 @@ from firesteel.errors import TypeMismatchError
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Source
 from firesteel.functions.execution_mode import RuntimeExecutionMode
+from firesteel.functions.operator_builder import transformations_of
 from firesteel.functions.operator_descriptors import (
     CollectionSourceOperator,
     CollectSinkOperator,
@@ -108,7 +109,9 @@ class StreamExecutionEnvironment(WithoutJava):
         if configuration is not None:
             check_options(configuration.to_dict())
             merged.add_all(configuration.with_current_keys())
-        return StreamExecutionEnvironment(merged)
+        environment = StreamExecutionEnvironment(merged)
+        _latest[:] = [environment]
+        return environment
 
     # --- settings ----------------------------------------------------------------------------------------------------
 
@@ -503,7 +506,7 @@ class StreamExecutionEnvironment(WithoutJava):
         require(watermark_strategy, WatermarkStrategy, "from_source()")
         return self._source(
             source_name,
-            SourceOperator(source, watermark_strategy),
+            SourceOperator(source, callable_in_source(watermark_strategy)),
             source.produced_type if type_info is None else type_info,
             bounded=source.is_bounded(),
             parallelism=self.get_parallelism(),
@@ -657,6 +660,14 @@ class StreamExecutionEnvironment(WithoutJava):
     def close(self) -> None:
         """Discard the operators that were not executed."""
         self._transformations.clear()
+
+
+_latest: list[StreamExecutionEnvironment] = []
+
+
+def has_unexecuted_program() -> bool:
+    """Return whether the last environment of this process has operators that were not executed."""
+    return any(map(transformations_of, _latest))
 
 
 def _collects(transformation: Transformation) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from firesteel.runtime.highavailability.high_availability import DISPATCHER, RES
 from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
 from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
 from firesteel.runtime.internal_tls import InternalTls
+from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import TcpRpcService, state_key
@@ -39,6 +40,7 @@ class ClusterEntrypoint:
 
     Args:
         configuration: Configuration of the cluster.
+        listeners: Notified of each change of a job's status.
 
     Attributes:
         ended: Completes when the process should exit; the result is the error, or None for a requested shutdown.
@@ -46,8 +48,9 @@ class ClusterEntrypoint:
         data_plane: Moves the records.
     """
 
-    def __init__(self, configuration: Mapping[str, str]) -> None:
+    def __init__(self, configuration: Mapping[str, str], listeners: Sequence[JobStatusListener] = ()) -> None:
         check_options(configuration)
+        self._listeners = listeners
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
@@ -77,7 +80,9 @@ class ClusterEntrypoint:
         driver = self._workers.driver(self._ha, self._spark.context)
         configuration, rpc, ha = self._configuration, self._rpc, self._ha
         self._resource_manager = resource_manager_runner(rpc, ha, configuration, driver, self._fatal_error)
-        self._dispatcher = dispatcher_runner(rpc, ha, self.data_plane, configuration, self._fatal_error)
+        self._dispatcher = dispatcher_runner(
+            rpc, ha, self.data_plane, configuration, self._fatal_error, self._listeners
+        )
         self.dispatcher.start()
         self._resources.start()
         await self._resource_manager.start()

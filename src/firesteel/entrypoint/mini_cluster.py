@@ -5,24 +5,32 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from firesteel.common.options.ha_options import HA_TYPE
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
+from firesteel.common.options.restart_options import (
+    RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF,
+    RESTART_TYPE,
+)
 from firesteel.common.options.slot_options import TASK_SLOTS
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 from firesteel.entrypoint.spark_options import has_executors
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
+from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.task.stage_plan import StagePlan
 
 T = TypeVar("T")
 
 _CLOSE_TIMEOUT_S = 30
+
+_RESTARTS = 10
+"""How often a job without a restart strategy restarts in its program's own process, where its user waits for it."""
 
 
 class MiniCluster:
@@ -34,10 +42,14 @@ class MiniCluster:
     Args:
         job_graph: The job; a parallelism that is left to the scheduler becomes `parallelism.default`.
         serves_rest: Whether it has a REST API, as in application mode.
+        listeners: Notified of each change of the job's status.
     """
 
-    def __init__(self, job_graph: JobGraph, serves_rest: bool = False) -> None:
+    def __init__(
+        self, job_graph: JobGraph, serves_rest: bool = False, listeners: Sequence[JobStatusListener] = ()
+    ) -> None:
         self.job_graph = job_graph
+        self._listeners = listeners
         self._serves_rest = serves_rest
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jobmanager", daemon=True)
@@ -54,13 +66,15 @@ class MiniCluster:
         default = DEFAULT_PARALLELISM.of(configuration) or os.cpu_count() or 1
         resolve_parallelism(self.job_graph, default)
         cluster = {**configuration, HA_TYPE.key: "NONE"}  # no other process could take over this job
+        if not self._serves_rest and RESTART_TYPE.of(configuration) is None:
+            cluster.setdefault(RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF.key, str(_RESTARTS))
         if not has_executors(configuration):
             cluster[TASK_SLOTS.key] = str(StagePlan(self.job_graph).slots)
         self._thread.start()
         return self._run(self._start(cluster)).result()
 
     async def _start(self, configuration: dict[str, str]) -> str | None:
-        self._entrypoint = entrypoint = ClusterEntrypoint(configuration)
+        self._entrypoint = entrypoint = ClusterEntrypoint(configuration, self._listeners)
         await entrypoint.start()
         address = await entrypoint.serve_rest() if self._serves_rest else None
         await (await entrypoint.dispatcher.get()).submit_job(self.job_graph)

@@ -37,6 +37,7 @@ class FileCheck(ast.NodeVisitor):
         self._used: set[str] = set()
         self._referred: set[str] = set()
         self._is_guarded = False
+        self._is_in_lambda = False
 
     def visit_file(self, tree: ast.Module) -> None:
         """Check the whole file."""
@@ -50,7 +51,7 @@ class FileCheck(ast.NodeVisitor):
                 self._find(Kind.UNUSED, line, known.name, "nothing to do, as long as it is not used")
 
     def _find(self, kind: Kind, line: int, name: str, advice: str) -> None:
-        self._report.findings.add(Finding(self._path, line, name, kind, advice))
+        self._report.findings.add(Finding(self._path, line, name, kind, advice, self._is_in_lambda))
 
     # --- imports -----------------------------------------------------------------------------------------------------
 
@@ -85,12 +86,12 @@ class FileCheck(ast.NodeVisitor):
             self._bind(alias.asname or alias.name, Known(found, shown), node)
         elif not self._is_guarded:
             advice = elsewhere_advice(alias.name) or "PyFlink 2.3 has no such name either"
-            self._find(Kind.MISSING, node.lineno, f"{name}.{alias.name}", advice)
+            self._find(Kind.BROKEN, node.lineno, f"{name}.{alias.name}", advice)
 
     def _module(self, name: str, line: int) -> object:
         found = self._submodule(name)
         if found is None and not self._is_guarded:
-            self._find(Kind.MISSING, line, name, "PyFlink 2.3 has no such module either")
+            self._find(Kind.BROKEN, line, name, "PyFlink 2.3 has no such module either")
         return found
 
     def _submodule(self, name: str) -> object:
@@ -140,7 +141,7 @@ class FileCheck(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _lacking(self, owner: str, node: ast.Attribute) -> None:
-        self._find(Kind.MISSING, node.lineno, f"{owner}.{node.attr}", "PyFlink 2.3 has no such name either")
+        self._find(Kind.BROKEN, node.lineno, f"{owner}.{node.attr}", "PyFlink 2.3 has no such name either")
 
     def _see(self, value: Static, node: ast.expr) -> None:
         """Record the use of a name of PyFlink."""
@@ -212,6 +213,7 @@ class FileCheck(ast.NodeVisitor):
 
     def _visit_body(self, node: _Function, outer: dict[str, Static]) -> None:
         arguments = node.args
+        self._is_in_lambda = isinstance(node, ast.Lambda)
         self._scope = dict(outer)
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             self._scope[argument.arg] = self._of_annotation(argument.annotation)

@@ -1,4 +1,4 @@
-"""Check of all files of a program."""
+"""Static check of all files of a program."""
 
 from __future__ import annotations
 

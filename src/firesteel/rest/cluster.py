@@ -9,6 +9,7 @@ from pathlib import Path
 
 from firesteel.common.files.remote_path import AnyPath
 from firesteel.rest.rest_errors import RestError
+from firesteel.rest.samples import Samples
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
@@ -46,6 +47,7 @@ class Cluster:
         self.shut_down = shut_down
         self.dispose_savepoint = dispose_savepoint
         self.started_ms = now_ms()
+        self.samples = Samples(dispatcher, now_ms)
         self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
 
     async def job(self, job_id: str, fresh: bool = False) -> ArchivedExecutionGraph:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
-from firesteel.rest.routes import Call, Route, Text
+from firesteel.common.json_types import Json
+from firesteel.rest.cluster import job_id_of
+from firesteel.rest.rest_errors import RestError
+from firesteel.rest.routes import Answer, Call, Route, Text
+from firesteel.rest.samples import INTERVAL_S
+from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 
 _DIRECTORY = Path(__file__).parent / "dashboard"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
-def _file(name: str) -> Any:
+def _file(name: str) -> Callable[[Call], Awaitable[Answer]]:
     path = _DIRECTORY / name
 
-    async def answer(call: Call) -> Any:
+    async def answer(call: Call) -> Answer:
         return Text(path.read_text(), _TYPES[path.suffix])
 
     return answer
 
 
-async def _slots(call: Call) -> Any:
+async def _slots(call: Call) -> Answer:
     """Return the subtasks of a job by TaskManager and slot."""
     job = await call.cluster.job(call.path["jobid"])
-    places: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    places: dict[str, dict[str, list[dict[str, Json]]]] = {}
     for vertex in job.graph.get("vertices", ()):
         for index, subtask in enumerate(vertex["subtasks"]):
             if subtask["task_manager"] is not None and subtask["slot"] is not None:
@@ -38,9 +43,38 @@ async def _slots(call: Call) -> Any:
     }
 
 
+async def _stdout(call: Call) -> Answer:
+    """Return what a job has printed, from `offset` on; `offset` of the answer says where its text begins."""
+    asked = call.query.get("offset", "0")
+    if not asked.isdigit():
+        raise RestError(400, f"Bad request, could not parse parameters: offset is {asked!r}, expected a number")
+    try:
+        dispatcher = await call.cluster.dispatcher()
+        offset, text = await dispatcher.request_printed(job_id_of(call.path["jobid"]), int(asked))
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    return {"offset": offset, "text": text}
+
+
+async def _history(call: Call) -> Answer:
+    """Return samples of a job over the last hour, as a list per figure; empty if the JobManager has taken none."""
+    samples = call.cluster.samples.of(job_id_of(call.path["jobid"]))
+    return {
+        "interval": round(INTERVAL_S * 1000),
+        "timestamp": [sample.time_ms for sample in samples],
+        "read-records": [sample.read for sample in samples],
+        "write-records": [sample.written for sample in samples],
+        "restarts": [sample.restarts for sample in samples],
+        "checkpoint-duration": [sample.checkpoint_ms for sample in samples],
+        "memory": [sample.memory for sample in samples],
+    }
+
+
 ROUTES = (
     Route("GET", "/", _file("index.html"), produces="text/html"),
     Route("GET", "/dashboard/style.css", _file("style.css"), produces="text/css"),
     Route("GET", "/dashboard/app.js", _file("app.js"), produces="text/javascript"),
     Route("GET", "/firesteel/jobs/{jobid}/slots", _slots),
+    Route("GET", "/firesteel/jobs/{jobid}/history", _history),
+    Route("GET", "/firesteel/jobs/{jobid}/stdout", _stdout, query={"offset": {"type": "integer", "minimum": 0}}),
 )

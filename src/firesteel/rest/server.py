@@ -5,6 +5,7 @@ Why: `docs/decisions/0014-aiohttp-serves-the-rest-api.md`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from aiohttp import web
@@ -60,3 +61,20 @@ class RestServer(RestServerEndpoint):
             return Call(cluster, operations, dict(request.match_info), dict(request.query), body, files)
 
         super().__init__(ROUTES, ("", "/v1"), make_call, Access(configuration, local_token), configuration)
+        self._cluster = cluster
+        self._sampling: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start listening, and take samples of jobs.
+
+        Raises:
+            OSError: the port is in use, or all of them are.
+        """
+        await super().start()
+        self._sampling = asyncio.create_task(self._cluster.samples.run())
+
+    async def stop(self) -> None:
+        """Stop both."""
+        if self._sampling is not None:
+            self._sampling.cancel()
+        await super().stop()

@@ -48,7 +48,7 @@ class BatchRun(Run):
             committables = [committable for report in reports for committable in report.committables]
             output.decide(committables, owner=str(run))
             remove_earlier_runs(self._directory, run)
-        commit(committables, self._collect, self._committers)
+        commit(committables, self._collect, self._committers, self._keep)
         output.delivered()
         remove_files(committables)
         self._tell_progress(reports)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import Committer
 from firesteel.operators.sinks.committables import Committable, carry_out
 from firesteel.operators.sinks.committers import Committers
@@ -15,14 +16,30 @@ Collect = Callable[[str, list[Any]], None]
 """(collect id, elements)."""
 
 
-def commit(committables: Iterable[Committable], collect: Collect, committers: Committers) -> None:
+def commit(
+    committables: Iterable[Committable], collect: Collect, committers: Committers, keep: Callable[[str], None]
+) -> None:
     """Carry out committables: one commit per sink for all its subtasks, then the rest in order.
+
+    Args:
+        committables: The committables.
+        collect: Delivers elements to clients.
+        committers: The committers of the job.
+        keep: Called with each printed text, for clients in other processes.
 
     Raises:
         SinkCommitError: a sink could not commit.
+        OutputClosedError: nobody reads standard output any more.
     """
-    carry_out(committables, _ThisProcess(collect, committers))
-    sys.stdout.flush()
+    carry_out(committables, _ThisProcess(collect, committers, keep))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise OutputClosedError from error
+
+
+class OutputClosedError(FiresteelError):
+    """Nobody reads what the job prints any more, so that it can't go on; a restart does not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +48,14 @@ class _ThisProcess:
 
     collect: Collect
     committers: Committers
+    keep: Callable[[str], None]
 
     def committer(self, sink_id: str) -> Committer:
         return self.committers.committer(sink_id)
 
     def print(self, text: str) -> None:
-        sys.stdout.write(text)
+        self.keep(text)
+        try:
+            sys.stdout.write(text)
+        except BrokenPipeError as error:
+            raise OutputClosedError from error

@@ -15,6 +15,7 @@ from firesteel.common.trust import pickling
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
     keeps_checkpoints,
+    mark_as_running,
     remove_all_but_checkpoints,
     remove_job_directory,
     restore_job,
@@ -26,6 +27,7 @@ from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescr
 from firesteel.runtime.thread_pools import JOBS, RESULTS
 from firesteel.spark.batch_run import BatchRun
 from firesteel.spark.collect_buffers import CollectBuffers
+from firesteel.spark.printed_texts import PrintedTexts
 from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
@@ -46,6 +48,7 @@ class SparkDataPlane:
 
     Attributes:
         collected: The output of collecting sinks.
+        printed: What jobs have printed.
     """
 
     has_queries = True
@@ -62,10 +65,21 @@ class SparkDataPlane:
         self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
+        self.printed = PrintedTexts()
         self._temporary = TemporaryDirectory("checkpoints", temporary_directory(cluster))
         self._held = HeldDirectories()
         self._runs: list[Run] = []
         self._checkpoints: dict[str, JobCheckpoints] = {}
+
+    async def submitted(self, job_graph: JobGraph) -> None:
+        """Mark the job as running in the object store of its checkpoints, if they are in one."""
+        if job_graph.job_type != "BATCH" and CHECKPOINTING_DIR.key in self._options_of(job_graph):
+            await JOBS.run(self._mark, job_graph)
+
+    def _mark(self, job_graph: JobGraph) -> None:
+        store = self._place_of(job_graph).remote
+        if store is not None:
+            mark_as_running(store)
 
     async def restore(self, job_graph: JobGraph) -> bytes:
         """Prepare a new job to start from the checkpoint or savepoint in its configuration.
@@ -94,7 +108,7 @@ class SparkDataPlane:
         place = self._place_of(query.job_graph) if is_local else await JOBS.run(self._made, query.job_graph)
         directory = place.work
         options = self._options_of(query.job_graph)
-        common = query, options, listener, self._context, self.collected, directory, self._pool()
+        common = query, options, listener, self._context, self.collected, self.printed, directory, self._pool()
         run: Run
         if query.job_graph.job_type == "BATCH":
             run = BatchRun(*common, seal=self._seal)
@@ -124,6 +138,10 @@ class SparkDataPlane:
     async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         """Return the response of a collecting sink to its client."""
         return await RESULTS.run(self.collected.answer, operator_uid, request)
+
+    def printed_after(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed, from an offset on, and where it begins."""
+        return self.printed.after(job_id, offset)
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are retained.

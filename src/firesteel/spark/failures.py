@@ -9,6 +9,7 @@ from typing import Any
 
 from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.runtime.failure import TaskFailure
+from firesteel.spark.commits import OutputClosedError
 from firesteel.spark.shim import FAILURE_MARK
 
 _MARKED = re.compile(f"{FAILURE_MARK}([0-9a-f]+){FAILURE_MARK}")
@@ -39,4 +40,5 @@ def failure_of_spark_error(error: Exception, details: str) -> TaskFailure:
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         del lines[0]  # the name of the Py4J object in the message is meaningless to users
     message = lines[0] if lines else "no message"
-    return TaskFailure(f"{type(error).__name__}: {message}", details=details)
+    is_recoverable = not isinstance(error, OutputClosedError)
+    return TaskFailure(f"{type(error).__name__}: {message}", details=details, is_recoverable=is_recoverable)

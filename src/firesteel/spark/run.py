@@ -8,6 +8,7 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from firesteel.runtime.logs import about
 from firesteel.spark.cancellation_timeout import cancellation_timeout_s
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.failures import failure_of_exit, failure_of_spark_error
+from firesteel.spark.printed_texts import PrintedTexts
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
 
@@ -35,6 +37,7 @@ class Run:
         listener: Notified of progress on the event loop that creates the run.
         context: Returns the SparkContext; called in the run's thread, as it may wait for the JVM.
         collected: Receives the output of collecting sinks.
+        printed: Receives what the job prints.
         directory: The job's checkpoint directory.
         pool: Number of the scheduler pool: runs that share a SparkContext have a pool each.
     """
@@ -46,6 +49,7 @@ class Run:
         listener: DataPlaneListener,
         context: Callable[[], Any],
         collected: CollectBuffers,
+        printed: PrintedTexts,
         directory: Path,
         pool: int,
     ) -> None:
@@ -54,6 +58,7 @@ class Run:
         self._listener = listener
         self._get_context = context
         self._collected = collected
+        self._keep = partial(printed.add, query.job_id)
         self._directory = directory
         self.pool = pool
         self._plan = StagePlan(query.job_graph)

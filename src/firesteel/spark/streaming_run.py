@@ -95,7 +95,7 @@ class StreamingRun(Run):
         self._wake.set()
 
     def _commit(self, committables: list[Any]) -> None:
-        commit(committables, self._collect, self._committers)
+        commit(committables, self._collect, self._committers, self._keep)
 
     def _cores(self) -> int:
         """Return the number of cores of an executor; a Spark session created by the program may not set it."""

@@ -6,6 +6,8 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.column_types import RowType
+from firesteel.columns.type_text import type_text
+from firesteel.common.html_table import html_table
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.environment.column_operations import ColumnOperations
 from firesteel.table.explain_detail import DETAIL_NAMES
@@ -449,6 +451,13 @@ class Table(ColumnOperations):
     def print_schema(self) -> None:
         """Print the schema as a tree."""
         print(self._schema)
+
+    def _repr_html_(self) -> str:
+        columns = [
+            (column.get_name(), type_text(column.get_data_type()))
+            for column in self.get_resolved_schema().get_columns()
+        ]
+        return html_table(["column", "type"], columns, "Not executed: execute().print(), or limit(20).to_pandas()")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Run the query and return its final rows as a `pandas.DataFrame`; the query must be bounded."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import VariantType
 from firesteel.columns.type_text import type_text
+from firesteel.common.html_table import html_table
 from firesteel.common.job_client import JobClient
 from firesteel.common.types import Row
 from firesteel.table.environment.print_style import PrintStyle, print_rows
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from firesteel.columns.column_types import RowField
 
 __all__ = ["CloseableIterator", "TableResult"]
+
+_SHOWN_ROWS = 100
+"""How many rows a notebook shows."""
 
 
 class CloseableIterator:
@@ -157,6 +161,12 @@ class TableResult:
                     "system"
                 )
         return CloseableIterator(self._rows)
+
+    def _repr_html_(self) -> str:
+        names = self._row_type.field_names()
+        if isinstance(self._rows, list):
+            return html_table(names, self._rows[:_SHOWN_ROWS])
+        return html_table(names, [], "Rows of a job, which can be read once: print(), or collect()")
 
     def print(self) -> None:
         """Print the rows as a table.

@@ -93,12 +93,16 @@ async def test_a_job_is_stored_before_it_runs_and_acknowledged_before_it_is_over
         order.append(f"start, stored: {await cluster.ha.job_graph_store.job_ids() == (runner.job_id,)}")
         await start(runner)
 
+    async def recording_submitted(job_graph: JobGraph) -> None:
+        order.append(f"submitted, stored: {await cluster.ha.job_graph_store.job_ids() != ()}")
+
     monkeypatch.setattr(JobManagerRunner, "start", recording_start)
+    monkeypatch.setattr(cluster.data_plane, "submitted", recording_submitted)
     await cluster.gateway.submit_job(one_vertex())
     order.append("acknowledged")
     await settle()
     await cluster.finish_query()
-    assert order == ["start, stored: True", "acknowledged"]
+    assert order == ["submitted, stored: False", "start, stored: True", "acknowledged"]
     assert await cluster.gateway.request_job_status(an_id("job")) is JobStatus.FINISHED
 
 
@@ -112,6 +116,14 @@ async def test_a_job_that_cannot_be_stored_is_refused_and_may_be_submitted_again
     assert await cluster.gateway.list_jobs() == ()
     await cluster.submit(one_vertex())
     assert len(cluster.data_plane.queries) == 1
+
+
+async def test_a_job_whose_storage_cannot_be_written_to_is_refused_and_not_stored(cluster: Cluster) -> None:
+    cluster.data_plane.submit_error = OSError("no such bucket")
+    with pytest.raises(JobSubmissionError, match=r"failed to submit job .*: no such bucket"):
+        await cluster.gateway.submit_job(one_vertex())
+    assert await cluster.ha.job_graph_store.job_ids() == ()
+    assert cluster.data_plane.queries == []
 
 
 async def test_a_job_whose_runner_cannot_start_leaves_no_trace(

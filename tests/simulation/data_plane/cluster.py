@@ -41,10 +41,6 @@ class TaskLostError(Exception):
     """Spark gave a batch up: one of its tasks failed too often."""
 
 
-class LeaderLostError(BaseException):
-    """The leader learned that it leads no longer."""
-
-
 @dataclass(frozen=True)
 class Faults:
     """How likely is what, per step or per task."""
@@ -414,6 +410,11 @@ class SimulatedJobCluster:
         self.log(f"leader {leader.number} is elected")
         return leader
 
+    def tell_deposed(self) -> None:
+        """Let all but the last leader learn that they lead no longer: they begin no further run of the job."""
+        for leader in self.leaders[:-1]:
+            leader.is_deposed = True
+
     def befall(self) -> None:
         """Let something happen between two steps."""
         chance, faults = self.chance, self.faults
@@ -460,7 +461,7 @@ class SimulatedJobCluster:
         shutil.rmtree(self._disk(host), ignore_errors=True)
 
     def _depose(self, leader: Leader) -> None:
-        """Let another one lead; the former learns it late or, as far as it matters, never."""
+        """Let another one lead; the former learns it late, see `tell_deposed`."""
         if leader.process.is_over or self.is_finished:
             return
         self.log(f"leader {leader.number} is deposed")

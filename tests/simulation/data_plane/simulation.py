@@ -27,6 +27,7 @@ from firesteel.common.options.checkpointing_options import (
 )
 from firesteel.connectors.files.committer import FinishedPart
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
+from firesteel.coordinator.stored_checkpoints import mark_as_running
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.task import checkpoint_metadata
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
@@ -48,7 +49,7 @@ STORE_EVERY = 6
 """One seed in so many keeps checkpoints in an object store."""
 
 QUIET_AFTER = 6_000
-"""Steps after which nothing goes wrong any more, so that the job comes to its end."""
+"""Steps after which nothing goes wrong any more and deposed leaders learn it, so that the job comes to its end."""
 
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -114,6 +115,7 @@ class _Run:
             self._cluster.manual = further.choice([0.0, 0.1])
         self._objects = ObjectStore(self._scheduler, chance, faults)
         cluster.store = self._objects.path(JOB_ID)
+        mark_as_running(cluster.store)
         cluster.hosts = chance.choice([1, 2])
         cluster.faults = replace(cluster.faults, lose_host=chance.choice([0.0, 0.001]))
         self._retained = chance.choice([1, 3])
@@ -197,6 +199,7 @@ class _Run:
         cluster = self._cluster
         if self._scheduler.steps > QUIET_AFTER:
             cluster.faults = Faults()
+            cluster.tell_deposed()
             if self._objects is not None:
                 self._objects.faults = StoreFaults()
         if self._violations:

@@ -8,16 +8,14 @@ FiresteelError
 from __future__ import annotations
 
 import reprlib
-import sysconfig
 import traceback
 from operator import length_hint
 from types import CodeType
 from typing import Any, Protocol
 
-from firesteel.common.our_code import OUR_CODE
+from firesteel.common.our_code import LIBRARIES, OUR_CODE
 from firesteel.errors import FiresteelError
 
-_LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), sysconfig.get_path("stdlib"))
 _SHOWN_CHARACTERS = 200
 
 _short = reprlib.Repr()
@@ -108,7 +106,7 @@ def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 def user_location(error: BaseException) -> str | None:
     """Return the innermost line of user code as `job.py:12 in parse: return int(x)`, or None if there is none."""
-    frames = [f for f in _user_frames(error) if not f.filename.startswith(_LIBRARIES)] or _user_frames(error)
+    frames = [f for f in _user_frames(error) if not f.filename.startswith(LIBRARIES)] or _user_frames(error)
     if not frames:
         return None
     frame = frames[-1]

@@ -29,9 +29,10 @@ const stateOf = name => make("span", {class: `state ${name}`}, name);
 
 function table(heads, rows, empty) {
   if (!rows.length) return make("p", {}, empty);
-  const cell = value => typeof value === "object" && value !== null && "number" in value
+  const isNumber = value => typeof value === "object" && value !== null && "number" in value;
+  const cell = value => isNumber(value)
     ? make("td", {class: "number"}, value.number) : make("td", {}, value);
-  return make("div", {class: "scroll"}, make("table", {}, make("thead", {}, make("tr", {}, heads.map(h => make("th", {scope: "col"}, h)))),
+  return make("div", {class: "scroll"}, make("table", {}, make("thead", {}, make("tr", {}, heads.map((h, i) => make("th", {scope: "col", class: isNumber(rows[0][i]) ? "number" : null}, h)))),
     make("tbody", {}, rows.map(row => make("tr", {}, row.map(cell))))));
 }
 const figures = pairs => make("ul", {class: "figures"}, pairs.map(([name, value]) => make("li", {}, make("b", {}, value), make("span", {}, name))));
@@ -103,9 +104,46 @@ function timeline(job) {
   });
   return [bar, make("p", {}, entered.map(([name, time]) => `${name} ${at(time)}`).join("  →  "))];
 }
+// A chart of one figure over time: points are [ms, value]; gaps stand where a value is null.
+function chart(title, points, shown) {
+  const known = points.filter(([, value]) => value !== null);
+  if (known.length < 2) return "";
+  const [width, height, first, last] = [300, 70, points[0][0], points[points.length - 1][0]];
+  const most = Math.max(...known.map(([, value]) => value)), latest = known[known.length - 1][1];
+  const x = time => width * (time - first) / Math.max(1, last - first), y = value => height - 2 - (height - 4) * value / (most || 1);
+  let path = "", pen = "M";
+  for (const [time, value] of points) {
+    if (value === null) { pen = "M"; continue; }
+    path += `${pen}${x(time).toFixed(1)} ${y(value).toFixed(1)}`; pen = "L";
+  }
+  const text = `${title}: now ${shown(latest)}, at most ${shown(most)} since ${at(first)}`;
+  return make("section", {title: text}, make("h3", {}, title), make("p", {}, shown(latest), make("small", {}, ` max ${shown(most)}`)),
+    make("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text, preserveAspectRatio: "none"}, make("path", {d: path})));
+}
+// The change per second of a total; a total that falls begins anew, as after a restart.
+const rates = (times, totals) => times.map((time, i) => [time, i === 0 || totals[i] < totals[i - 1] ? null : 1000 * (totals[i] - totals[i - 1]) / Math.max(1, time - times[i - 1])]);
+function charts(history) {
+  const times = history.timestamp, perSecond = value => `${count(Math.round(value))}/s`, of = name => times.map((time, i) => [time, history[name][i]]);
+  const drawn = [chart("Records read", rates(times, history["read-records"]), perSecond), chart("Records written", rates(times, history["write-records"]), perSecond),
+    chart("Checkpoint duration", of("checkpoint-duration"), duration), chart("Restarts", of("restarts"), count), chart("Memory of the JobManager", of("memory"), bytes)].filter(Boolean);
+  return drawn.length ? make("div", {class: "charts"}, drawn) : make("p", {}, "Charts begin after ten seconds.");
+}
+const outputs = new Map();  // what each job has printed, as far as it was asked for
+async function printedBy(id) {
+  const known = outputs.get(id) || {end: 0, text: ""};
+  for (;;) {
+    const {offset, text} = await ask(`firesteel/jobs/${id}/stdout?offset=${known.end}`);
+    if (offset !== known.end) known.text = "";  // The JobManager does not keep what came between, or is another one.
+    known.end = offset + [...text].length;
+    known.text = (known.text + text).split("\n").slice(-201).join("\n");
+    outputs.set(id, known);
+    if (!text) return known.text;
+  }
+}
 async function jobPage(id) {
-  const [job, {exceptionHistory}, checkpoints, slots] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
-    ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`)]);
+  const [job, {exceptionHistory}, checkpoints, slots, printed, history] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
+    ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`), printedBy(id),
+    ask(`firesteel/jobs/${id}/history`)]);
   const marks = await Promise.all(job.vertices.map(vertex => ask(`jobs/${id}/vertices/${vertex.id}/watermarks`)));
   job.watermarks = new Map(job.vertices.map((vertex, i) => [vertex.id, marks[i].map(m => Number(m.value)).sort((a, b) => a - b)[0]]));
   const over = ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
@@ -116,7 +154,7 @@ async function jobPage(id) {
   }}, "Cancel");
   const seconds = Math.max(1, job.duration / 1000);
   return [make("h1", {}, job.name, " ", stateOf(job.state)), make("p", {}, `${id}, ${job["job-type"]}, ${duration(job.duration)} `, over ? "" : cancel),
-    graph(job), make("h2", {}, "Vertices"),
+    graph(job), make("h2", {}, "Last hour"), charts(history), make("h2", {}, "Vertices"),
     table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy"], job.vertices.map(v => [v.name, stateOf(v.status), {number: v.parallelism},
       {number: count(v.metrics["read-records"])}, {number: count(v.metrics["write-records"])},
       {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))},
@@ -128,6 +166,7 @@ async function jobPage(id) {
     table(["Id", "Kind", "Taken", "Duration", "Written", "State", "Path"], checkpoints.history.map(c => [{number: c.id}, c.is_savepoint ? "savepoint" : "checkpoint", at(c.trigger_timestamp),
       {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, {number: bytes(c.state_size)}, c.external_path]), "None was taken."),
     make("h2", {}, "Exceptions"), exceptionHistory.entries.length ? exceptionHistory.entries.map(e => [make("p", {}, at(e.timestamp)), make("pre", {tabindex: 0}, e.stacktrace)]).flat() : make("p", {}, "None."),
+    make("h2", {}, "Stdout"), printed ? make("pre", {tabindex: 0, id: "stdout"}, printed) : make("p", {}, "Nothing was printed."),
     make("h2", {}, "Timeline"), timeline(job)].flat();
 }
 async function taskManagersPage() {

@@ -210,6 +210,11 @@ class Dispatcher(FencedRpcEndpoint):
         await self.request_job_status(job_id)
         return await self._data_plane.deliver_coordination_request(operator_uid, request)
 
+    async def request_printed(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed to standard output; the job may have ended."""
+        await self.request_job_status(job_id)
+        return self._data_plane.printed_after(job_id, offset)
+
     async def request_job_status(self, job_id: str) -> JobStatus:
         """Return the current status of a job."""
         return await self._ask(job_id, lambda master: master.request_job_status(), lambda job: job.details.status)
@@ -265,6 +270,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _persist_and_run(self, job_graph: JobGraph) -> None:
         try:
+            await self._data_plane.submitted(job_graph)
             await self._stores.job_graphs.put(job_graph)
             await self._run(job_graph)
         except Exception as error:

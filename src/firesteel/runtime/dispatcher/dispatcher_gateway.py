@@ -144,6 +144,18 @@ class DispatcherGateway(Protocol):
         """
         ...
 
+    async def request_printed(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed to standard output, and the offset at which the text begins.
+
+        Args:
+            job_id: The job, which may have ended.
+            offset: The number of characters that the client has; where these are not kept, the text begins elsewhere.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+        """
+        ...
+
     async def request_job_status(self, job_id: str) -> JobStatus:
         """Return the current status of a job.
 

@@ -158,6 +158,14 @@ class DataPlane(Protocol):
 
     has_queries: bool
 
+    async def submitted(self, job_graph: JobGraph) -> None:
+        """Remember that a job exists; called once, before its JobGraph is stored and any leader may run it.
+
+        Raises:
+            OSError: the job's storage can't be written to.
+        """
+        ...
+
     async def restore(self, job_graph: JobGraph) -> bytes | None:
         """Prepare a new job to start from the state that its configuration names, if any.
 
@@ -176,6 +184,10 @@ class DataPlane(Protocol):
             ValueError: the request can't be read.
             ResultsLostError: results of the sink were lost.
         """
+        ...
+
+    def printed_after(self, job_id: str, offset: int) -> tuple[int, str]:
+        """Return text that a job has printed, from an offset in characters on, and the offset at which it begins."""
         ...
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import Kind
+from firesteel.columns.rex import InputRef
 from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
@@ -26,8 +27,9 @@ from firesteel.table.planner.resolve.scans import assign_watermark
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.resolved_schema import ResolvedSchema, resolved_schema
 from firesteel.table.schema import Schema
+from firesteel.table.syntax.statements import ColumnDefinition
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref
-from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of
+from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
 
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
@@ -81,20 +83,49 @@ def stream_table(
     if len(fields) == 1 and isinstance(fields[0], Schema):
         schema = _complete(fields[0], found)
         node = _by_schema(stream, schema, found, kinds, has_kinds, catalogs)
+        declared = [column.name for column in columns_of(fields[0])]
+        if _has_fields(fields[0]) and declared != [column.name for column in columns_of(schema)]:
+            return _projected(node, declared), None  # A projection has no watermark and no key of its own.
         columns, watermark = resolve_columns(schema, catalogs)
         return node, resolved_schema(columns, watermark, primary_key_of(schema), constraint_of(schema))
     fields_found = list(_by_expressions(found, fields)) if fields else found
     return _scan(stream, fields_found, kinds, has_kinds, ()), None
 
 
+def _has_fields(schema: Schema) -> bool:
+    """Return whether a schema declares physical columns."""
+    return any(map(_is_physical, columns_of(schema)))
+
+
+def _is_physical(column: ColumnDefinition) -> bool:
+    return column.expression is None and not column.is_metadata
+
+
 def _complete(schema: Schema, found: list[_Column]) -> Schema:
-    """Return a schema with the fields of the stream if it declares no physical columns."""
-    if any(column.expression is None and not column.is_metadata for column in columns_of(schema)):
-        return schema
-    builder = Schema.new_builder()
-    for name, kind, _ in found:
-        builder.column(name, kind)
-    return builder.from_schema(schema).build()
+    """Return a schema with all fields of the stream first, which computed columns and watermarks may use.
+
+    Declared columns give fields their types. Flink: `SchemaTranslator.createConsumingResult`.
+    """
+    declared = {column.name: column for column in columns_of(schema) if _is_physical(column)}
+    names = [name for name, _, _ in found]
+    for name in declared:
+        if name not in names:
+            raise ValidationException(
+                f"Unable to find a field named '{name}' in the physical data type derived from the given type "
+                f"information for schema declaration. Make sure that the type information is not a generic raw type. "
+                f"Currently available fields are: {names}"
+            )
+    fields = tuple(declared.get(name, ColumnDefinition(name, kind)) for name, kind, _ in found)
+    others = tuple(column for column in columns_of(schema) if not _is_physical(column))
+    return Schema(fields + others, watermarks_of(schema), primary_key_of(schema), constraint_of(schema))
+
+
+def _projected(node: Rel, names: list[str]) -> Rel:
+    """Return the declared columns in their order."""
+    positions = [node.row_type.names.index(name) for name in names]
+    fields = [node.row_type.fields[position] for position in positions]
+    references = tuple(InputRef(at, field.data_type) for at, field in zip(positions, fields, strict=True))
+    return rel.Project(node, references, t.RowType(fields))
 
 
 def _fields_of(stream: DataStream[Any]) -> list[_Column]:
@@ -165,7 +196,7 @@ def _by_schema(
     kinds: frozenset[Kind],
     has_kinds: bool,
     catalogs: CatalogManager,
-) -> object:
+) -> Rel:
     known = {name: (kind, source) for name, kind, source in found}
     columns, watermark = resolve_columns(schema, catalogs)
     stored: list[_Column] = []
@@ -178,15 +209,9 @@ def _by_schema(
                 )
             stored.append((column.name, column.type, "timestamp"))
         elif column.kind == "PHYSICAL":
-            if column.name not in known:
-                raise ValidationException(
-                    f"Unable to find a field named '{column.name}' in the physical data type derived from the given "
-                    f"type information for schema declaration. Make sure that the type information is not a generic "
-                    f"raw type. Currently available fields are: {list(known)}"
-                )
             stored.append((column.name, column.type, known[column.name][1]))
     stored = [(name, _regular(kind), source) for name, kind, source in stored]
-    node: Any = _scan(stream, stored, kinds, has_kinds, primary_key_of(schema))
+    node: Rel = _scan(stream, stored, kinds, has_kinds, primary_key_of(schema))
     if len(stored) < len(columns):
         node = _with_computed(node, columns, catalogs)
     if watermark is not None and catalogs.is_streaming:
@@ -220,7 +245,7 @@ def _regular(kind: DataType) -> DataType:
     return kind.with_kind(t.TimestampKind.REGULAR) if hasattr(kind, "with_kind") else kind
 
 
-def _with_computed(node: Any, columns: Any, catalogs: CatalogManager) -> object:
+def _with_computed(node: Rel, columns: Any, catalogs: CatalogManager) -> Rel:
     resolver = ExpressionResolver(Scope.of(node.row_type), catalogs)
     expressions = tuple(resolver.resolve(c.expression if c.kind == "COMPUTED" else Ref((c.name,))) for c in columns)
     fields = [t.RowField(c.name, e.type) for c, e in zip(columns, expressions, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import NoReturn, TypeVar
 
 from firesteel.columns.column_types import DataType
@@ -215,9 +216,13 @@ class TokenReader:
             SqlParserError: always.
         """
         at = self.position()
-        was = "" if not wanted else "\nWas expecting one of:\n" + "\n".join(f'    "{word}" ...' for word in wanted)
+        hint = _hint(self.token, wanted) or _hint_of_alias(self.tokens[max(0, self.index - 1)])
+        listed = () if hint and len(wanted) > _MANY else wanted
+        was = "" if not listed else "\nWas expecting one of:\n" + "\n".join(f'    "{word}" ...' for word in listed)
         text = self.token.text if self.token.kind != "string" else f"'{self.token.text}'"
-        raise SqlParserError(f'SQL parse failed. Encountered "{text}" at line {at.line}, column {at.column}.{was}')
+        raise SqlParserError(
+            f'SQL parse failed. Encountered "{text}" at line {at.line}, column {at.column}{hint}.{was}'
+        )
 
     def is_name(self, token: Token | None = None) -> bool:
         """Return whether a token may be an identifier."""
@@ -301,3 +306,36 @@ class TokenReader:
         if token.upper == "NULL":
             return self.tokens[self.index - 1].upper != "NOT" and self.ahead().upper == "ON"
         return token.upper in _TYPE_ENDS
+
+
+_MANY = 8
+"""More words than these are not listed if one of them is likely to be meant."""
+
+_CLAUSES: tuple[str, ...] = (
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "ORDER",
+    "HAVING",
+    "UNION",
+    "LIMIT",
+    "VALUES",
+    "SELECT",
+    "JOIN",
+    "WITH",
+)
+"""Words that may follow where only the end of a statement is expected, as a misspelt one is read as an alias."""
+
+
+def _hint(token: Token, wanted: tuple[str, ...]) -> str:
+    """Return what a misspelt keyword may be meant as."""
+    if token.kind != "word":
+        return ""
+    near = get_close_matches(token.upper, dict.fromkeys((*wanted, *_CLAUSES)), 1, cutoff=0.75)
+    return f' (did you mean "{near[0]}"?)' if near and near[0] != token.upper else ""
+
+
+def _hint_of_alias(token: Token) -> str:
+    """Return what the word before an unexpected one may be meant as: `SELECT a FORM t` reads FORM as an alias."""
+    near = get_close_matches(token.upper, _CLAUSES, 1, cutoff=0.75) if token.kind == "word" else []
+    return f' ("{token.text}" before it: did you mean "{near[0]}"?)' if near and near[0] != token.upper else ""

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 from firesteel.columns.cast_rules import can_cast
@@ -28,11 +29,11 @@ from firesteel.columns.column_types import (
     VarCharType,
     YearMonthIntervalType,
 )
-from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.aggregates import aggregate_names, find_aggregate
 from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.definition_names import sql_name
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.functions.registry import find_function
+from firesteel.columns.functions.registry import find_function, function_names
 from firesteel.columns.functions.table_api_types import table_api_type
 from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, UserCall, UserFunction
 from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
@@ -46,6 +47,7 @@ from firesteel.table.syntax.unresolved import (
     Apply,
     Lit,
     OverCall,
+    Position,
     Ref,
     Star,
     Subquery,
@@ -162,6 +164,8 @@ class ExpressionResolver:
             raise ValidationException(
                 f"SQL validation failed. {where(call.position)}{name} must be used with its window in GROUP BY"
             )
+        if Star() in call.operands and find_function(name) is None and find_aggregate(name) is None:
+            raise _unknown(str(call.function), "*", call.position)
         operands = tuple(self.resolve(operand) for operand in call.operands)
         if call.position is None:
             return self._call_in_table_api(name, operands, call)
@@ -184,12 +188,8 @@ class ExpressionResolver:
                 raise ValidationException(
                     f"SQL validation failed. {where(position)}Aggregate expression {name} is illegal here"
                 )
-            shown = name if call is None else call.function
             families = ", ".join(f"<{_family(o.type)}>" for o in operands)
-            raise ValidationException(
-                f"SQL validation failed. {where(position, str(shown))}No match found for function signature "
-                f"{shown}({families})"
-            )
+            raise _unknown(str(name if call is None else call.function), families, position)
         try:
             types, result = function.resolve([operand.type for operand in operands], operands)
         except FunctionError as error:
@@ -337,6 +337,16 @@ def type_of_literal(value: object) -> DataType:
         if isinstance(value, kind):
             return make()
     raise ValidationException(f"{value!r} of type {type(value).__name__} can't be a literal")
+
+
+def _unknown(function: str, families: str, position: Position | None) -> ValidationException:
+    """Return the error for a function that does not exist."""
+    near = get_close_matches(function.upper(), {*function_names(), *aggregate_names()}, 1, cutoff=0.75)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return ValidationException(
+        f"SQL validation failed. {where(position, function)}No match found for function signature "
+        f"{function}({families}){hint}"
+    )
 
 
 def _decimal_constant(rex: Rex) -> Rex:

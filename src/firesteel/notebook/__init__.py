@@ -1,0 +1,12 @@
+"""firesteel in notebooks: `%load_ext firesteel` brings `%%sql`, a line of progress, and short errors.
+
+magics    the cell magic `%%sql`, with results that change while a query runs
+progress  a line of progress below the cell
+errors    errors of one screen: the message and the user's lines
+"""
+
+from firesteel.notebook.errors import show_short_errors
+from firesteel.notebook.magics import SqlMagic
+from firesteel.notebook.progress import NotebookLine
+
+__all__ = ["NotebookLine", "SqlMagic", "show_short_errors"]

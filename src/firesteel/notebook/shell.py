@@ -1,0 +1,31 @@
+"""What firesteel needs of IPython's shell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+__all__ = ["Display", "Shell"]
+
+
+class Shell(Protocol):
+    """The `InteractiveShell` of a notebook.
+
+    Attributes:
+        user_ns: The variables of the notebook.
+    """
+
+    user_ns: dict[str, object]
+
+    def register_magic_function(self, func: Callable[[str, str], None], magic_kind: str, magic_name: str) -> None:
+        """Add a magic."""
+
+    def set_custom_exc(self, exc_tuple: tuple[type[BaseException], ...], handler: Callable[..., None]) -> None:
+        """Handle errors of these classes."""
+
+
+class Display(Protocol):
+    """A place below a cell (`DisplayHandle`)."""
+
+    def update(self, obj: object, *, raw: bool = False) -> None:
+        """Show something else there."""

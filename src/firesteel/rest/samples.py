@@ -1,0 +1,99 @@
+"""Samples of running jobs over the last hour, from which the dashboard draws charts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from firesteel.errors import FiresteelError
+from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
+from firesteel.runtime.executiongraph.job_details import JobDetails
+from firesteel.runtime.process_usage import usage_of_this_process
+from firesteel.runtime.thread_pools import REQUESTED_FILES
+
+__all__ = ["INTERVAL_S", "Sample", "Samples"]
+
+logger = logging.getLogger(__name__)
+
+INTERVAL_S = 5.0
+_KEPT = 720  # an hour
+_MOST_JOBS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A job at one moment.
+
+    Attributes:
+        time_ms: The time in ms since the epoch.
+        read: Records that its sources have emitted to other vertices.
+        written: Records that its last vertices have read.
+        restarts: How often it has restarted.
+        checkpoint_ms: Duration of its last checkpoint in ms; None if it has taken none.
+        memory: Resident bytes of the JobManager and its descendants.
+    """
+
+    time_ms: int
+    read: int
+    written: int
+    restarts: int
+    checkpoint_ms: int | None
+    memory: int
+
+
+class Samples:
+    """The samples of the last jobs.
+
+    Args:
+        dispatcher: Returns the gateway of the leading Dispatcher.
+        now_ms: Returns the time in ms since the epoch.
+    """
+
+    def __init__(self, dispatcher: Callable[[], Awaitable[DispatcherGateway]], now_ms: Callable[[], int]) -> None:
+        self._dispatcher = dispatcher
+        self._now_ms = now_ms
+        self._jobs: OrderedDict[str, deque[Sample]] = OrderedDict()
+
+    def of(self, job_id: str) -> list[Sample]:
+        """Return the samples of a job, oldest first."""
+        return list(self._jobs.get(job_id, ()))
+
+    async def run(self) -> None:
+        """Take samples until cancelled."""
+        while True:
+            try:
+                await self.take()
+            except Exception as error:  # A leader is elected, or does not answer: later samples may succeed.
+                logger.debug("no samples of jobs were taken: %s", error)
+            await asyncio.sleep(INTERVAL_S)
+
+    async def take(self) -> None:
+        """Take a sample of each running job."""
+        dispatcher = await self._dispatcher()
+        running = [job for job in (await dispatcher.request_overview()).jobs if not job.status.is_globally_terminal]
+        if not running:
+            return
+        usage = await REQUESTED_FILES.run(usage_of_this_process)
+        for job in running:
+            with suppress(FiresteelError):  # It has just ended.
+                self._add(await dispatcher.request_job_details(job.job_id), usage.used_memory)
+
+    def _add(self, job: JobDetails, memory: int) -> None:
+        samples = self._jobs.setdefault(job.job_id, deque(maxlen=_KEPT))
+        latest = job.checkpoints.latest
+        samples.append(
+            Sample(
+                self._now_ms(),
+                sum(vertex.records_out for vertex in job.vertices if vertex.records_in == 0),
+                sum(vertex.records_in for vertex in job.vertices if vertex.records_out == 0),
+                job.restarts,
+                None if latest is None else latest.duration_ms,
+                memory,
+            )
+        )
+        while len(self._jobs) > _MOST_JOBS:
+            self._jobs.popitem(last=False)

@@ -1,0 +1,153 @@
+"""Harnesses of functions, for tests that do not name operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar, Unpack
+
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.functions.function_base import Function
+from firesteel.functions.operator_descriptors import (
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+    FilterOperator,
+    FlatMapOperator,
+    KeyedProcessOperator,
+    MapOperator,
+    OperatorDescriptor,
+    ProcessOperator,
+    ReduceOperator,
+)
+from firesteel.functions.user_functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    FilterFunction,
+    FlatMapFunction,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessFunction,
+    ReduceFunction,
+)
+from firesteel.testing.operator_harness import OperatorHarness
+
+__all__ = ["HarnessOptions", "Key", "harness", "keyed_harness"]
+
+T = TypeVar("T")
+
+Key = Callable[[Any], object]
+"""A key selector."""
+
+_KeyType = TypeInformation[Any] | None
+
+
+class HarnessOptions(TypedDict, total=False):
+    """Further arguments of `OperatorHarness`."""
+
+    output_type: TypeInformation[Any] | None
+    is_batch: bool
+    subtask_index: int
+    parallelism: int
+    max_parallelism: int
+    configuration: dict[str, str] | None
+    snapshot: bytes | None
+
+
+_PLAIN: dict[type[Function], Callable[[Function], OperatorDescriptor]] = {
+    MapFunction: MapOperator,
+    FlatMapFunction: FlatMapOperator,
+    FilterFunction: FilterOperator,
+    ProcessFunction: ProcessOperator,
+    CoMapFunction: CoMapOperator,
+    CoFlatMapFunction: CoFlatMapOperator,
+    CoProcessFunction: CoProcessOperator,
+}
+"""The operator of each kind of function on streams without keys."""
+
+_KEYED: dict[type[Function], Callable[[Function, _KeyType], OperatorDescriptor]] = {
+    KeyedProcessFunction: KeyedProcessOperator,
+    KeyedCoProcessFunction: lambda function, key_type: CoProcessOperator(function, True, key_type),
+    ReduceFunction: lambda function, key_type: ReduceOperator(function, None, key_type),
+    MapFunction: lambda function, _: MapOperator(function, keyed=True),
+    FlatMapFunction: lambda function, _: FlatMapOperator(function, keyed=True),
+    FilterFunction: lambda function, _: FilterOperator(function, keyed=True),
+    CoMapFunction: lambda function, _: CoMapOperator(function, keyed=True),
+    CoFlatMapFunction: lambda function, _: CoFlatMapOperator(function, keyed=True),
+}
+"""The operator of each kind of function on keyed streams."""
+
+
+def harness(function: Function, **options: Unpack[HarnessOptions]) -> OperatorHarness:
+    """Return a harness of a function on a stream without keys.
+
+    Args:
+        function: A `MapFunction`, `FlatMapFunction`, `FilterFunction` or `ProcessFunction`, or one of two inputs.
+        options: Further arguments of `OperatorHarness`, such as `parallelism` or `snapshot`.
+
+    Raises:
+        TypeError: there is no harness of this kind of function.
+
+    Example:
+        >>> class Words(FlatMapFunction):
+        ...     def flat_map(self, value):
+        ...         return value.split()
+        >>> with harness(Words()) as words:
+        ...     words.process("to be")
+        ...     words.values
+        ['to', 'be']
+    """
+    return OperatorHarness(_of_kind(_PLAIN, function)(function), **options)
+
+
+def keyed_harness(
+    function: Function,
+    key: Key,
+    key2: Key | None = None,
+    *,
+    key_type: _KeyType = None,
+    **options: Unpack[HarnessOptions],
+) -> OperatorHarness:
+    """Return a harness of a function on a keyed stream, with state and timers.
+
+    Args:
+        function: A `KeyedProcessFunction`, `KeyedCoProcessFunction` or `ReduceFunction`, or a function that
+            `harness` takes and that uses keyed state.
+        key: The key selector of the (first) input.
+        key2: The key selector of the second input; None if it is the same.
+        key_type: The declared type of keys.
+        options: Further arguments of `OperatorHarness`, such as `parallelism` or `snapshot`.
+
+    Raises:
+        TypeError: there is no harness of this kind of function.
+
+    Example:
+        >>> class Count(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        ...     def process_element(self, value, ctx):
+        ...         self.count.update((self.count.value() or 0) + 1)
+        ...         ctx.timer_service().register_event_time_timer(1000)
+        ...     def on_timer(self, timestamp, ctx):
+        ...         yield ctx.get_current_key(), self.count.value()
+        >>> with keyed_harness(Count(), key=str.lower) as counts:
+        ...     for word in ("To", "be", "to"):
+        ...         counts.process(word, timestamp=0)
+        ...     counts.watermark(1000)
+        ...     sorted(counts.values)
+        [('be', 1), ('to', 2)]
+    """
+    descriptor = _of_kind(_KEYED, function)(function, key_type)
+    return OperatorHarness(descriptor, key_selectors=[key, key2 or key], **options)
+
+
+def _of_kind(kinds: Mapping[type[Function], T], function: Function) -> T:
+    for kind, make in kinds.items():
+        if isinstance(function, kind):
+            return make
+    allowed = ", ".join(kind.__name__ for kind in kinds)
+    raise TypeError(
+        f"there is no such harness of {function!r}, allowed are: {allowed}; use OperatorHarness with the descriptor of "
+        "an operator for others"
+    )

@@ -1,0 +1,189 @@
+"""Trials of `firesteel check`: programs that run up to their plans, without network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.common.jars import REPLACED, jar_advice
+from firesteel.connectors.identifiers import table_connectors, table_formats
+
+pytestmark = pytest.mark.slow
+
+STREAMS = """
+from pyflink.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+"""
+TABLES = """
+from pyflink.table import EnvironmentSettings, TableEnvironment
+t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+"""
+
+
+def firesteel(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "firesteel", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Any:
+    def run(text: str, *arguments: object) -> dict[str, Any]:
+        program = tmp_path / "job.py"
+        program.write_text(textwrap.dedent(text).lstrip())
+        done = firesteel("check", "--timeout", 30, "--output", "json", program, *arguments)
+        assert not done.stderr
+        report: dict[str, Any] = json.loads(done.stdout)
+        assert done.returncode == bool(report["missing"] or report["fails"])
+        return report
+
+    return run
+
+
+def found(report: dict[str, Any], kind: str) -> list[tuple[int, str]]:
+    return [(one["line"], one["name"]) for one in report[kind]]
+
+
+def test_each_job_is_planned_and_none_is_run(check, tmp_path):
+    report = check(
+        f"""{STREAMS}
+env.from_collection([1]).map(lambda n: open({str(tmp_path / "made")!r}, "w")).print()
+env.execute("first")
+env.from_collection([1]).print()
+job = env.execute_async("second")
+assert job.get_job_execution_result().result().get_job_id() == job.get_job_id()
+assert list(env.from_collection([1, 2]).execute_and_collect()) == []
+"""
+    )
+    assert [(job["line"], job["name"]) for job in report["jobs"]][:2] == [(5, "first"), (7, "second")]
+    assert len(report["jobs"]) == 3
+    assert report["fails"] == report["unchecked"] == []
+    assert not (tmp_path / "made").exists()
+
+
+def test_it_goes_on_after_each_statement_that_fails(check):
+    report = check(
+        f"""{TABLES}
+t_env.get_config().set("table.exec.mini-batch.enabledd", "true")
+t_env.execute_sql("CREATE TABLE a (id INT) WITH ('connector' = 'pulsar')")
+t_env.execute_sql("CREATE TABLE b (id INT) WITH ('connector' = 'print')")
+t_env.execute_sql("INSERT INTO b SELECT id FROM a").wait()
+t_env.execute_sql("CREATE TABLE c (id INTT) WITH ('connector' = 'print')")
+t_env.execute_sql("INSERT INTO c SELECT 1")
+t_env.execute_sql("CREATE TABLE d (id INT) WITH ('connector' = 'datagen', 'rows' = '1')")
+t_env.execute_sql("SELECT * FROM d").print()
+t_env.execute_sql("INSERT INTO b VALUES (1)")
+"""
+    )
+    assert found(report, "fails") == [
+        (4, "InvalidOptionError"),
+        (7, "ValidationException"),
+        (8, "SqlParserException"),
+        (11, "ValidationException"),
+    ]
+    assert "factory for identifier 'pulsar'" in report["fails"][1]["advice"]
+    assert found(report, "unchecked") == [(9, "c")]  # It follows from line 8.
+    assert [job["line"] for job in report["jobs"]] == [12]
+
+
+def test_what_a_failed_statement_returns_can_be_used(check):
+    statements = ["SELECT * FROM nowhere", "INSERT INTO nowhere VALUES (1)"]
+    uses = "\nr.print()\nr.get_job_client().get_job_status().result()\nr.wait()\nlist(r.collect())\n"
+    report = check(TABLES + "".join(f"r = t_env.execute_sql({statement!r}){uses}" for statement in statements))
+    assert (len(report["fails"]), report["unchecked"]) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "part"),
+    [
+        ("import urllib.request\nurllib.request.urlopen('http://localhost:1')", "unchecked", "without network"),
+        ("import socket\nsocket.create_connection(('127.0.0.1', 1))", "unchecked", "127.0.0.1"),
+        ("import nobody_has_this", "unchecked", "No module named 'nobody_has_this'"),
+        ("raise SystemExit(2)", "unchecked", "does it need arguments?"),
+        ("open('/nowhere/at/all')", "unchecked", "FileNotFoundError"),
+        ("input()", "unchecked", "without input"),
+        ("import os\nos.kill(os.getpid(), 9)", "unchecked", "SIGKILL"),
+        (STREAMS + "env.magic()", "fails", "'StreamExecutionEnvironment' object has no attribute 'magic'"),
+        (STREAMS + "env.set_parallelism(1, 2)", "fails", "positional arguments"),
+        (STREAMS + "env.set_parallelism('x')", "fails", ""),
+        ("import pyflink.zork", "fails", "No module named 'pyflink.zork'"),
+        (STREAMS + "env.execute()", "fails", "No operators defined"),
+    ],
+)
+def test_what_stops_a_program_is_told_apart(check, text, kind, part):
+    report = check(text)
+    assert [part in one["advice"] for one in report[kind]] == [True]
+    assert len(report["fails"]) + len(report["unchecked"]) == 1
+
+
+def test_arguments_reach_the_program(check):
+    assert check("import sys\nassert sys.argv[1:] == ['--a', 'b'], sys.argv", "--a", "b")["unchecked"] == []
+
+
+def test_the_time_limit_names_the_line(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text("import time\nwhile True:\n    time.sleep(0.1)\n")
+    done = firesteel("check", "--timeout", 1, program)
+    assert done.returncode == 0
+    assert f"{program}:3: what follows: the program had not ended after 1 s" in done.stdout
+
+
+def test_a_name_that_the_program_gets_past_is_not_missing(check):
+    text = """
+from pyflink.ml import Table
+try:
+    Table()
+except NotImplementedError:
+    pass
+"""
+    assert check(text)["missing"] == []
+    assert found(check("from pyflink.ml import Table\nTable()"), "missing") == [(2, "pyflink.ml.Table")]
+    uncalled = STREAMS + "from pyflink.ml import Table\nenv.from_collection([1]).map(lambda n: Table()).print()"
+    assert found(check(uncalled), "missing") == [(4, "pyflink.ml.Table")]
+
+
+def test_notes_of_the_library_are_differences(check):
+    report = check(STREAMS + "env.set_state_backend(None)\nenv.get_config().set_auto_watermark_interval(3)")
+    assert [one["line"] for one in report["differs"]] == [3]
+
+
+def test_a_directory_is_reported_program_by_program(tmp_path):
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "works.py").write_text(
+        STREAMS + "from helper import f\nenv.from_collection([1]).print()\nenv.execute()"
+    )
+    (tmp_path / "part" / "helper.py").write_text("from pyflink.common import Types\nf = 1")
+    (tmp_path / "lacks.py").write_text("from pyflink.ml import Table\nTable()")
+    (tmp_path / "torn.py").write_text("import pyflink\ndef")
+    (tmp_path / "other.py").write_text("import json")
+    (tmp_path / "kafka.py").write_text("from pyflink.datastream.connectors import kafka")
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("")
+    (tmp_path / "venv" / "x.py").write_text("import pyflink")
+    done = firesteel("check", "--output", "json", tmp_path)
+    report = json.loads(done.stdout)
+    assert done.returncode == 1
+    found = {Path(one["file"]).name: one["verdict"] for one in report["programs"]}
+    assert found == {"kafka.py": "works", "lacks.py": "missing", "torn.py": "unreadable", "works.py": "works"}
+    assert report["summary"] == {"missing": 1, "works": 2, "unreadable": 1}
+    text = firesteel("check", tmp_path).stdout
+    assert f"works: {tmp_path / 'part' / 'works.py'} (1 job)" in text
+    assert text.endswith("4 programs: 2 works, 1 missing, 1 unreadable\n")
+    page = firesteel("check", "--output", "html", tmp_path).stdout
+    assert "there is no Flink ML" in page
+    assert page.count("<details>") == 4
+
+
+def test_advice_on_jars_knows_what_tables_have():
+    known = {*table_connectors(), *table_formats("files"), *table_formats("messages")}
+    for one in REPLACED:
+        assert set(one.tables) <= known, one.name
+        assert bool(one.tables) == any(one.name.lower() in identifier for identifier in known) or one.tables, one.name
+    assert "not supported in tables" in jar_advice("flink-sql-connector-kinesis-4.3.jar")
+    assert jar_advice("flink-connector-aws-kinesis-4.3.jar").startswith("not needed in a DataStream program")
+    assert jar_advice("flink-sql-connector-kafka-3.0.jar") == "not needed: Kafka is built in"
