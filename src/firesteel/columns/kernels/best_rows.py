@@ -1,4 +1,7 @@
-"""The best rows of each key in an order, as columns: the state of a Top-N over inserted rows."""
+"""The best rows of each key in an order, as columns: the state of a Top-N over inserted rows.
+
+Why: `docs/decisions/0047-order-and-distinct-values-on-columns.md`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DISTINCT aggregates as aggregates with a FILTER: a column tells which rows bring or take away a distinct value."""
+"""DISTINCT aggregates as aggregates with a FILTER: a column tells which rows bring or take away a distinct value.
+
+Why: `docs/decisions/0047-order-and-distinct-values-on-columns.md`.
+"""
 
 from __future__ import annotations
 
