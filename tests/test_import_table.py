@@ -27,8 +27,6 @@ ALLOWED = {
         "functions",
         "graph",
         "client",
-        "pyflink1",
-        "compat",
     },
     "graph": {"common"},
     "functions": {"common", "metrics", "graph"},
@@ -60,7 +58,7 @@ ALLOWED = {
     "compat": {"graph", "pyflink1"},
     "notebook": {"common", "client", "runtime", "table"},
     "migration": {"common", "compat", "datastream", "functions", "graph", "pyflink1", "runtime", "table"},
-    "pyflink1": {"common", "datastream", "functions", "connectors"},
+    "pyflink1": {"common", "columns", "datastream", "functions", "connectors", "table"},
     "state_processor": {"common", "graph", "functions", "operators", "task", "runtime"},
     "testing": {
         "common",

@@ -28,6 +28,8 @@ def _run(program: str) -> subprocess.CompletedProcess[str]:
         "from pyflink.datastream import functions as a; assert a.MapFunction.__module__.startswith('firesteel.')",
         "import pyflink.common, firesteel.common; assert firesteel.common.__spec__.name == 'firesteel.common'",
         "from pyflink.metrics import MetricGroup",
+        "import pyflink, firesteel; assert pyflink.__file__ == firesteel.__file__",
+        "import pyflink; from pyflink.version import __version__ as v; assert v == pyflink.__version__ == '2.3.0'",
         "alias_pyflink(); import pyflink.common.typeinfo",
         "import pickle; from pyflink.common import Row; assert b'pyflink' not in pickle.dumps(Row(1))",
     ],

@@ -187,3 +187,29 @@ def test_advice_on_jars_knows_what_tables_have():
     assert "not supported in tables" in jar_advice("flink-sql-connector-kinesis-4.3.jar")
     assert jar_advice("flink-connector-aws-kinesis-4.3.jar").startswith("not needed in a DataStream program")
     assert jar_advice("flink-sql-connector-kafka-3.0.jar") == "not needed: Kafka is built in"
+
+
+def test_programs_of_pyflink_1_are_tried_beyond_statements_that_fail(check):
+    report = check(
+        """
+        from pyflink.table import BatchTableEnvironment, EnvironmentSettings
+        settings = EnvironmentSettings.new_instance().in_batch_mode().use_blink_planner().build()
+        t_env = BatchTableEnvironment.create(environment_settings=settings)
+        t_env.sql_update("CREATE TABLE a (id INT) WITH ('connector.type' = 'hbase')")
+        t_env.sql_update("CREATE TABLE b (id BIGINT) WITH ('connector' = 'blackhole')")
+        t_env.from_elements([(1,)], ["id"]).select("id +").insert_into("b")
+        """
+    )
+    assert found(report, "fails") == [(4, "ValidationException"), (6, "ExpressionParserException")]
+    assert "use_blink_planner" in str(report["differs"])
+    report = check(
+        """
+        from pyflink.table import EnvironmentSettings, TableEnvironment
+        t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        t_env.sql_update("CREATE TABLE b (id BIGINT) WITH ('connector' = 'blackhole')")
+        t_env.from_elements([(1,)], ["id"]).select("id + 1L as id").insert_into("b")
+        t_env.execute("copy")
+        """
+    )
+    assert [job["name"] for job in report["jobs"]] == ["copy"]
+    assert not report["fails"]

@@ -40,10 +40,10 @@ def test_the_alias_preserves_the_module_paths_of_pyflink():
     done = run(
         """
         import importlib, pyflink
-        from firesteel.pyflink1.names import REMOVED, _owner
+        from firesteel.pyflink1.names import REMOVED, owner_of
         for removed in REMOVED:
             for place in removed.places:
-                assert getattr(_owner(place), removed.name) is removed.value, (place, removed.name)
+                assert getattr(owner_of(place), removed.name) is removed.value, (place, removed.name)
         from pyflink.common.serialization import JsonRowDeserializationSchema, SimpleStringEncoder
         from pyflink.datastream import FsStateBackend, TimeCharacteristic, ExternalizedCheckpointCleanup
         """

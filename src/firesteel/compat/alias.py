@@ -9,11 +9,16 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+import firesteel
 from firesteel.compat.exposed_names import expose_names, is_in_firesteel, missing_module
 from firesteel.compat.missing import advice_for
+from firesteel.compat.pyflink_version import __version__
 from firesteel.graph.job_graph import PROCESS_SETUPS
+from firesteel.pyflink1.modules import REMOVED_MODULES
 
 _ALIASED = ("common", "datastream", "metrics", "table")
+_ELSEWHERE = {**REMOVED_MODULES, "version": "firesteel.compat.pyflink_version"}
+"""Modules of PyFlink that have another name here, without `pyflink.`."""
 
 
 class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -51,11 +56,17 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             expose_names()
             module = ModuleType("pyflink", "PyFlink's names, resolved to firesteel's.")
             module.__path__ = []
+            module.__file__ = firesteel.__file__
+            vars(module)["__version__"] = __version__
             return module
         name = spec.name.removeprefix("pyflink.")
         if not _is_aliased(name):
             return missing_module(name)
-        module = importlib.import_module(f"firesteel.{name}")
+        if name == "table":
+            from firesteel.pyflink1.tables.names import add_table_names  # late: programs of streams do not need it
+
+            add_table_names()
+        module = importlib.import_module(_ELSEWHERE.get(name, f"firesteel.{name}"))
         self._own_specs[spec.name] = module.__spec__
         return module
 
@@ -68,7 +79,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _is_aliased(name: str) -> bool:
-    return name.split(".")[0] in _ALIASED and is_in_firesteel(name)
+    return name in _ELSEWHERE or (name.split(".")[0] in _ALIASED and is_in_firesteel(name))
 
 
 def alias_pyflink() -> None:

@@ -12,7 +12,6 @@ _ADVICE = {
     "datastream.connectors.cassandra": f"there is no connector for Cassandra; {_OWN_SINK}",
     "datastream.connectors.pulsar": f"there is no connector for Pulsar; {_OWN_SOURCE}",
     "datastream.connectors.rabbitmq": f"there is no connector for RabbitMQ; {_OWN_SOURCE}",
-    "dataset": "Flink removed the DataSet API; use StreamExecutionEnvironment with RuntimeExecutionMode.BATCH",
     "fn_execution": "it is internal to PyFlink; use pyflink.datastream",
     "gen_protos": "it is internal to PyFlink; use pyflink.datastream",
     "java_gateway": _NO_JAVA,

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable
 
 from firesteel.pyflink1.names import REMOVED
+from firesteel.pyflink1.tables.names import TABLE_NAMES
 
 _OLD = ("firesteel.pyflink1.", "firesteel.connectors.kafka.functions")
 _PUBLIC_MODULES = (
@@ -51,7 +52,11 @@ _DIFFERS = {
 }
 """Differences of calls that work, by PyFlink's name."""
 
-_REMOVED = {removed.value: removed.instead for removed in REMOVED if removed.value.__module__.startswith(_OLD)}
+_REMOVED = {
+    getattr(removed.value, "__func__", removed.value): removed.instead  # the function of a static method
+    for removed in (*REMOVED, *TABLE_NAMES)
+    if not removed.widens and removed.value.__module__.startswith(_OLD)
+}
 
 
 def difference_of(name: str, value: object) -> str | None:

@@ -37,6 +37,7 @@ from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.migration.findings import Kind
 from firesteel.migration.no_network import NoNetworkError, leave_network
+from firesteel.pyflink1.tables.names import add_table_names
 from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.table.result_kind import ResultKind
 from firesteel.table.statement_set import StatementSet
@@ -110,12 +111,14 @@ _GOES_ON: tuple[tuple[type, str, Callable[[object], object]], ...] = (
     (DataStream, "execute_and_collect", _nothing),
     (TableConfig, "set", _itself),
     (TableEnvironment, "execute_sql", _no_rows),
+    (TableEnvironment, "sql_update", lambda _: None),
+    (TableEnvironment, "execute", _ended),
     (StatementSet, "execute", _no_rows),
     (TablePipeline, "execute", _no_rows),
     (Table, "execute", _no_rows),
     (Table, "execute_insert", _no_rows),
 )
-"""The methods after whose errors a trial goes on, and what they return then, given the object."""
+"""The methods after whose errors a trial goes on, those of PyFlink 1 too, and what they return, given the object."""
 
 
 _CALL = re.compile(r"(\w+)(?:\.\w+)*\(\) (?:got|missing|takes)")
@@ -308,6 +311,7 @@ def main(order: Path) -> None:
     program = Path(task["program"]).absolute()
     trial = _Trial(program, Path(task["found"]))
     set_pipeline_executor(trial)
+    add_table_names()
     trial.go_on()
     logging.getLogger("firesteel").addHandler(_Notes(trial, str(program.parent)))
     logging.getLogger("firesteel").propagate = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+from itertools import takewhile
 from types import ModuleType
 
 from firesteel.pyflink1 import (
@@ -31,18 +33,24 @@ REMOVED: tuple[Removed, ...] = sum((piece.REMOVED for piece in _PIECES), ())
 
 
 def add_names() -> None:
-    """Add the names of PyFlink 1 to modules and classes."""
-    for removed in REMOVED:
+    """Add the names of PyFlink 1 to the modules and classes of streams."""
+    install(REMOVED)
+
+
+def install(names: Iterable[Removed]) -> None:
+    """Add names to modules and classes that do not have them, and widen methods that they have."""
+    for removed in names:
         for place in removed.places:
-            owner = _owner(place)
-            if not hasattr(owner, removed.name):
+            owner = owner_of(place)
+            if removed.widens or not hasattr(owner, removed.name):
                 setattr(owner, removed.name, removed.value)
 
 
-def _owner(place: str) -> ModuleType | type:
-    """Return the module or class of a place; the last component is a class if it begins with an upper-case letter."""
-    module, _, name = place.rpartition(".")
-    if name[0].isupper():
-        owner: type = getattr(importlib.import_module(f"firesteel.{module}"), name)
-        return owner
-    return importlib.import_module(f"firesteel.{place}")
+def owner_of(place: str) -> ModuleType | type:
+    """Return the module or class of a place; components that begin with an upper-case letter are classes."""
+    parts = place.split(".")
+    modules = list(takewhile(lambda part: not part[0].isupper(), parts))
+    owner: ModuleType | type = importlib.import_module(".".join(("firesteel", *modules)))
+    for name in parts[len(modules) :]:
+        owner = getattr(owner, name)
+    return owner

@@ -19,12 +19,14 @@ class Removed:
         name: The name.
         value: Its implementation here.
         instead: Its replacement in today's API.
+        widens: Whether it takes the place of a method that still exists, and also accepts that method's arguments.
     """
 
     places: tuple[str, ...]
     name: str
     value: Any
     instead: str
+    widens: bool = False
 
 
 @cache

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
     from firesteel.columns.batch import Kind
     from firesteel.columns.column_types import RowType
+    from firesteel.common.configuration import Configuration
     from firesteel.connectors.table_connector import Column
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
     from firesteel.table import resolved_schema as resolved
     from firesteel.table.catalogs.catalog_objects import CatalogModel
     from firesteel.table.changelog_mode import ChangelogMode
     from firesteel.table.execution.insert_planning import PlannedInsert
     from firesteel.table.execution.statement_execution import StatementExecutor
+    from firesteel.table.grouped_tables import GroupedTable
     from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner
     from firesteel.table.schema import Schema
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
     from firesteel.table.syntax.unresolved import Alias, WindowSpec
     from firesteel.table.table import Table
+    from firesteel.table.table_config import TableConfig
     from firesteel.table.table_descriptor import TableDescriptor
     from firesteel.table.table_environment import TableEnvironment
     from firesteel.table.table_pipeline import TablePipeline
@@ -90,6 +94,11 @@ def rel_of(table: Table) -> Rel:
     return table._node
 
 
+def environment_of(table: Table | GroupedTable) -> TableEnvironment:
+    """Return the environment of a table."""
+    return table._t_env
+
+
 def set_schema(table: Table, schema: resolved.ResolvedSchema) -> None:
     """Set what `get_resolved_schema` of a table returns."""
     table._schema = schema
@@ -138,6 +147,16 @@ def executor_of(environment: TableEnvironment) -> StatementExecutor:
     return environment._executor
 
 
+def stream_environment_of(environment: TableEnvironment) -> StreamExecutionEnvironment:
+    """Return the environment that runs the jobs of a table environment."""
+    return environment._env
+
+
+def set_configuration(config: TableConfig, configuration: Configuration) -> None:
+    """Let a `TableConfig` read and change a configuration."""
+    config._configuration = configuration
+
+
 def planner_of(environment: TableEnvironment) -> Planner:
     """Return the planner of an environment."""
     return environment._planner
@@ -163,6 +182,11 @@ def pandas_of(environment: TableEnvironment, node: Rel) -> pandas.DataFrame:
 def spark_of(environment: TableEnvironment, node: Rel, session: SparkSession) -> DataFrame:
     """Run a query and return its rows in a session of Spark."""
     return environment._to_spark(node, session)
+
+
+def is_streaming(environment: TableEnvironment) -> bool:
+    """Return whether queries run continuously."""
+    return environment._is_streaming
 
 
 def set_streaming(environment: TableEnvironment, is_streaming: bool) -> None:

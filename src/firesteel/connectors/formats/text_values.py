@@ -44,17 +44,24 @@ class Style(Enum):
     Attributes:
         SQL: A blank between date and time, as in JSON by default.
         ISO: A `T` between date and time.
+        UTC: As `ISO`, with a `Z` after every timestamp, as in JSON up to Flink 1.10.
         CSV: As `SQL`; values may be surrounded by blanks, dates may lack zeros and times seconds.
     """
 
     SQL = " "
     ISO = "T"
+    UTC = "Z"
     CSV = "csv"
 
     @property
     def separator(self) -> str:
         """What is between date and time."""
-        return "T" if self is Style.ISO else " "
+        return "T" if self in (Style.ISO, Style.UTC) else " "
+
+    @property
+    def zone(self) -> str:
+        """What is after a timestamp without time zone."""
+        return "Z" if self is Style.UTC else ""
 
 
 def reader_of(kind: t.DataType, style: Style = Style.SQL) -> Read:
@@ -99,7 +106,7 @@ def _timestamp_reader(kind: t.TimestampType | t.LocalZonedTimestampType, style: 
     trim = trimmed if style is Style.CSV else str
     separator, precision = style.separator, kind.precision
     if isinstance(kind, t.TimestampType):
-        return lambda text: timestamp(trim(text), separator, "", precision)
+        return lambda text: timestamp(trim(text), separator, style.zone, precision)
     return lambda text: timestamp(trim(text), separator, "Z", precision).replace(tzinfo=datetime.UTC)
 
 
@@ -143,7 +150,7 @@ def writer_of(kind: t.DataType, style: Style = Style.SQL, is_plain: bool = False
     """
     separator = style.separator
     if isinstance(kind, t.TimestampType):
-        return lambda value: timestamp_text(value, separator)
+        return lambda value: timestamp_text(value, separator) + style.zone
     if isinstance(kind, t.LocalZonedTimestampType):
         return lambda value: timestamp_text(value.astimezone(datetime.UTC).replace(tzinfo=None), separator) + "Z"
     if isinstance(kind, t.DecimalType):

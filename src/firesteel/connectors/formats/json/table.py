@@ -47,6 +47,7 @@ _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _SQL_TIMESTAMP = r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _ISO_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _MICROSECONDS = 6
+_STYLES = {"SQL": Style.SQL, "ISO-8601": Style.ISO, "RFC-3339": Style.UTC}
 
 
 def make(columns: Columns, options: Options) -> JsonFormat:
@@ -133,6 +134,8 @@ class JsonFormat(Format):
 
     def _timestamps(self, texts: pa.Array, kind: t.TimestampType) -> pa.Array | None:
         """Return timestamps, None where a text has another form."""
+        if self._style is Style.UTC:
+            return None
         is_iso = self._style is Style.ISO
         pattern = _ISO_TIMESTAMP if is_iso else _SQL_TIMESTAMP
         form = "0000-00-00T00:00:00.000000" if is_iso else "0000-00-00 00:00:00.000000"
@@ -187,17 +190,17 @@ def row_type(columns: Columns) -> t.RowType:
 
 
 def style_of(options: Options) -> Style:
-    """Return how timestamps are written.
+    """Return how timestamps are written; `RFC-3339`, which tables of Flink 1 have, is none of Flink's values.
 
     Raises:
         ValidationException: the option is invalid.
     """
     standard = options.text("timestamp-format.standard", "SQL").upper()
-    if standard not in ("SQL", "ISO-8601"):
+    if standard not in _STYLES:
         raise ValidationException(
             f"Unsupported value '{standard}' for timestamp-format.standard. Supported values are [SQL, ISO-8601]."
         )
-    return Style.SQL if standard == "SQL" else Style.ISO
+    return _STYLES[standard]
 
 
 def json_rules(options: Options) -> JsonRules:

@@ -1,0 +1,1 @@
+"""Descriptors of `connect()` (as `pyflink.table.descriptors`): connectors, formats, schemas and their tables."""
