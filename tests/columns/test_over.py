@@ -16,6 +16,7 @@ from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from tests.columns.counting import calls_made
 
 TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)")))
 KEY, NUMBER, TIME = range(3)
@@ -89,19 +90,25 @@ def test_a_row_behind_the_watermark_is_late_by_its_partition_or_by_the_watermark
         assert run.results(110) == ([(3, 4)] if not late else []), "rows of b are not newer than its last one"
 
 
+def kept(run):
+    """The number of past rows."""
+    return sum(run.kernel._past._left(part).rows.length for part in run.kernel._past._runs)
+
+
 def test_partitions_of_range_frames_end():
     run = Run(FramePlan(False, -100, 0))
     run.add(("a", 1, 10), ("a", 2, 60))
     run.results(160)
-    assert set(run.backend.table("past").data)
+    assert kept(run) == 2
     run.restore()
     run.add(("a", 3, 155))
     assert run.results(161) == [(3, 5)], "moves the end from 161 to 306"
     run.add(("a", 4, 160))
     assert run.results(162) == [], "the timer at 161 makes earlier rows late"
     assert run.results(306) == []
-    assert not run.backend.table("past").data
-    assert not run.backend.table("ends").data
+    assert kept(run) == 0
+    run.restore()
+    assert kept(run) == 0
     run.add(("a", 5, 200))
     assert run.results(307) == [(5, 5)], "a partition that has ended begins anew"
 
@@ -143,3 +150,19 @@ def test_null_is_in_the_range_of_nulls_only(descending, nulls_first, expected):
     for row in (row for batch in emitted for row in rows_of(batch)):
         found.setdefault(row[NUMBER], []).append(row[3])
     assert found == expected
+
+
+def test_the_work_of_frames_of_peers_does_not_grow_with_them():
+    def work(length):
+        outputs = (*TYPES, BIGINT)
+        plan = OverFactory((KEY,), ((NUMBER, False, True),), FramePlan(False, 0, 0), (SUM,), TYPES, outputs, None)
+        kernel, emitted = plan.make(), []
+        context = KernelContext(False, 128, KeyedStateBackend(None, 128).table, emitted.append, None, lambda: 0)
+        kernel.open(context)
+        times = pa.array([0] * length).cast(pa.timestamp("us"))
+        kernel.process(0, ColumnBatch((pa.array(["a"] * length), pa.array([1] * length), times), length))
+        calls = calls_made(kernel.end)
+        assert {row[3] for batch in emitted for row in rows_of(batch)} == {length}
+        return calls / length
+
+    assert work(400) < 1.3 * work(100)

@@ -11,7 +11,7 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import saved_rows
+from firesteel.columns.kernels import partition_ends, past_rows, saved_rows
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.over import Over, OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
@@ -35,6 +35,9 @@ RANKS = tuple(CallPlan(name, (), BIGINT) for name in ("ROW_NUMBER", "RANK", "DEN
 FRAMES = {
     "rows": (FramePlan(True, -3, 0), CALLS),
     "no rows before": (FramePlan(True, 0, 0), CALLS),
+    "a range": (FramePlan(False, -8, 0), CALLS),
+    "a long range": (FramePlan(False, -30, 0), CALLS),
+    "the same time": (FramePlan(False, 0, 0), CALLS),
     "all rows": (FramePlan(True, None, 0), (*CALLS, *RANKS)),
     "all times": (FramePlan(False, None, 0), (*CALLS, *RANKS)),
 }
@@ -141,6 +144,32 @@ def test_rows_that_no_frame_reaches_leave_no_state(monkeypatch):
     assert sum(part.rows.length for part in kernel._past._runs) < 60
 
 
+def test_ranges_of_all_rows():
+    run = Run(plan(*FRAMES["a range"], partition=()).make)
+    found = []
+    for number in range(0, 40, 4):
+        run.add(batch_of([("a", 1, number, True)]))
+        found += run.watermark(number).get("a", [])
+        run.restore(1)
+    assert [row[4] for row in found] == [1, 2, *[3] * 8]
+
+
+def test_partitions_of_ranges_that_have_ended_leave_no_state(monkeypatch):
+    monkeypatch.setattr(saved_rows, "LEAST", 10)
+    monkeypatch.setattr(past_rows, "LEAST", 10)
+    monkeypatch.setattr(partition_ends, "_LEAST", 10)
+    run = Run(plan(*FRAMES["a range"]).make)
+    for number in range(200):
+        run.add(batch_of([(f"key {number}", number, number * 10 + place, True) for place in range(5)]))
+        run.watermark(number * 10 + 3)
+        run.subtasks[0][0].flush()
+    kernel, backend = run.subtasks[0]
+    names = ("waiting rows", "past rows", "ended keys", "partition ends")
+    saved = [sum(rows.length for rows in backend.table(name).data.values()) for name in names]
+    assert max(saved) < 60, saved
+    assert len(kernel._ends._numbers) < 60
+
+
 def test_expired_keys_are_forgotten():
     run = Run(plan(*FRAMES["all rows"]).make, ttl_ms=100)
     for number in range(100):
@@ -168,7 +197,7 @@ def test_a_forgotten_key_begins_anew():
     assert [row[4] for row in found] == [1, 2, 3, 4, 4, 4, 1, 2, 3, 4, 4]
 
 
-@pytest.mark.parametrize("name", ["rows", "all times"])
+@pytest.mark.parametrize("name", ["rows", "a range", "all times"])
 @pytest.mark.parametrize("keys", [1, 1_000])
 def test_the_work_does_not_grow_with_the_rows(name, keys):
     few, lots = (work(name, keys, length) for length in (2_000, 20_000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 from collections import Counter
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import gathered_groups
+from firesteel.columns.kernels import distinct_values, gathered_groups, saved_rows
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
@@ -40,9 +41,9 @@ ARROW = [arrow_type(kind) for kind in TYPES]
 NUMERIC = (TINY, INT, BIG, FLOAT, DOUBLE)
 
 
-def call(name, *arguments, condition=None):
+def call(name, *arguments, condition=None, distinct=False):
     result = find_aggregate(name).resolve([TYPES[i] for i in arguments], True, condition is not None)
-    return CallPlan(name, arguments, result, condition=condition)
+    return CallPlan(name, arguments, result, distinct, condition)
 
 
 CALLS = [
@@ -51,6 +52,13 @@ CALLS = [
     call("COUNT", TEXT, DOUBLE, condition=FLAG),
     *(call(name, i) for name in ("SUM", "SUM0", "AVG", "MIN", "MAX") for i in NUMERIC),
     *(call(name, BIG, condition=FLAG) for name in ("SUM", "SUM0", "AVG", "MIN", "MAX")),
+]
+DISTINCT = [
+    *(call("COUNT", column, distinct=True) for column in (TEXT, BIG, DOUBLE, FLAG, TIME)),
+    call("COUNT", BIG, condition=FLAG, distinct=True),
+    call("COUNT", TEXT, BIG, distinct=True),
+    *(call(name, TINY, distinct=True) for name in ("SUM", "AVG", "MAX")),
+    call("SUM", TINY, condition=FLAG, distinct=True),
 ]
 
 
@@ -102,8 +110,10 @@ BATCHES = st.sampled_from([PLAIN_FLOATS, FLOATS]).flatmap(batches_of)
 class Run:
     """A kernel in the place of a subtask."""
 
-    def __init__(self, factory, is_streaming=True, by_rows=False):
+    def __init__(self, factory, is_streaming=True, by_rows=False, deltas=()):
         self.backend = KeyedStateBackend(None, 128)
+        for delta in deltas:
+            self.backend.load(pickle.loads(pickle.dumps(delta)))
         self.changes = []
         self.kernel = factory.make()
         self.kernel.open(
@@ -130,10 +140,11 @@ def grouping(keys, calls, retracts=False, mini_batch_rows=0):
 
 KEYS = st.sampled_from([(), (TEXT,), (NUMBER,), (TEXT, NUMBER), (NUMBER, FLAG, TIME)])
 CHOSEN = st.lists(st.sampled_from(CALLS), max_size=4)
+WITH_DISTINCT = st.lists(st.sampled_from(CALLS) | st.sampled_from(DISTINCT), max_size=4)
 
 
 @settings(max_examples=150, deadline=None)
-@given(BATCHES, KEYS, CHOSEN, st.booleans())
+@given(BATCHES, KEYS, WITH_DISTINCT, st.booleans())
 def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
     factory = grouping(keys, calls)
     fast, slow = Run(factory, is_streaming), Run(factory, is_streaming, by_rows=True)
@@ -149,17 +160,15 @@ def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
 
 @settings(max_examples=60, deadline=None)
 @example([[row(DOUBLE, -0.0)], [row(DOUBLE, 0.0)]], (), [call("COUNT"), call("MIN", DOUBLE)], [False] * 4)
-@given(BATCHES, KEYS, CHOSEN, st.lists(st.booleans(), min_size=4, max_size=4))
+@given(BATCHES, KEYS, WITH_DISTINCT, st.lists(st.booleans(), min_size=4, max_size=4))
 def test_row_and_column_operators_restore_each_others_state(batches, keys, calls, ways):
     factory = grouping(keys, calls)
     slow, mixed = Run(factory, by_rows=True), Run(factory)
     for part, by_rows in zip(batches, ways, strict=False):
         batch = batch_of(part, ARROW)
         slow.kernel.process(0, batch)
-        following = Run(factory, by_rows=by_rows)
         mixed.kernel.flush()
-        for delta in mixed.backend.full():
-            following.backend.load(pickle.loads(pickle.dumps(delta)))
+        following = Run(factory, by_rows=by_rows, deltas=mixed.backend.full())
         following.kernel.process(0, batch)
         mixed = following
         assert mixed.take_rows() == slow.take_rows()
@@ -214,7 +223,7 @@ def left_by(changes):
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
     KEYS,
-    st.lists(st.sampled_from(CALLS), min_size=1, max_size=4),
+    st.lists(st.sampled_from(CALLS) | st.sampled_from(DISTINCT), min_size=1, max_size=4),
     st.sampled_from([1, 3, 100]),
 )
 def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, keys, calls, size):
@@ -237,27 +246,67 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
 
 
 @settings(max_examples=200, deadline=None)
-@example([[(row(), INSERT), (row(INT, 0), INSERT), (row(INT, 1), UPDATE_BEFORE)]], (), [call("SUM0", INT)])
+@example(
+    [[(row(), INSERT), (row(INT, 0), INSERT), (row(INT, 1), UPDATE_BEFORE)]],
+    (),
+    [call("SUM0", INT)],
+    (2, 1),
+    [False] * 10,
+)
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
     KEYS,
-    st.lists(st.sampled_from(RETRACTABLE), max_size=4) | CHOSEN,
+    st.lists(st.sampled_from(RETRACTABLE) | st.sampled_from(DISTINCT), max_size=4) | CHOSEN,
+    st.sampled_from([(10_000, 1024), (2, 1)]),
+    st.lists(st.booleans(), min_size=10, max_size=10),
 )
-def test_groups_with_retractions_change_as_row_by_row(batches, keys, calls):
+def test_groups_with_retractions_change_as_row_by_row(batches, keys, calls, least, restores):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved_rows, "LEAST", least[0])
+        patch.setattr(distinct_values, "_LEAST", least[1])
+        check_groups_with_retractions(batches, keys, calls, restores)
+
+
+def check_groups_with_retractions(batches, keys, calls, restores):
     factory = grouping(keys, calls, True)
     fast, slow = Run(factory), Run(factory, by_rows=True)
-    for part in batches:
+    for part, restored in zip(batches, itertools.cycle(restores), strict=False):
         batch = with_kinds(part)
         fast.kernel.process(0, batch)
         slow.kernel.process(0, batch)
         assert fast.take_rows() == slow.take_rows()
         fast.kernel.flush()
+        if restored:
+            fast = Run(factory, deltas=fast.backend.full())
         found, wanted = (
             {entry: (state[0], repr(state[1])) for entry, state in run.backend.table("groups").data.items()}
             for run in (fast, slow)
         )
         assert found.keys() == wanted.keys()
         assert [count for count, _ in found.values()] == [wanted[entry][0] for entry in found]
+
+
+@pytest.mark.parametrize("keys", [(), (TEXT,)])
+def test_the_work_of_distinct_values_does_not_grow_with_the_rows(keys):
+    def work(length):
+        run = Run(grouping(keys, [call("COUNT", BIG, distinct=True), call("SUM", INT, distinct=True, condition=FLAG)]))
+        numbers = range(2 * length)
+        rows = [(f"key {n % 10}", 1, 1, n % 1000, n, 0.5, 0.5, n % 2 == 0, 0) for n in numbers]
+        run.kernel.process(0, batch_of(rows[:length], ARROW))
+        batch = batch_of(rows[length:], ARROW)
+        return calls_made(lambda: run.kernel.process(0, batch))
+
+    assert work(20_000) < 1.3 * work(2_000)
+
+
+def test_the_values_of_a_large_group_are_written_once():
+    run = Run(grouping((), [call("COUNT", BIG, distinct=True)]))
+    written = []
+    for start in range(0, 5_000, 1_000):
+        run.kernel.process(0, batch_of([row(BIG, number) for number in range(start, start + 1_000)], ARROW))
+        run.kernel.flush()
+        written.append(sum(len(pickle.dumps(delta)) for delta in run.backend.delta()))
+    assert max(written[1:]) < 2 * written[0]
 
 
 def test_the_work_of_retracting_does_not_grow_with_the_rows():

@@ -21,7 +21,8 @@ from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory, SortFactory
+from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.sort import SortFactory
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_tables import WindowTableFactory
@@ -42,6 +43,9 @@ ORDER = ((2, False, True),)
 
 FACTORIES = {
     "groups": GroupAggregateFactory((0,), (COUNT, SUM), TYPES, (STRING, BIGINT, INT), False),
+    "distinct": GroupAggregateFactory(
+        (0,), (replace(COUNT, arguments=(1,), distinct=True),), TYPES, (STRING, BIGINT), False
+    ),
     "windows": WindowAggregateFactory(
         (0,), (COUNT,), WindowPlan("HOP", 2, 20, 10), None, ("start",), TYPES, (STRING, BIGINT, TIME)
     ),
@@ -50,6 +54,7 @@ FACTORIES = {
     ),
     "session table": WindowTableFactory(WindowPlan("SESSION", 2, 5, partition=(0,)), TYPES, TIME),
     "over": OverFactory((0,), ORDER, FramePlan(True, -1, 0), (SUM,), TYPES, (*TYPES, INT), 2),
+    "range": OverFactory((0,), ORDER, FramePlan(False, -5, 0), (SUM,), TYPES, (*TYPES, INT), 2),
     "running": OverFactory(
         (0,),
         ORDER,

@@ -1,4 +1,4 @@
-"""GROUP BY without windows. Flink: `GroupAggFunction`, `GroupTableAggFunction`."""
+"""GROUP BY without windows. Flink: `GroupAggFunction`."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
-from firesteel.columns.expiring_state import ExpiringTable, expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.distinct_filters import DistinctFilters
+from firesteel.columns.kernels.flat_aggregate import FlatAggregate
 from firesteel.columns.kernels.gathered_groups import GatheredGroups
 from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
+from firesteel.columns.kernels.grouping import Grouping
 from firesteel.columns.kernels.row_groups import can_factorize
-from firesteel.columns.kernels.vector_calls import vector_calls
+from firesteel.columns.kernels.vector_calls import VectorCall, vector_calls
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
-    RowOutput,
     batch_of,
     is_retraction,
-    keys_of,
-    kinds_list,
 )
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
@@ -66,65 +65,53 @@ class GroupAggregateFactory:
         return FlatAggregate(self) if self.flat else GroupAggregate(self)
 
 
-class _Grouping(Kernel):
-    """Base of aggregations by key. The state per key is `[row count, accumulators, values of the key]`."""
+class GroupAggregate(Grouping):
+    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be.
 
-    def __init__(self, plan: GroupAggregateFactory) -> None:
-        self._plan = plan
-        self._vectors: GroupVectors | None = None
-
-    def open(self, context: KernelContext) -> None:
-        """Open the functions."""
-        super().open(context)
-        plan = self._plan
-        self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
-        self._table = expiring_table(context, "groups", plan.state_ttl_ms)
-        self._expires = isinstance(self._table, ExpiringTable)
-        self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
-
-    def close(self) -> None:
-        """Close the functions."""
-        self._aggregates.close()
-
-    def _keys(self, batch: ColumnBatch) -> tuple[list[Cell], list[Cell]]:
-        """Return the state key of each row and the values of its key columns."""
-        keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        if not any(pa.types.is_nested(batch.columns[k].type) for k in self._plan.keys):
-            return keys, [key[1:] for key in keys]
-        return keys, list(zip(*(batch.columns[k].to_pylist() for k in self._plan.keys), strict=True))
-
-    def _entries(self, batch: ColumnBatch) -> Iterable[Cell]:
-        keys, originals = self._keys(batch)
-        return zip(keys, originals, kinds_list(batch), self._aggregates.arguments(batch), strict=True)
-
-
-class GroupAggregate(_Grouping):
-    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be."""
+    DISTINCT calls with a time to live or state on disk go row by row: their values expire and spill with their group.
+    """
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
         super().open(context)
         plan = self._plan
         self._types = [arrow_type(kind) for kind in plan.output_types]
-        self._calls = vector_calls(plan.calls, plan.input_types, plan.retracts)
         self._gathered: GatheredGroups | None = None
-        if self._calls is not None and all(can_factorize(kind) for kind in self._types[: len(plan.keys)]):
-            types = self._types[: len(plan.keys)]
-            if not context.is_streaming:
-                if not context.is_state_on_disk:  # its groups are in memory
-                    self._gathered = GatheredGroups(plan.keys, self._calls, types, self._aggregates.new())
-                return
-            self._vectors = GroupVectors(
-                plan.keys,
-                self._calls,
-                types,
-                self._table,
-                self._aggregates.new,
-                context.max_parallelism,
-                plan.retracts,
-                not (context.is_state_on_disk or self._expires),
-                plan.mini_batch_rows > 0,
-            )
+        self._vectors: GroupVectors | None = None
+        self._distinct = DistinctFilters(plan.keys, plan.calls, plan.input_types, plan.retracts)
+        calls = self._calls = vector_calls(self._distinct.calls, plan.input_types, plan.retracts)
+        types = self._types[: len(plan.keys)]
+        if calls is None or self._distinct.has_nested or not all(map(can_factorize, types)):
+            self._calls = None if self._distinct else calls
+            return
+        self._distinct.open(context)
+        if self._distinct and (context.is_state_on_disk or self._expires):
+            self.go_by_rows()
+        elif context.is_streaming:
+            if self._distinct:
+                self._distinct.take(self._table)
+            self._vectors = self._new_vectors(calls, types)
+        elif not context.is_state_on_disk:  # its groups are in memory
+            self._gathered = GatheredGroups(plan.keys, calls, types, self._empty())
+
+    def _new_vectors(self, calls: list[VectorCall], types: list[pa.DataType]) -> GroupVectors:
+        plan, context = self._plan, self.context
+        return GroupVectors(
+            plan.keys,
+            calls,
+            types,
+            self._table,
+            self._empty,
+            context.max_parallelism,
+            plan.retracts,
+            not (context.is_state_on_disk or self._expires),
+            plan.mini_batch_rows > 0,
+        )
+
+    def _empty(self) -> list[Cell]:
+        """Return the accumulators of a group without rows; the distinct values are kept apart from them."""
+        calls = zip(self._plan.calls, self._aggregates.new(), strict=True)
+        return [state[1] if call.distinct else state for call, state in calls]
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode emit how the results change."""
@@ -135,29 +122,38 @@ class GroupAggregate(_Grouping):
                 self._process_rows(part)
 
     def go_by_rows(self) -> None:
-        """Disable the vectorized path, which tests compare with the row path; the results are the same."""
+        """Leave the vectorized path, with which tests compare the row path; the results are the same."""
+        if self._distinct:
+            self._distinct.give(self._table)
         self._calls = self._vectors = self._gathered = None
 
     def _process_vectors(self, batch: ColumnBatch) -> bool:
+        if self._gathered is None and self._vectors is None:
+            return False
+        columns = self._distinct.add_columns(batch)
         if self._gathered is not None:
-            if self._gathered.add(batch):
+            if columns is not None and self._gathered.add(columns):
+                self._distinct.accept()
                 return True
             # From here on row by row.
             self._table.data.update(self._gathered.take(self.context.max_parallelism))
             self._gathered = None
-        if self._vectors is None:
-            return False
-        changes = self._vectors.change(batch)
-        if changes is None:
+        elif self._vectors is not None:
+            changes = None if columns is None else self._vectors.change(columns)
+            if changes is not None:
+                self._distinct.accept()
+                self.context.emit(changes)
+                return True
             self._vectors.reset()
-            return False
-        self.context.emit(changes)
-        return True
+        if self._distinct:  # The values of a group can't be in both places.
+            self.go_by_rows()
+        return False
 
     def flush(self) -> None:
         """Write the groups that have changed to the table."""
         if self._vectors is not None:
             self._vectors.flush()
+            self._distinct.flush()
 
     def _process_rows(self, batch: ColumnBatch) -> None:
         if self.context.is_streaming and self._plan.mini_batch_rows:
@@ -255,40 +251,3 @@ class GroupAggregate(_Grouping):
             return
         keys = batch_of([state[2] for state in states], self._types[: len(self._plan.keys)])
         self.context.emit(ColumnBatch((*keys.columns, *results(self._calls, fields)), len(states)))
-
-
-class FlatAggregate(_Grouping):
-    """Table aggregation: each change retracts and re-emits all rows of a group. Flink: `GroupTableAggFunction`."""
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Add a batch to the groups; in streaming mode replace the rows of the changed groups."""
-        aggregates, table = self._aggregates, self._table
-        for key, values, kind, arguments in self._entries(batch):
-            state = table.data.get(key)
-            before: list[Cell] = []
-            if state is None:
-                if is_retraction(kind):
-                    continue
-                state = [0, aggregates.new(), values]
-            elif self.context.is_streaming:
-                before = aggregates.rows(state[1])
-            change = aggregates.retract if is_retraction(kind) else aggregates.add
-            state[0] += -1 if is_retraction(kind) else 1
-            change(state[1], arguments)
-            if state[0] or not self._plan.retracts:
-                table.put(key, state)
-            else:
-                table.remove(key)
-            if self.context.is_streaming:
-                for row in before:
-                    self._output.add(DELETE, state[2] + row)
-                for row in aggregates.rows(state[1]) if state[0] else ():
-                    self._output.add(INSERT, state[2] + row)
-        self._output.flush()
-
-    def end(self) -> None:
-        """Emit the rows of a bounded query."""
-        if not self.context.is_streaming:
-            for state in self._table.data.values():
-                self._output.extend(state[2] + row for row in self._aggregates.rows(state[1]))
-            self._output.flush()

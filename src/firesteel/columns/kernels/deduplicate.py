@@ -11,8 +11,9 @@ from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.changes import replacements
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
-from firesteel.columns.kernels.segments import first_of_segments, running_max
+from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
 from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE, Row, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
@@ -68,7 +69,7 @@ class Deduplicate(Kernel):
 
     def _process_columns(self, batch: ColumnBatch) -> None:
         numbers, times = self._past.find(batch, self._plan.partition), self._times(batch)
-        touched = np.unique(numbers)
+        touched = distinct(numbers)
         known = self._past.take(touched)
         count = 0 if known is None else known.rows.length
         # The rows of the state come first, then those of the batch; places are indexes in all of them.
@@ -102,13 +103,7 @@ class Deduplicate(Kernel):
     def _emit(self, rows: ColumnBatch, accepted: Array, before: Array) -> None:
         """Emit rows in the order in which they came, each after the row that it replaces; -1 if there is none."""
         order = np.argsort(accepted)
-        pairs = np.stack([before[order], accepted[order]], axis=1)
-        is_update = pairs[:, :1] >= 0
-        kinds = np.where(is_update, [UPDATE_BEFORE, UPDATE_AFTER], [INSERT, INSERT]).astype(np.int8)
-        is_there = pairs >= 0
-        kinds = kinds[is_there]
-        found = replace(rows, kinds=None).take(pairs[is_there])
-        self.context.emit(ColumnBatch(found.columns, found.length, kinds if kinds.any() else None))
+        self.context.emit(replacements(replace(rows, kinds=None), before[order], accepted[order]))
 
     # --- row by row ----------------------------------------------------------------------------------------------
 

@@ -25,6 +25,14 @@ def covers(calls: Sequence[VectorCall], batch: ColumnBatch, retracts: bool = Fal
     return has_valid_kinds and batch.length > 0 and all(call.covers(batch) for call in calls)
 
 
+def signs_of(batch: ColumnBatch) -> Array | None:
+    """Return -1 for each row that is retracted and 1 for the others; None if no row is retracted."""
+    if batch.kinds is None:
+        return None
+    retracted = (batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)
+    return np.where(retracted, -1, 1) if retracted.any() else None
+
+
 def load(calls: Sequence[VectorCall], states: Sequence[list[Cell]]) -> list[Fields] | None:
     """Return the accumulators of groups as arrays, or None if a call can't process them as arrays."""
     fields = [call.load([state[place] for state in states]) for place, call in enumerate(calls)]
@@ -105,7 +113,7 @@ class GroupVectors:
             return None
         groups, numbers = found
         timeline = Timeline(groups)
-        signs = self._signs(batch)
+        signs = signs_of(batch)
         fields = [
             [
                 timeline.accumulate(function, first, contribution if signs is None else contribution * signs)
@@ -135,14 +143,6 @@ class GroupVectors:
         """Write changes to the table and read from it again, because others read and write it."""
         self._store.flush()
         self._store.clear()
-
-    @staticmethod
-    def _signs(batch: ColumnBatch) -> Array | None:
-        """Return -1 for each row that is retracted and 1 for the others; None if no row is retracted."""
-        if batch.kinds is None:
-            return None
-        retracted = (batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)
-        return np.where(retracted, -1, 1) if retracted.any() else None
 
     def _is_regular(self, counts: Array, fields: Sequence[Fields]) -> bool:
         """Return whether each retracted row was there before, so that groups without rows are empty.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 
 import numpy as np
@@ -24,9 +24,12 @@ class KeyNumbers:
     def __len__(self) -> int:
         return len(self._numbers)
 
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._numbers)
+
     def find(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row; the key columns may have any type."""
-        groups = RowGroups([_comparable(rows.columns[column]) for column in columns], rows.length)
+        groups = RowGroups([comparable(rows.columns[column]) for column in columns], rows.length)
         keys = _values(rows.take(groups.first_rows()), columns)
         found = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))
         new = np.flatnonzero(found < 0)
@@ -48,7 +51,7 @@ def _values(rows: ColumnBatch, columns: Sequence[int]) -> list[object]:
     return list(zip(*values, strict=True)) if values else [()] * rows.length
 
 
-def _comparable(column: pa.Array) -> pa.Array:
+def comparable(column: pa.Array) -> pa.Array:
     """Return a column that Arrow can group, with equal values where those of the column are the same in a row."""
     if not (pa.types.is_nested(column.type) or pa.types.is_null(column.type)):
         return key_column(column)

@@ -11,7 +11,8 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
 from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
-from firesteel.columns.kernels.rank import Order, row_key
+from firesteel.columns.kernels.rank import row_key
+from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rex import Call, Rex
 from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of

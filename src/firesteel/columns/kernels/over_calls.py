@@ -11,7 +11,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
-from firesteel.columns.kernels.rank import Order
+from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.rows import Row
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Framed(OverCall):
     def _edge(self, entries: list[Entry], i: int, offset: float, is_low: bool, before: int) -> int:
         """Return where the frame of a row begins or ends, which is not before those of the rows before it."""
         if offset == 0 or entries[i][0] is None:  # NULL is near other NULLs only
-            return self._peers(entries, i, is_low)
+            return self._peers(entries, i, is_low, before)
         sign = -1 if self._descending else 1
         bound = sign * entries[i][0] + offset
         for j in range(before, len(entries)):
@@ -292,12 +292,11 @@ class Framed(OverCall):
                 return j
         return len(entries)
 
-    def _peers(self, entries: list[Entry], i: int, is_low: bool) -> int:
-        j = i
+    def _peers(self, entries: list[Entry], i: int, is_low: bool, before: int) -> int:
+        """Return where the peers of a row begin or end, sought from the edge of the rows before it."""
         if is_low:
-            while j > 0 and self.are_peers(entries[j - 1], entries[i]):
-                j -= 1
-            return j
+            return next(j for j in range(before, i + 1) if self.are_peers(entries[j], entries[i]))
+        j = max(before, i + 1)
         while j < len(entries) and self.are_peers(entries[j], entries[i]):
             j += 1
         return j

@@ -1,4 +1,4 @@
-"""OVER in event time on arrays: aggregates over a number of rows, or from the first row on, and rankings.
+"""OVER in event time on arrays: aggregates over a number of rows, a time, or from the first row on, and rankings.
 
 The rows that are due lie behind the last ones of their key in one array. A frame is a part of it, which is folded from
 parts of 1, 2, 4, 8... rows. So sums of floats have no rest of the rows that have left the frame.
@@ -14,18 +14,22 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernel import KernelContext, TimedKernel
+from firesteel.columns.kernel import MIN_WATERMARK, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.group_vectors import fields_of
+from firesteel.columns.kernels.partition_ends import PartitionEnds, PassedEnds
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows, concat_placed
 from firesteel.columns.kernels.saved_rows import refuse_former
-from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.kernels.segments import bisect_right, first_of_segments
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
 from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
 
 if TYPE_CHECKING:
     from firesteel.columns.kernels.over_calls import OverPlan
+
+_ALL = 2**62
+"""More rows than a key has."""
 
 _COUNTS_ROWS = {"ROW_NUMBER": True, "RANK": False, "DENSE_RANK": False}
 """Rankings of streams, which count: up to the row itself, or up to the last row of the same time, as in Flink."""
@@ -35,7 +39,7 @@ def over_vectors(plan: OverPlan) -> list[VectorCall] | None:
     """Return the calls of a window over arrays, or None if it can't be computed on arrays."""
     frame = plan.frame
     is_bounded = frame.low is not None
-    if plan.time is None or len(plan.order) != 1 or frame.high != 0 or (is_bounded and not frame.is_rows):
+    if plan.time is None or len(plan.order) != 1 or frame.high != 0:
         return None
     if is_bounded and any(call.function in _COUNTS_ROWS for call in plan.calls):
         return None
@@ -66,11 +70,12 @@ class _Frames:
 class OverColumns(TimedKernel):
     """Emits each row with the results of the calls once the watermark has passed it.
 
-    With a frame that begins a number of rows before each row, a row is late if one of its partition that is not older
-    has been emitted; with other frames, if the watermark has passed it. That is what Flink's functions do.
+    With a frame that begins a number of rows or a time before each row, a row is late if one of its partition that is
+    not older has been emitted, or if a timer of its partition that is not older has fired; with other frames, if the
+    watermark has passed it. That is what Flink's functions do.
 
     State: the rows that wait, and what each of them adds to the accumulators of the last rows of each key; if frames
-    begin with the first row, the accumulators up to the last row.
+    begin with the first row, the accumulators up to the last row. A timer that has fired is a row that adds nothing.
     """
 
     def __init__(self, plan: OverPlan, calls: list[VectorCall]) -> None:
@@ -78,18 +83,23 @@ class OverColumns(TimedKernel):
         self._plan = plan
         self._calls = calls
         self._reach = None if plan.frame.low is None else round(-plan.frame.low)
+        self._is_range = self._reach is not None and not plan.frame.is_rows
+        self._ends: PartitionEnds | None = None
         self._width = len(plan.partition)
 
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
-        refuse_former(context, "waiting", "past")
+        refuse_former(context, "waiting", "past", "ends")
         plan = self._plan
         counted = tuple(call.plan for call in self._calls)
         empty = AggregateSet(counted, plan.types, False, context).new()
         self._empty: list[Fields] = [call.load([state]) for call, state in zip(self._calls, empty, strict=True)]
         self._waiting = WaitingRows(plan.partition, context)
-        self._past = PastRows(tuple(range(self._width)), max(self._reach or 1, 1), context)
+        kept = _ALL if self._is_range else max(self._reach or 1, 1)
+        self._past = PastRows(tuple(range(self._width)), kept, context)
+        if self._is_range and self._reach is not None:
+            self._ends = PartitionEnds(plan.partition, self._reach, context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped."""
@@ -100,7 +110,10 @@ class OverColumns(TimedKernel):
             behind = np.flatnonzero(is_late)
             numbers = self._past.find(batch.take(behind), self._plan.partition)
             is_late[behind] = times[behind] <= self._past.lasts(numbers)
-        self._waiting.add(batch.filter(~is_late), times[~is_late])
+        batch, times = batch.filter(~is_late), times[~is_late]
+        self._waiting.add(batch, times)
+        if self._ends is not None:
+            self._ends.extend(batch, times)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the rows up to the watermark, those of a key in order of time."""
@@ -110,12 +123,29 @@ class OverColumns(TimedKernel):
             numbers = self._past.find(due.rows, self._plan.partition)
             order = np.lexsort((due.arrivals, due.times, numbers))
             self._emit(due.rows.take(order), numbers[order], due.times[order])
+        passed = None if self._ends is None else self._ends.take(timestamp)
+        if passed is not None:
+            self._pass(passed)
         return timestamp
+
+    def _pass(self, passed: PassedEnds) -> None:
+        """Forget the partitions that have ended, and note the timers of the others."""
+        numbers = self._past.find(passed.keys, tuple(range(self._width)))
+        lasts = self._past.lasts(numbers)
+        is_known = lasts != MIN_WATERMARK
+        over, left = (np.flatnonzero(is_known & mark) for mark in (passed.is_over, ~passed.is_over))
+        self._past.end(passed.keys.take(over), numbers[over])
+        parts = [pa.array(np.repeat(part, len(left))) for parts in self._empty for part in parts]
+        rows = ColumnBatch((*passed.keys.take(left).columns, *parts), len(left))
+        times = np.maximum(passed.times, lasts)[left]
+        self._past.add(PlacedRows(rows, numbers[left], self._past.counts(numbers[left]) + 1, times))
 
     def flush(self) -> None:
         """Write the rows to the state."""
         self._waiting.flush()
         self._past.flush()
+        if self._ends is not None:
+            self._ends.flush()
 
     def _emit(self, rows: ColumnBatch, numbers: Array, times: Array) -> None:
         """Compute and emit rows, sorted by key and time, and keep what later rows need."""
@@ -144,7 +174,16 @@ class OverColumns(TimedKernel):
             columns.append(pa.array(values, mask=nulls).cast(call.type))
             running += found
         self.context.emit(rows.with_columns([*rows.columns, *columns]))
+        if self._is_range:
+            self._forget(together.take(order))
         self._past.add(added if self._reach is not None else self._last(added, running))
+
+    def _forget(self, rows: PlacedRows) -> None:
+        """Forget the rows that the frames of later ones do not reach."""
+        last = np.flatnonzero(np.diff(rows.numbers, append=-1))
+        latest = np.repeat(rows.times[last], np.diff(last, prepend=-1))
+        gone = rows.times < latest - self._reach
+        self._past.forget_until(rows.numbers[gone], rows.places[gone])
 
     def _added(self, rows: ColumnBatch, numbers: Array, places: Array, times: Array) -> PlacedRows:
         """Return the keys of rows, and what they add to the accumulators."""
@@ -164,7 +203,8 @@ class OverColumns(TimedKernel):
         is_first, places = first_of_segments(numbers), np.arange(len(numbers))
         low = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
         if self._reach is not None:
-            low = np.maximum(low, places - self._reach)
+            earlier = times - self._reach - 1
+            low = bisect_right(times, low, places, earlier) if self._is_range else np.maximum(low, places - self._reach)
         begins = np.flatnonzero(is_first | (np.diff(times, prepend=times[:1]) != 0))
         ends = np.append(begins[1:], len(numbers))
         peers = ends[np.searchsorted(begins, places, "right") - 1]

@@ -13,7 +13,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.row_index import should_merge
-from firesteel.columns.kernels.saved_rows import SavedRows
+from firesteel.columns.kernels.saved_rows import LEAST, SavedRows
 from firesteel.columns.kernels.segments import bisect_right, ranges
 
 
@@ -52,7 +52,8 @@ def concat_placed(parts: list[PlacedRows]) -> PlacedRows:
 class PastRows:
     """The last rows of each key of one operator.
 
-    State: a log of the rows with their places, times, and when they were written.
+    State: a log of the rows with their places, times, and when they were written; a second one of keys that have ended,
+    with the place of their last row, until the first one is written anew.
 
     Args:
         keys: The key columns of the rows.
@@ -65,11 +66,19 @@ class PastRows:
         self._kept = kept
         self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
         self._log = SavedRows(context.table("past rows"), self._keys, context.max_parallelism)
+        self._ended_log = SavedRows(context.table("ended keys"), self._keys, context.max_parallelism)
+        self._unsaved_ends: list[ColumnBatch] = []
+        self._ended = 0
         self._forget()
         self._restore()
 
     def _restore(self) -> None:
         found, writes = [], []
+        for rows in self._ended_log.rows():
+            numbers, places = self.find(rows, self._keys), rows.columns[-1].to_numpy()
+            np.maximum.at(self._counts, numbers, places)
+            np.maximum.at(self._expired, numbers, places)
+            self._ended += rows.length
         for rows in self._log.rows():
             places, times, written = (column.to_numpy() for column in rows.columns[-3:])
             rows = rows.with_columns(rows.columns[:-3])
@@ -135,6 +144,16 @@ class PastRows:
         self._expire(numbers)
         return np.maximum(self._counts[numbers] - self._kept, self._expired[numbers])
 
+    def forget_until(self, numbers: Array, places: Array) -> None:
+        """Forget rows of keys up to places."""
+        np.maximum.at(self._expired, numbers, places)
+
+    def end(self, keys: ColumnBatch, numbers: Array) -> None:
+        """Forget all rows of keys, given with the values of their columns."""
+        self._expired[numbers], self._lasts[numbers] = self._counts[numbers], MIN_WATERMARK
+        self._unsaved_ends.append(keys.with_columns([*keys.columns, pa.array(self._counts[numbers])]))
+        self._ended += keys.length
+
     def take(self, numbers: Array) -> PlacedRows | None:
         """Return the rows of keys, given in ascending order, or None if there are no keys at all."""
         first, last = self._first(numbers), self._counts[numbers]
@@ -167,8 +186,16 @@ class PastRows:
     def flush(self) -> None:
         """Write what has changed since the last version, and forget expired keys from time to time."""
         unsaved = [_saved_form(left, np.full(left.rows.length, ms)) for left, ms in self._left_unsaved()]
-        self._log.save(unsaved, sum(run.rows.length for run in self._runs), self._all)
+        left = sum(run.rows.length for run in self._runs)
+        self._log.is_outdated |= self._ended > 2 * left + LEAST
+        if self._log.save(unsaved, left, self._all):
+            self._ended, self._ended_log.is_outdated = 0, True
+            self._ended_log.save([], 0, list)
+        else:
+            for ends in self._unsaved_ends:
+                self._ended_log.add(ends)
         self._unsaved.clear()
+        self._unsaved_ends.clear()
         if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
             self._clean()
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.

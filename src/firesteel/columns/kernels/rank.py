@@ -1,17 +1,19 @@
-"""Top-N and sorting. Flink: `AbstractTopNFunction`, `RowTimeSortOperator`."""
+"""Top-N. Flink: `AbstractTopNFunction`."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort_right
 from dataclasses import dataclass
 from functools import cmp_to_key
-from itertools import count, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernels.row_order import Order
+from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import (
     DELETE,
@@ -32,9 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from _typeshed import SupportsAllComparisons
-
-Order = tuple[tuple[int, bool, bool], ...]
-"""For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
 def row_key(order: Order) -> Callable[[Row], SupportsAllComparisons]:
@@ -76,11 +75,13 @@ class RankFactory:
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return WindowRank(self) if self.window_end is not None else Rank(self)
+        if self.window_end is not None:
+            return WindowRank(self)
+        return Rank(self) if self.keeps_all else TopRows(self, Rank(self))
 
 
 class Rank(Kernel):
-    """Keeps the sorted rows of each partition and emits how the ranks from `start` to `end` change."""
+    """Keeps the sorted rows of each partition, and emits how the ranks from `start` to `end` change."""
 
     def __init__(self, plan: RankFactory) -> None:
         self._plan = plan
@@ -92,14 +93,16 @@ class Rank(Kernel):
         self._table = expiring_table(context, "rows")
         self._output = rank_output(self._plan, context)
 
+    @property
+    def has_rows(self) -> bool:
+        """Return whether there are rows."""
+        return bool(self._table.data)
+
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Insert or remove the rows and emit the changes; in batch mode only store them."""
+        """Insert or remove the rows and emit the changes."""
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
-            if self.context.is_streaming:
-                self._change(key, kind, row)
-            else:
-                self._table.data.setdefault(key, []).append(row)
+            self._change(key, kind, row)
         self._output.flush()
 
     def _change(self, key: Row, kind: int, row: Row) -> None:
@@ -165,13 +168,6 @@ class Rank(Kernel):
             self._output.add(UPDATE_BEFORE if is_update else DELETE, row)
         for row in new:
             self._output.add(UPDATE_AFTER if is_update else INSERT, row)
-
-    def end(self) -> None:
-        """Emit the rows of a bounded query."""
-        if not self.context.is_streaming:
-            for rows in self._table.data.values():
-                self._output.extend(ranked(self._plan, sorted(rows, key=self._key)))
-            self._output.flush()
 
 
 def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:
@@ -239,72 +235,3 @@ class WindowRank(TimedKernel):
     def end(self) -> None:
         """Emit all windows of a bounded query."""
         self.watermark(MAX_WATERMARK)
-
-
-@dataclass(frozen=True)
-class SortFactory:
-    """Plan of a sort.
-
-    Attributes:
-        time: In streaming mode, the index of the rowtime column, which comes first in the order.
-        fetch: The maximum number of rows; only in batch mode.
-    """
-
-    order: Order
-    types: tuple[DataType, ...]
-    time: int | None
-    offset: int = 0
-    fetch: int | None = None
-
-    def make(self) -> Kernel:
-        """Return the kernel."""
-        return Sort(self)
-
-
-class Sort(TimedKernel):
-    """Buffers rows until the watermark (streaming) or the end of input (batch), then emits them in order."""
-
-    def __init__(self, plan: SortFactory) -> None:
-        super().__init__()
-        self._plan = plan
-        self._key = row_key(plan.order)
-        self._numbers = count()
-
-    def open(self, context: KernelContext) -> None:
-        """Open the table of buffered rows."""
-        super().open(context)
-        self._table = context.table("rows")
-        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
-        if self._table.data:
-            self._numbers = count(max(key[1] for key in self._table.data) + 1)
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Buffer rows; in streaming mode late ones are dropped."""
-        time = self._plan.time
-        times = [None] * batch.length if time is None else times_of(batch.columns[time])
-        for at, row in zip(times, rows_of(batch), strict=True):
-            if at is None or at > self._watermark:
-                self._table.put((0, next(self._numbers)), (at, row))
-
-    def watermark(self, timestamp: int) -> int:
-        """Emit the rows up to the watermark."""
-        self._watermark = timestamp
-        if self._plan.time is not None:
-            due = [(key, row) for key, (at, row) in self._table.data.items() if at <= timestamp]
-            for key, _ in due:
-                self._table.remove(key)
-            self._output.extend(sorted((row for _, row in due), key=self._key))
-            self._output.flush()
-        return timestamp
-
-    def end(self) -> None:
-        """Emit all rows of a bounded query."""
-        plan = self._plan
-        if plan.time is None:
-            rows = [row for _, row in self._table.data.values()]
-            if plan.order:
-                rows.sort(key=self._key)
-            stop = None if plan.fetch is None else plan.offset + plan.fetch
-            self._output.extend(rows[plan.offset : stop])
-            self._table.data.clear()
-            self._output.flush()

@@ -16,18 +16,21 @@ from firesteel.columns.kernels.time_queue import TimedRows, TimeQueue, concat_ti
 class WaitingRows:
     """The rows of one operator that wait for a watermark.
 
-    State: `waiting rows` is a log of the rows with their times and the number of their version; `passed` has for each
-    key group a watermark and a version, before which rows up to the watermark are gone.
+    State: a log of the rows with their times and the number of their version, and for each key group a watermark and a
+    version, before which rows up to the watermark are gone.
 
     Args:
         keys: The columns by which rows are partitioned.
         context: The environment of the kernel; the state has been restored.
+        tables: The names of the log and of the table of watermarks.
     """
 
-    def __init__(self, keys: tuple[int, ...], context: KernelContext) -> None:
+    def __init__(
+        self, keys: tuple[int, ...], context: KernelContext, tables: tuple[str, str] = ("waiting rows", "passed")
+    ) -> None:
         self._keys, self._max_parallelism = keys, context.max_parallelism
-        self._log = SavedRows(context.table("waiting rows"), keys, context.max_parallelism)
-        self._passed = context.table("passed")
+        self._log = SavedRows(context.table(tables[0]), keys, context.max_parallelism)
+        self._passed = context.table(tables[1])
         self._queue = TimeQueue()
         self._version = 0
         self._watermark: int | None = None
@@ -47,6 +50,10 @@ class WaitingRows:
     def add(self, rows: ColumnBatch, times: Array) -> None:
         """Add rows with their times."""
         self._queue.add(rows, times)
+
+    def runs(self) -> list[TimedRows]:
+        """Return the rows that wait."""
+        return self._queue.runs
 
     def take(self, until: int) -> TimedRows | None:
         """Remove and return the rows up to a time, or None if there are none."""

@@ -25,8 +25,9 @@ from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory, SortFactory
+from firesteel.columns.kernels.rank import RankFactory
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
+from firesteel.columns.kernels.sort import SortFactory
 from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.updating_over import UpdatingOverFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory

@@ -1,0 +1,27 @@
+"""Changes of rows as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE
+
+
+def replacements(
+    rows: ColumnBatch, before: Array, after: Array, kinds: tuple[int, int] = (UPDATE_BEFORE, UPDATE_AFTER)
+) -> ColumnBatch:
+    """Return some rows, each after the one that it replaces.
+
+    Args:
+        rows: All rows.
+        before: The index of each row that is replaced, or -1 if a row comes without replacing another.
+        after: The index of the row that takes its place.
+        kinds: The kinds of both. A row that replaces none is inserted.
+    """
+    pairs = np.stack([before, after], axis=1)
+    is_there = pairs >= 0
+    marks = np.where(is_there[:, :1], kinds, (INSERT, INSERT)).astype(np.int8)[is_there]
+    found = rows.take(pairs[is_there])
+    return ColumnBatch(found.columns, found.length, marks if marks.any() else None)

@@ -1,0 +1,163 @@
+"""The values that DISTINCT aggregates have seen in each group, on columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array, Cell
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.key_numbers import KeyNumbers
+from firesteel.columns.kernels.saved_rows import SavedRows
+from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.rows import batch_of
+
+_LEAST = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctPlan:
+    """What DISTINCT calls with the same arguments and FILTER see.
+
+    Attributes:
+        keys: The key columns.
+        arguments: The argument columns.
+        condition: The column of the FILTER, or None.
+        types: The Arrow types of keys and arguments.
+        retracts: Whether rows can be retracted, so that it counts how often a group has a value.
+    """
+
+    keys: tuple[int, ...]
+    arguments: tuple[int, ...]
+    condition: int | None
+    types: tuple[pa.DataType, ...]
+    retracts: bool
+
+
+class DistinctValues:
+    """How often each group has each value.
+
+    State: a log of keys, values, and by how much their number changed.
+
+    Args:
+        plan: Which values.
+        name: The name of the state table.
+        context: The environment of the kernel; the state has been restored.
+    """
+
+    def __init__(self, plan: DistinctPlan, name: str, context: KernelContext) -> None:
+        self._plan = plan
+        self._columns = tuple(range(len(plan.types)))
+        self._values = KeyNumbers()
+        self._counts = np.zeros(_LEAST, np.int64)
+        self._unsaved: list[ColumnBatch] = []
+        self._pending: tuple[Array, Array, ColumnBatch] | None = None
+        self._log = SavedRows(context.table(name), self._columns[: len(plan.keys)], context.max_parallelism)
+        for rows in self._log.rows():
+            self._restore(rows)
+
+    def _restore(self, rows: ColumnBatch) -> None:
+        numbers = self._find(rows)
+        np.add.at(self._counts, numbers, rows.columns[-1].to_numpy())
+
+    def _find(self, rows: ColumnBatch) -> Array:
+        numbers = self._values.find(rows, self._columns)
+        while len(self._values) > len(self._counts):
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+        return numbers
+
+    def first_or_last(self, batch: ColumnBatch, signs: Array | None) -> Array | None:
+        """Return which rows bring a value that their group does not have, or take the last one away.
+
+        Args:
+            batch: The rows. They count only once `accept` is called.
+            signs: -1 for each row that is retracted and 1 for the others; None if no row is retracted.
+
+        Returns:
+            None if a value is retracted that its group does not have.
+        """
+        plan = self._plan
+        there = np.flatnonzero(_is_counted(batch, plan))
+        columns = [batch.columns[index] for index in (*plan.keys, *plan.arguments)]
+        rows = ColumnBatch(tuple(columns), batch.length).take(there)
+        numbers = self._find(rows)
+        order = np.argsort(numbers, kind="stable")
+        change = np.ones(len(order), np.int64) if signs is None else signs[there][order]
+        total = np.cumsum(change)
+        ends = np.flatnonzero(np.diff(numbers[order], append=-1))
+        is_first = np.flatnonzero(first_of_segments(numbers[order]))
+        base = self._counts[numbers[order[is_first]]] - total[is_first] + change[is_first]
+        counts = total + np.repeat(base, ends + 1 - is_first)
+        if (counts < 0).any():
+            return None
+        last = numbers[order[ends]]
+        added = counts[ends] - self._counts[last]
+        is_saved = np.flatnonzero(added if plan.retracts else self._counts[last] == 0)
+        saved = rows.take(order[ends[is_saved]])
+        saved = saved.with_columns([*saved.columns, pa.array(added[is_saved])])
+        self._pending = last, counts[ends], saved
+        found = np.zeros(batch.length, bool)
+        found[there[order]] = counts == (change > 0)
+        return found
+
+    def accept(self) -> None:
+        """Count the rows of the last batch."""
+        assert self._pending is not None
+        numbers, counts, saved = self._pending
+        self._counts[numbers] = counts
+        self._unsaved.append(saved)
+
+    def flush(self) -> None:
+        """Write what has changed since the last version."""
+        counts = self._counts[: len(self._values)]
+        left = int(np.count_nonzero(counts))
+        self._log.save(self._unsaved, left, self._all)
+        self._unsaved.clear()
+        if 2 * left < len(counts) - _LEAST:
+            kept = np.flatnonzero(counts)
+            self._values.keep(kept)
+            self._counts[:left], self._counts[left:] = counts[kept], 0
+
+    def _all(self) -> list[ColumnBatch]:
+        rows = [(*key, count) for key, count in self._items() if count]
+        return [batch_of(rows, (*self._plan.types, pa.int64()))]
+
+    def _items(self) -> Iterable[tuple[Cell, int]]:
+        keys = (key if len(self._columns) > 1 else (key,) for key in self._values)
+        return zip(keys, self._counts.tolist(), strict=False)
+
+    def take(self) -> dict[Cell, dict[Cell, int]]:
+        """Return how often each key has each value, as objects, and forget them."""
+        found: dict[Cell, dict[Cell, int]] = {}
+        place = len(self._plan.keys)
+        for key, count in self._items():
+            if count:
+                found.setdefault(key[:place], {})[key[place:]] = count
+        self._values, self._counts[:] = KeyNumbers(), 0
+        self._unsaved.clear()
+        self._log.is_outdated = True
+        self._log.save([], 0, list)
+        return found
+
+    def put(self, counts: dict[Cell, dict[Cell, int]]) -> None:
+        """Add values that were kept as objects."""
+        known = ((key, value, count) for key, values in counts.items() for value, count in values.items())
+        rows = [(*key, *value, count) for key, value, count in known if None not in value]
+        found = batch_of(rows, (*self._plan.types, pa.int64()))
+        self._restore(found)
+        self._unsaved.append(found)
+
+
+def _is_counted(batch: ColumnBatch, plan: DistinctPlan) -> Array:
+    found = np.ones(batch.length, bool)
+    for column in (batch.columns[index] for index in plan.arguments):
+        if column.null_count:
+            found &= column.is_valid().to_numpy(zero_copy_only=False)
+    if plan.condition is not None:
+        found &= pc.fill_null(batch.columns[plan.condition], False).to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,60 @@
+"""The order of rows by their columns, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns.cells import Array
+from firesteel.columns.row_keys import float_bits, python_values
+
+Order = tuple[tuple[int, bool, bool], ...]
+"""For each sort column: its index, whether it is descending, and whether NULLs come first."""
+
+
+def sort_keys(columns: Sequence[pa.Array], order: Order) -> list[Array]:
+    """Return arrays by which rows are sorted, the most significant one first; rows are peers if all are equal."""
+    keys = []
+    for index, descending, nulls_first in order:
+        column = columns[index]
+        values = _sortable(column)
+        values = ~values if descending else values
+        if column.null_count:
+            is_null = column.is_null().to_numpy(zero_copy_only=False)
+            keys.append(is_null != nulls_first)
+            values = np.where(is_null, 0, values)
+        keys.append(values)
+    return keys
+
+
+def _sortable(column: pa.Array) -> Array:
+    """Return integers in the order of the values; any for NULL."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        bits = float_bits(column)
+        return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return _integers(column)
+    if pa.types.is_temporal(kind):
+        return _integers(column.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
+    if pa.types.is_nested(kind) or pa.types.is_null(kind):
+        return _python_ranks(column)
+    ranks: Array = pc.rank(column, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
+    return ranks
+
+
+def _integers(column: pa.Array) -> Array:
+    values: Array = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _python_ranks(column: pa.Array) -> Array:
+    values, ranks = python_values(column), np.zeros(len(column), np.int64)
+    order = sorted((place for place, value in enumerate(values) if value is not None), key=values.__getitem__)
+    for before, place in pairwise(order):
+        ranks[place] = ranks[before] + (values[before] != values[place])
+    return ranks
