@@ -14,6 +14,7 @@ import pytest
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import QueryDescriptor
 from firesteel.spark.collect_buffers import CollectBuffers
+from firesteel.spark.printed_texts import PrintedTexts
 from firesteel.spark.run import Run
 from tests.runtime.helpers import job_graph
 
@@ -49,7 +50,7 @@ def started(user_code: Callable[[], Any], directory: Path, **options: str) -> tu
     job = job_graph(("a", 1, []), configuration=options)
     listener: Any = Listener()
     query = QueryDescriptor(job.job_id, job, region=0, attempt=1, slots=1, subtasks=())
-    run = CommittingRun(query, options, listener, Context, CollectBuffers(), directory, 0)
+    run = CommittingRun(query, options, listener, Context, CollectBuffers(), PrintedTexts(), directory, 0)
     run.user_code = user_code
     run.begin()
     return run, listener
