@@ -7,8 +7,11 @@ from datetime import timedelta
 from firesteel.pyflink1.removed import Removed, note
 from firesteel.table.table_config import TableConfig
 
-CATALOG, DATABASE = "table.builtin-catalog-name", "table.builtin-database-name"
-"""Options that name the first catalog and database; `create` of the environments reads them."""
+CATALOG, DATABASE = "built-in-catalog-name", "built-in-database-name"
+"""Entries of a TableConfig that name the first catalog and database, for `create` of the environments.
+
+They are not Flink's options of similar names, which today's environments refuse.
+"""
 
 _NAMES = "EnvironmentSettings.new_instance().with_built_in_catalog_name() and with_built_in_database_name()"
 _RETENTION = "set_idle_state_retention()"
