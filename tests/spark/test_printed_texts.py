@@ -43,9 +43,10 @@ def test_the_end_is_kept_and_read_in_parts(monkeypatch):
     assert printed.after("a", 0) == (700, "".join(lines[-25:])[:7])
 
 
-def test_only_the_last_jobs_are_kept(monkeypatch):
-    monkeypatch.setattr(printed_texts, "_MOST_JOBS", 2)
-    printed = PrintedTexts()
-    for job in ("a", "b", "c"):
+def test_running_jobs_and_the_last_ended_ones_are_kept():
+    printed = PrintedTexts(2)
+    for job in ("running", "a", "b", "c"):
         printed.add(job, job)
-    assert [printed.after(job, 0) for job in ("a", "b", "c")] == [(0, ""), (0, "b"), (0, "c")]
+    for job in ("a", "without a text", "b", "c"):
+        printed.end(job)
+    assert [printed.after(job, 0)[1] for job in ("running", "a", "b", "c")] == ["running", "", "b", "c"]

@@ -86,6 +86,7 @@ class _PlainLines:
         print(f"Dashboard and REST API: {address}", file=sys.stderr)
 
     def submitted(self, job_id: str) -> None:
+        self._status = ""
         print(_submitted(job_id), file=sys.stderr)
 
     def detached(self, job_id: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from firesteel.common.files.remote_path import AnyPath
+from firesteel.common.options.rest_options import JOB_STORE_MAX_CAPACITY
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.samples import Samples
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
@@ -47,7 +48,7 @@ class Cluster:
         self.shut_down = shut_down
         self.dispose_savepoint = dispose_savepoint
         self.started_ms = now_ms()
-        self.samples = Samples(dispatcher, now_ms)
+        self.samples = Samples(dispatcher, now_ms, JOB_STORE_MAX_CAPACITY.of(configuration))
         self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
 
     async def job(self, job_id: str, fresh: bool = False) -> ArchivedExecutionGraph:

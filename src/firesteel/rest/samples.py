@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 INTERVAL_S = 5.0
 _KEPT = 720  # an hour
-_MOST_JOBS = 50
+_MOST_ENDED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,18 @@ class Samples:
     Args:
         dispatcher: Returns the gateway of the leading Dispatcher.
         now_ms: Returns the time in ms since the epoch.
+        ended: How many ended jobs are kept, at most 50.
     """
 
-    def __init__(self, dispatcher: Callable[[], Awaitable[DispatcherGateway]], now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        dispatcher: Callable[[], Awaitable[DispatcherGateway]],
+        now_ms: Callable[[], int],
+        ended: int = _MOST_ENDED,
+    ) -> None:
         self._dispatcher = dispatcher
         self._now_ms = now_ms
+        self._most_ended = min(ended, _MOST_ENDED)
         self._jobs: OrderedDict[str, deque[Sample]] = OrderedDict()
 
     def of(self, job_id: str) -> list[Sample]:
@@ -75,6 +82,8 @@ class Samples:
         """Take a sample of each running job."""
         dispatcher = await self._dispatcher()
         running = [job for job in (await dispatcher.request_overview()).jobs if not job.status.is_globally_terminal]
+        while len(self._jobs) > self._most_ended + len(running):  # Running ones are at the end.
+            self._jobs.popitem(last=False)
         if not running:
             return
         usage = await REQUESTED_FILES.run(usage_of_this_process)
@@ -84,6 +93,7 @@ class Samples:
 
     def _add(self, job: JobDetails, memory: int) -> None:
         samples = self._jobs.setdefault(job.job_id, deque(maxlen=_KEPT))
+        self._jobs.move_to_end(job.job_id)
         latest = job.checkpoints.latest
         samples.append(
             Sample(
@@ -95,5 +105,3 @@ class Samples:
                 memory,
             )
         )
-        while len(self._jobs) > _MOST_JOBS:
-            self._jobs.popitem(last=False)

@@ -11,6 +11,7 @@ from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.common.options.cluster_options import options_of_job
 from firesteel.common.options.file_options import FS_DEFAULT_SCHEME
+from firesteel.common.options.rest_options import JOB_STORE_MAX_CAPACITY
 from firesteel.common.trust import pickling
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
@@ -65,7 +66,7 @@ class SparkDataPlane:
         self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
-        self.printed = PrintedTexts()
+        self.printed = PrintedTexts(JOB_STORE_MAX_CAPACITY.of(cluster))
         self._temporary = TemporaryDirectory("checkpoints", temporary_directory(cluster))
         self._held = HeldDirectories()
         self._runs: list[Run] = []
@@ -150,6 +151,7 @@ class SparkDataPlane:
             OSError: the directory could not be removed.
         """
         self._checkpoints.pop(job_graph.job_id, None)
+        self.printed.end(job_graph.job_id)
         if CHECKPOINTING_DIR.key in job_graph.configuration:  # Otherwise an earlier process has removed it.
             await JOBS.run(self._forget, job_graph, status)
 

@@ -11,7 +11,7 @@ _MOST_CHARACTERS = 1 << 20
 """How much of a job's text is kept: its end."""
 
 _MOST_AT_ONCE = 256 << 10
-_MOST_JOBS = 50
+_MOST_ENDED = 50
 
 
 class _Text:
@@ -47,7 +47,10 @@ class _Text:
 
 
 class PrintedTexts:
-    """The ends of what the last jobs have printed; thread-safe.
+    """The ends of what running jobs and the last ended ones have printed; thread-safe.
+
+    Args:
+        ended: How many ended jobs are kept, at most 50.
 
     Example:
         >>> printed = PrintedTexts()
@@ -56,18 +59,24 @@ class PrintedTexts:
         (3, 'a')
     """
 
-    def __init__(self) -> None:
-        self._texts: OrderedDict[str, _Text] = OrderedDict()
+    def __init__(self, ended: int = _MOST_ENDED) -> None:
+        self._texts: dict[str, _Text] = {}
+        self._ended: OrderedDict[str, None] = OrderedDict()
+        self._most_ended = min(ended, _MOST_ENDED)
         self._lock = threading.Lock()
 
     def add(self, job_id: str, text: str) -> None:
         """Add what a job prints."""
         with self._lock:
-            if job_id not in self._texts:
-                self._texts[job_id] = _Text()
-                while len(self._texts) > _MOST_JOBS:
-                    self._texts.popitem(last=False)
-            self._texts[job_id].append(text)
+            self._texts.setdefault(job_id, _Text()).append(text)
+
+    def end(self, job_id: str) -> None:
+        """Note that a job has ended: the texts of those that ended first are dropped."""
+        with self._lock:
+            self._ended[job_id] = None
+            while len(self._ended) > self._most_ended:
+                dropped, _ = self._ended.popitem(last=False)
+                self._texts.pop(dropped, None)
 
     def after(self, job_id: str, offset: int) -> tuple[int, str]:
         """Return text of a job from an offset on, and the offset at which it begins.
