@@ -42,7 +42,7 @@ def made(tmp_path):
 
 
 def test_there_is_a_template_of_each_name():
-    assert tuple(sorted(path.name for path in packaged("templates").iterdir())) == _TEMPLATES
+    assert sorted(path.name for path in packaged("templates").iterdir()) == list(_TEMPLATES)
 
 
 @pytest.mark.spark

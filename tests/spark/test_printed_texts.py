@@ -43,6 +43,15 @@ def test_the_end_is_kept_and_read_in_parts(monkeypatch):
     assert printed.after("a", 0) == (700, "".join(lines[-25:])[:7])
 
 
+def test_a_piece_of_any_size_is_cut(monkeypatch):
+    monkeypatch.setattr(printed_texts, "_MOST_CHARACTERS", 100)
+    printed = PrintedTexts()
+    printed.add("a", "first\n")
+    printed.add("a", "x" * 1000 + "y" * 60)
+    printed.add("a", "z")
+    assert printed.after("a", 0) == (966, "x" * 40 + "y" * 60 + "z")
+
+
 def test_running_jobs_and_the_last_ended_ones_are_kept():
     printed = PrintedTexts(2)
     for job in ("running", "a", "b", "c"):

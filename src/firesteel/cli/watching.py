@@ -10,13 +10,12 @@ from typing import Any
 
 import click
 
-from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show, time_text
+from firesteel.cli.cluster import ENDED, JobId, cluster_at, cluster_options, show, time_text
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
 from firesteel.client.rest_client import RestClusterClient
 from firesteel.common.terminal_text import in_one_line, printable
 
 _FOLLOW_S = 0.5
-_ENDED = ("FINISHED", "CANCELED", "FAILED")
 
 
 @click.command()
@@ -81,7 +80,7 @@ def _printed(cluster: RestClusterClient, job_id: str, follow: bool, output: str)
     offset, parts = 0, list[str]()
     try:
         while True:
-            has_ended = not follow or cluster.job_status(job_id) in _ENDED
+            has_ended = not follow or cluster.job_status(job_id) in ENDED
             begin, text = cluster.printed(job_id, offset)
             offset = begin + len(text)
             parts.append(text)

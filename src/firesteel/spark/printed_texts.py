@@ -23,6 +23,12 @@ class _Text:
         self.size = 0
 
     def append(self, piece: str) -> None:
+        excess = len(piece) - _MOST_CHARACTERS
+        if excess > 0:  # What a batch prints is one piece, of any size.
+            self.start += self.size + excess
+            self.pieces.clear()
+            self.size = 0
+            piece = piece[excess:]
         self.pieces.append(piece)
         self.size += len(piece)
         while self.size - len(self.pieces[0]) >= _MOST_CHARACTERS:
