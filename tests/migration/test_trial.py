@@ -13,6 +13,7 @@ import pytest
 
 from firesteel.common.jars import REPLACED, jar_advice
 from firesteel.connectors.identifiers import table_connectors, table_formats
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -131,6 +132,18 @@ def test_the_time_limit_names_the_line(tmp_path):
     done = firesteel("check", "--timeout", 1, program)
     assert done.returncode == 0
     assert f"{program}:3: what follows: the program had not ended after 1 s" in done.stdout
+
+
+def test_a_trial_ends_with_the_check_that_is_killed(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text(
+        f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    check = subprocess.Popen([sys.executable, "-m", "firesteel", "check", "--timeout", "300", program])
+    pid = wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    check.kill()
+    check.wait()
+    wait_for(lambda: not Path(f"/proc/{pid}/cmdline").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes())
 
 
 def test_a_name_that_the_program_gets_past_is_not_missing(check):

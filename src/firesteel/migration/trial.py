@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NoReturn
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.common.parent_process import die_with_parent
 from firesteel.compat import run_as_main
 from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -189,6 +190,7 @@ def main(order: Path) -> None:
         order: A file with a JSON object: `program`, `arguments`, `seconds`, `found`, and the `doubtful` lines of which
             the trial says whether they were executed: file, line, and whether it is meant in a lambda.
     """
+    die_with_parent()
     task = json.loads(order.read_text())
     program = Path(task["program"]).absolute()
     trial = _Trial(program, Path(task["found"]))

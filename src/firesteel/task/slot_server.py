@@ -7,28 +7,20 @@ closes, the server and its slot processes end.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import signal
 import sys
 
 from firesteel.common.garbage_collection import collect_garbage_rarely
+from firesteel.common.parent_process import die_with_parent
 from firesteel.task import slot_process
 from firesteel.task.preloading import import_modules
-
-_PR_SET_PDEATHSIG = 1
-
-
-def _die_with_parent() -> None:
-    """Ask Linux to kill this process when its parent ends, whatever user code is doing then."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _run_slot(name: str, control_path: str, data_path: str) -> None:
     server = os.getppid()
-    _die_with_parent()
+    die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
