@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 
 import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels import saved_rows
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
-from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.type_text import parse_type
-from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
+from tests.columns.kernel_runs import KernelRun
 
 TYPES = tuple(map(parse_type, ("BIGINT", "STRING", "TIMESTAMP(3)")))
 PLANS = [DeduplicateFactory((1,), keeps_last, time, TYPES) for keeps_last in (True, False) for time in (None, 2)]
 
 
-class Run:
+class Run(KernelRun):
     def __init__(self, plan, is_on_disk=False, ttl_ms=0):
-        self.plan, self.is_on_disk, self.ttl_ms, self.emitted, self.now = plan, is_on_disk, ttl_ms, [], 0
-        self.start([])
-
-    def start(self, deltas):
-        self.backend, self.kernel = KeyedStateBackend(None, 8), self.plan.make()
-        for delta in deltas:
-            self.backend.load(pickle.loads(pickle.dumps(delta)))
-        self.kernel.open(
-            KernelContext(
-                True,
-                8,
-                self.backend.table,
-                self.emitted.append,
-                None,
-                lambda: self.now,
-                state_ttl_ms=self.ttl_ms,
-                is_state_on_disk=self.is_on_disk,
-            )
-        )
-
-    def restore(self):
-        self.kernel.flush()
-        self.start(list(self.backend.full()))
-
-    def give(self, batch):
-        self.kernel.process(0, batch)
-        found = [
-            (kind, row) for part in self.emitted for kind, row in zip(kinds_list(part), rows_of(part), strict=True)
-        ]
-        self.emitted.clear()
-        return found
+        super().__init__(plan.make, ttl_ms, is_on_disk)
 
 
 def batch_of(rows):

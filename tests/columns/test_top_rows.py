@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 from dataclasses import replace
 from decimal import Decimal
@@ -13,11 +12,12 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels import ranks_at_end, saved_rows, top_rows
 from firesteel.columns.kernels.rank import Rank, RankFactory, row_key
 from firesteel.columns.kernels.top_rows import TopRows
-from firesteel.columns.rows import UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
+from firesteel.columns.rows import UPDATE_AFTER, UPDATE_BEFORE, batch_of, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
+from tests.columns.kernel_runs import KernelRun
 
 TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "DOUBLE", "STRING", "DECIMAL(8, 2)", "BOOLEAN", "BIGINT")))
 ARROW = [arrow_type(kind) for kind in TYPES]
@@ -36,40 +36,12 @@ def plan(order, start=1, end=3, outputs_rank=False, function="ROW_NUMBER"):
     return RankFactory(function, (KEY,), order, start, end, outputs_rank, TYPES, False)
 
 
-class Run:
-    """A kernel with a manual clock; `restore` continues in another."""
-
+class Run(KernelRun):
     def __init__(self, make, ttl_ms=0, is_on_disk=False):
-        self.make, self.ttl_ms, self.emitted, self.now = make, ttl_ms, [], 1_000
-        self.is_on_disk = is_on_disk
-        self.start([])
-
-    def start(self, deltas):
-        self.backend, self.kernel = KeyedStateBackend(None, 8), self.make()
-        for delta in deltas:
-            self.backend.load(pickle.loads(pickle.dumps(delta)))
-        self.kernel.open(
-            KernelContext(
-                True,
-                8,
-                self.backend.table,
-                self.emitted.append,
-                None,
-                lambda: self.now,
-                state_ttl_ms=self.ttl_ms,
-                is_state_on_disk=self.is_on_disk,
-            )
-        )
-
-    def restore(self):
-        self.kernel.flush()
-        self.start(list(self.backend.full()))
+        super().__init__(make, ttl_ms, is_on_disk, now=1_000)
 
     def give(self, rows):
-        self.kernel.process(0, batch_of(rows, ARROW))
-        found = [change for part in self.emitted for change in zip(kinds_list(part), rows_of(part), strict=True)]
-        self.emitted.clear()
-        return found
+        return super().give(batch_of(rows, ARROW))
 
 
 def random_rows(chance, length, keys="abc"):
