@@ -188,6 +188,14 @@ def test_a_program_with_a_syntax_error_is_reported_in_one_line(tmp_path):
     assert "SyntaxError" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["job.ipynb", "job.json", "job.sql"])
+def test_a_file_that_is_no_program_is_refused(tmp_path, name):
+    (tmp_path / name).write_text("{}")
+    done = firesteel("check", tmp_path / name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is not a Python program" in done.stderr
+
+
 def test_names_of_pyflink_1_are_mapped_to_their_successors(check):
     report = check(HEAD + "from pyflink.datastream import FsStateBackend\nenv.set_state_backend(FsStateBackend('x'))")
     assert lines(report["differs"]) == [(4, "FsStateBackend"), (4, "StreamExecutionEnvironment.set_state_backend")]

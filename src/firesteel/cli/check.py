@@ -19,6 +19,9 @@ from firesteel.migration import (
     try_program,
 )
 
+_PROGRAMS = (".py", "")
+"""How files end that are checked; a notebook or a graph in JSON would pass for an expression of Python."""
+
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--static", "is_static", is_flag=True, help="Read the files only; run nothing.")
@@ -46,6 +49,8 @@ def check(is_static: bool, seconds: float, output: str, verbose: bool, path: Pat
         repository = _repository(path, is_static, seconds, output)
         click.echo(_shown(repository, output))
         raise SystemExit(repository.is_refused)
+    if path.suffix not in _PROGRAMS:
+        raise click.UsageError(f"{path} is not a Python program: expected a file that ends with .py, or a directory")
     with reported_errors(path, verbose=False):
         report = _checked(path, arguments, is_static, seconds, verbose)
     found = RepositoryReport(path, (CheckedProgram(path, report),))
