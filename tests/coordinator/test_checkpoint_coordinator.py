@@ -221,7 +221,7 @@ def test_a_request_that_comes_again_is_answered_once() -> None:
     assert job.coordinator.requested(request) == []
 
 
-@pytest.mark.parametrize("after", [AfterSavepoint.STOP, AfterSavepoint.CANCEL])
+@pytest.mark.parametrize("after", [AfterSavepoint.STOP, AfterSavepoint.HOLD])
 def test_nothing_is_decided_after_a_savepoint_that_ends_the_job(after: AfterSavepoint) -> None:
     job = Job()
     request = savepoint(after)

@@ -86,7 +86,7 @@ AFTER = {
     AfterSavepoint.GO_ON: Step.GO_ON,
     AfterSavepoint.STOP: Step.FINISH,
     AfterSavepoint.DRAIN: Step.FINISH,
-    AfterSavepoint.CANCEL: Step.WAIT,
+    AfterSavepoint.HOLD: Step.WAIT,
 }
 
 

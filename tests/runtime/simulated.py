@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -70,15 +71,22 @@ class SimulatedQuery:
         self.descriptor = query
         self.listener = listener
         self.is_stopped = False
+        self.stops_slowly = False
+        self.may_stop = asyncio.Event()
         self.checkpoints = 0
+        self.checkpoint_error: Exception | None = None
 
     async def stop(self) -> None:
+        if self.stops_slowly:
+            await self.may_stop.wait()
         self.is_stopped = True
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         raise OSError(f"{directory} is full")
 
-    async def trigger_checkpoint(self, full: bool) -> int:
+    async def trigger_checkpoint(self, full: bool, after: AfterSavepoint = AfterSavepoint.GO_ON) -> int:
+        if self.checkpoint_error is not None:
+            raise self.checkpoint_error
         self.checkpoints += 1
         stats = CheckpointStats(self.checkpoints, False, 10, 4, f"/checkpoints/chk-{self.checkpoints}", {}, {})
         self.listener.checkpoint_completed(stats)
@@ -94,6 +102,7 @@ class SimulatedDataPlane(DataPlane):
         self.collected = CollectBuffers()
         self.start_error: Exception | None = None
         self.restore_error: Exception | None = None
+        self.restore_error_once: Exception | None = None
         self.forget_errors: list[Exception] = []
         self.terminated: list[tuple[str, JobStatus]] = []
         self.submit_error: Exception | None = None
@@ -106,6 +115,9 @@ class SimulatedDataPlane(DataPlane):
     async def restore(self, job_graph: JobGraph) -> bytes | None:
         if self.restore_error is not None:
             raise self.restore_error
+        if self.restore_error_once is not None:
+            error, self.restore_error_once = self.restore_error_once, None
+            raise error
         return None
 
     def printed_after(self, job_id: str, offset: int) -> tuple[int, str]:

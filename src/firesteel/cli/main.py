@@ -27,6 +27,7 @@ _COMMANDS = {
     "stop": "cluster_commands",
     "savepoint": "cluster_commands",
     "checkpoint": "cluster_commands",
+    "rescale": "rescale",
     "jobmanager": "jobmanager",
     "logs": "watching",
     "top": "watching",

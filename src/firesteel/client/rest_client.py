@@ -160,6 +160,14 @@ class RestClusterClient:
         trigger = self._send("POST", f"/jobs/{job_id}/checkpoints", {"checkpointType": checkpoint_type})
         return int(self._outcome(f"/jobs/{job_id}/checkpoints/{trigger['request-id']}")["checkpointId"])
 
+    def require(self, job_id: str, bounds: Mapping[str, tuple[int, int]]) -> None:
+        """Set the smallest and largest parallelism of each vertex of a running job, by its id."""
+        body = {
+            vertex: {"parallelism": {"lowerBound": lower, "upperBound": upper}}
+            for vertex, (lower, upper) in bounds.items()
+        }
+        self._send("PUT", f"/jobs/{job_id}/resource-requirements", body)
+
     def dispose_savepoint(self, path: str) -> None:
         """Dispose of a savepoint."""
         trigger = self._send("POST", "/savepoint-disposal", {"savepoint-path": path})

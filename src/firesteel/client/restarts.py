@@ -22,8 +22,8 @@ class RestartListener:
         self.last: Restart | None = None
 
     def job_status_changed(self, job_id: str, event: JobEvent) -> None:
-        """Report a restart."""
-        if event.status is not JobStatus.RESTARTING:
+        """Report a restart; without a cause it is a change of the parallelism."""
+        if event.status is not JobStatus.RESTARTING or event.cause is None:
             return
         before = self.last
         repeats = before is not None and _same(before.cause, event.cause)

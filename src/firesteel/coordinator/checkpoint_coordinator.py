@@ -224,7 +224,7 @@ class CheckpointCoordinator:
         for request in list(self._requests):
             if not self._runs:
                 actions.append(self._refuse(request, "it ended"))
-            elif has_failed and request.is_savepoint:
+            elif has_failed and request.needs_all_regions:
                 actions.append(self._refuse(request, "a region of it failed"))
         if self._phase is Phase.SAVING and self._current is not None and self._current.owner == run_id:
             self._current.saving.clear()  # Unlike a decision, a savepoint need not be waited for if its thread hangs.
@@ -243,14 +243,15 @@ class CheckpointCoordinator:
     def requested(self, request: Request) -> Actions:
         """Take a checkpoint or savepoint as soon as all regions have prepared parts for it.
 
-        A savepoint needs all regions, as in Flink: what a failed one has not committed yet would be missing in it.
+        A savepoint needs all regions, as in Flink: what a failed one has not committed yet would be missing in it. So
+        does a checkpoint from which the job goes on with another parallelism.
         """
         if request in self._requests or request in self._outcomes:
             return []
         self._requests.append(request)
         if not self._runs:
             return [self._refuse(request, "it ended")]
-        if request.is_savepoint and self._failed:
+        if request.needs_all_regions and self._failed:
             return [self._refuse(request, f"region {min(self._failed)} of it failed and has not restarted")]
         return [Wake()]
 
@@ -301,14 +302,14 @@ class CheckpointCoordinator:
             frozenset(state.batch_id for state in states if state is not None),
             frozenset(asked) - in_progress,
             part is None and any(other.prepared is not None for other in others),
-            {request: succeeded for request, succeeded in self._outcomes.items() if request.is_savepoint},
+            {request: succeeded for request, succeeded in self._outcomes.items() if request.needs_all_regions},
         )
 
     @property
     def _is_prepared(self) -> bool:
-        """Whether all running regions have prepared parts that cover all requests, and no savepoint has ended the job.
+        """Whether all running regions have prepared parts that cover all requests, and no request has ended the job.
 
-        A region that restarts after such a savepoint does not know of it yet, and must not get further than it.
+        A region that restarts after such a request does not know of it yet, and must not get further than it.
         """
         if any(
             succeeded and request.after is not AfterSavepoint.GO_ON for request, succeeded in self._outcomes.items()
@@ -317,7 +318,7 @@ class CheckpointCoordinator:
         running = [run for run in self._runs.values() if run.is_running]
         parts = [run.prepared for run in running if run.prepared is not None]
         has_all = {run.id.region for run in running} | self.ended >= set(range(self._region_count))
-        has_all |= not any(request.is_savepoint for request in self._requests)
+        has_all |= not any(request.needs_all_regions for request in self._requests)
         return has_all and len(parts) == len(running) > 0 and all(part.covers_all(self._requests) for part in parts)
 
     def _write(self, run_id: RunId) -> WriteCheckpoint:

@@ -34,6 +34,7 @@ from firesteel.task.checkpoint_metadata import (
     write_metadata,
     write_savepoint_metadata,
 )
+from firesteel.task.restore import plan_restore, write_rescale_plan
 from firesteel.task.slot_tasks import max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_seal import StateSeal
@@ -56,6 +57,7 @@ class CheckpointFiles:
         self._job = plan.job_graph
         self._seal = seal
         self._named = Files(options)
+        self._places = plan.places
         self._vertices = tuple(_layout(plan, vertex) for vertex in self._job.vertices)
         self._first_slots = {
             operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
@@ -73,6 +75,21 @@ class CheckpointFiles:
             return None
         claimed = named_directory(path, self._named)
         return claimed if claimed.parent != self.store else None
+
+    def is_laid_out_alike(self, metadata: CheckpointMetadata) -> bool:
+        """Return whether a checkpoint of this job has its state in the slots in which the job runs now."""
+        vertices = metadata.vertices
+        return self._places == {one.vertex_id: (one.stage, one.first_slot, one.parallelism) for one in vertices}
+
+    def share_anew(self, metadata: CheckpointMetadata, region: int) -> None:
+        """Let the slots of a region take over the state that a checkpoint of this job has in other slots.
+
+        Raises:
+            StateRestoreError: a vertex has more subtasks than key groups.
+        """
+        source = self.directory_of(metadata.checkpoint_id)
+        plan = plan_restore(metadata, source, self._job, allow_non_restored=True, seal=self._seal)
+        write_rescale_plan(self.store, region, plan, self._seal)
 
     def newest_id(self) -> int:
         """Return the id of the newest checkpoint, 0 if there is none, before a run claims its number.

@@ -39,7 +39,7 @@ class Request:
     Attributes:
         answer: Callback for the result; called once, in any thread.
         savepoint_parent: The directory in which the savepoint is created; None requests a checkpoint.
-        after: The action of the regions after the savepoint.
+        after: The action of the regions after the savepoint or checkpoint.
         full: Whether all keyed state is written for it, and not only the changes.
     """
 
@@ -52,6 +52,11 @@ class Request:
     def is_savepoint(self) -> bool:
         """Whether this is a request for a savepoint."""
         return self.savepoint_parent is not None
+
+    @property
+    def needs_all_regions(self) -> bool:
+        """Whether a part of each region is needed, as nothing of the job may be missing in what it asks for."""
+        return self.is_savepoint or self.after is not AfterSavepoint.GO_ON
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ class Directive:
         needed: The batches of the region to which retained checkpoints return.
         asked: The requests that wait for a part of the region.
         is_wanted: Whether another region waits for a part of this one.
-        outcomes: Whether each former request for a savepoint succeeded.
+        outcomes: Whether each former request that needs all regions succeeded.
     """
 
     serial: int = 0

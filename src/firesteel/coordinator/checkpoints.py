@@ -120,7 +120,11 @@ class Checkpoints:
         return RestoredCheckpoint(metadata.checkpoint_id, metadata.is_savepoint, str(source), now_ms)
 
     def _go_on(self, kept: Sequence[CheckpointMetadata], enumerator: SplitEnumerator) -> None:
-        """Resume from a checkpoint of this job, if the region had run a batch by then."""
+        """Resume from a checkpoint of this job, if the region had run a batch by then.
+
+        If the job was rescaled since, its new slots have no versions yet; the old ones' files stay until the checkpoint
+        is subsumed.
+        """
         states = [state for metadata in kept if (state := metadata.regions[self._region]) is not None]
         for state in {state.batch_id: state for state in states}.values():
             self._keep(state)
@@ -129,7 +133,10 @@ class Checkpoints:
         if state is not None:
             enumerator.restore(state.sources)
             self.batch_id, self.next_time = state.batch_id, state.next_time
-            self._files.begin_with(state.chains)
+            if self._job.files.is_laid_out_alike(kept[-1]):
+                self._files.begin_with(state.chains)
+            else:
+                self._job.files.share_anew(kept[-1], self._region)
             self._commit(self._decided(state))
 
     def _keep(self, state: RegionState) -> None:

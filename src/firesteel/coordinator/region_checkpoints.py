@@ -77,7 +77,7 @@ class RegionCheckpoints:
             CheckpointFailedError: no more checkpoints may fail, or files of the last one could not be stored.
         """
         self._schedule.taken(part.begun_s, now_s)
-        self._savepoints |= {request for request in part.covers if request.is_savepoint}
+        self._savepoints |= {request for request in part.covers if request.needs_all_regions}
         self._numbers += 1
         count = self._committed + len(self._pending)
         # Counted since the run began, not since the last part: an older part may be decided after this one was taken.
@@ -155,7 +155,7 @@ class RegionCheckpoints:
         outcomes = self._directive.outcomes
         is_pending = any(request not in outcomes for request in self._savepoints)
         after = {request.after for request, succeeded in outcomes.items() if succeeded}
-        if AfterSavepoint.CANCEL in after:
+        if AfterSavepoint.HOLD in after:
             return Step.WAIT
         if not after.isdisjoint({AfterSavepoint.STOP, AfterSavepoint.DRAIN}):
             return Step.FINISH
@@ -163,7 +163,7 @@ class RegionCheckpoints:
             return Step.RESTART  # Its sources have ended, and the job has not.
         if has_ended:
             return Step.WAIT if is_pending or self.part is not None else Step.FINISH
-        asked = {request.after for request in self.asked if request.is_savepoint}
+        asked = {request.after for request in self.asked if request.needs_all_regions}
         if asked or is_pending:
             # Something else may be asked for while a savepoint is being taken, which needs another part.
             without_input = Step.WAIT if is_pending and not self.asked else Step.TAKE_NOTHING

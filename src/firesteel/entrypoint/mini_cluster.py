@@ -36,7 +36,8 @@ _RESTARTS = 10
 class MiniCluster:
     """A cluster for one job (Flink: `runtime.minicluster.MiniCluster`).
 
-    With a local Spark there is one TaskExecutor, with as many slots as the job needs. Otherwise the TaskExecutors are
+    With a local Spark there is one TaskExecutor, with as many slots as the job needs or, if that is more,
+    `taskmanager.numberOfTaskSlots`. Otherwise the TaskExecutors are
     as many Spark executors as needed.
 
     Args:
@@ -69,7 +70,7 @@ class MiniCluster:
         if not self._serves_rest and RESTART_TYPE.of(configuration) is None:
             cluster.setdefault(RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF.key, str(_RESTARTS))
         if not has_executors(configuration):
-            cluster[TASK_SLOTS.key] = str(StagePlan(self.job_graph).slots)
+            cluster[TASK_SLOTS.key] = str(max(StagePlan(self.job_graph).slots, TASK_SLOTS.of(configuration)))
         self._thread.start()
         return self._run(self._start(cluster)).result()
 

@@ -24,6 +24,7 @@ from firesteel.graph.job_vertex import (
     JobVertexID,
     NonChainedOutput,
     OperatorID,
+    ParallelismBounds,
     SlotSharingGroup,
     topological_order,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "JobVertexID",
     "NonChainedOutput",
     "OperatorID",
+    "ParallelismBounds",
     "Partitioner",
     "ResultPartitionType",
     "SlotSharingGroup",
@@ -70,6 +72,7 @@ class JobGraph:
         insertion_order: Ids of the vertices in the order of creation (consumers first).
         artifacts: Files of the job by number and name, such as `0-data.zip`. Options refer to them as
             `artifact:0-data.zip`. A name that ends with `.directory` is a tar archive of a directory.
+        resource_requirements: The bounds of the parallelism of each vertex, set while the job ran; empty: the program's.
     """
 
     job_id: str
@@ -81,6 +84,7 @@ class JobGraph:
     slot_sharing_groups: list[SlotSharingGroup] = field(default_factory=list)
     insertion_order: list[JobVertexID] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    resource_requirements: dict[JobVertexID, ParallelismBounds] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickled, tuple(PROCESS_SETUPS), self.__getstate__()
@@ -90,6 +94,7 @@ class JobGraph:
         return state | {"vertices": flatten(self.vertices)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self.resource_requirements = {}  # A job that an earlier version stored has none.
         for name, value in state.items():
             setattr(self, name, rebuild(value) if name == "vertices" else value)
 

@@ -67,6 +67,17 @@ class SlotSharingGroup:
     resource_profile: SlotResources | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ParallelismBounds:
+    """The smallest and the largest parallelism of a vertex; the largest is used if there are enough slots.
+
+    Flink: `jobgraph.JobVertexResourceRequirements.Parallelism`.
+    """
+
+    lower: int
+    upper: int
+
+
 @dataclass(slots=True, eq=False)
 class JobVertex:
     """A chain of operators that run together (Flink: `jobgraph.JobVertex`).

@@ -107,10 +107,10 @@ def checkpoint_subtasks(job: ArchivedExecutionGraph, checkpoint_id: int, vertex_
         raise RestError(404, f"There is no checkpoint statistics for task {vertex_id}.")
     written = _sizes(job, stats.checkpointed_sizes, vertex)
     held = _sizes(job, stats.state_sizes, vertex)
-    nothing, duration = _quantiles([0]), _quantiles([stats.duration_ms])
+    nothing, duration = quantiles([0]), quantiles([stats.duration_ms])
     summary = {
-        "checkpointed_size": _quantiles(written),
-        "state_size": _quantiles(held),
+        "checkpointed_size": quantiles(written),
+        "state_size": quantiles(held),
         "end_to_end_duration": duration,
         "checkpoint_duration": {"sync": duration, "async": nothing},
         "alignment": dict.fromkeys(("buffered", "processed", "persisted", "duration"), nothing),
@@ -166,16 +166,17 @@ def _task(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex: JobVertex
 def _figures(summary: CheckpointsSummary) -> Body:
     durations = [stats.duration_ms for stats in summary.history]
     return {
-        "checkpointed_size": _quantiles([stats.checkpointed_size for stats in summary.history]),
-        "state_size": _quantiles([stats.state_size for stats in summary.history]),
-        "end_to_end_duration": _quantiles(durations),
-        "alignment_buffered": _quantiles([0]),
-        "processed_data": _quantiles([0]),
-        "persisted_data": _quantiles([0]),
+        "checkpointed_size": quantiles([stats.checkpointed_size for stats in summary.history]),
+        "state_size": quantiles([stats.state_size for stats in summary.history]),
+        "end_to_end_duration": quantiles(durations),
+        "alignment_buffered": quantiles([0]),
+        "processed_data": quantiles([0]),
+        "persisted_data": quantiles([0]),
     }
 
 
-def _quantiles(values: list[int]) -> Body:
+def quantiles(values: list[int]) -> Body:
+    """Return the figures of a statistic in Flink's form, all 0 without values."""
     ordered = sorted(values) or [0]
     figures: Body = {"min": ordered[0], "max": ordered[-1], "avg": sum(ordered) // len(ordered)}
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)):

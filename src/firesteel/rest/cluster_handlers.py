@@ -55,7 +55,7 @@ async def _config(call: Call) -> Answer:
         "timezone-offset": -time.timezone * 1000,
         "flink-version": FLINK_VERSION,
         "flink-revision": "firesteel",
-        "features": {"web-submit": False, "web-cancel": cancels, "web-rescale": False, "web-history": False},
+        "features": {"web-submit": False, "web-cancel": cancels, "web-rescale": True, "web-history": False},
     }
 
 

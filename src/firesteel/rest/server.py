@@ -16,6 +16,7 @@ from firesteel.rest import (
     job_handlers,
     log_handlers,
     metric_handlers,
+    rescale_handlers,
     vertex_handlers,
 )
 from firesteel.rest.access import Access
@@ -32,6 +33,7 @@ _API: tuple[Route, ...] = (
     *log_handlers.ROUTES,
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
+    *rescale_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
 )
 ROUTES = (*_API, openapi_route(_API))

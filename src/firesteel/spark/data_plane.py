@@ -122,12 +122,13 @@ class SparkDataPlane:
 
     def _checkpoints_of(self, job_graph: JobGraph, place: JobPlace) -> JobCheckpoints:
         """Return the checkpoints shared by the regions of a job."""
-        found = self._checkpoints.get(job_graph.job_id)
-        if found is None or found.is_idle:
+        found, plan = self._checkpoints.get(job_graph.job_id), StagePlan(job_graph)
+        # A run that was given up may still hold those of the job before it was rescaled.
+        if found is None or found.is_idle or found.plan.places != plan.places:
             options = self._options_of(job_graph)
             # A region that has ended does not begin again when the others restart.
             ended = frozenset() if found is None else found.ended
-            made = JobCheckpoints(StagePlan(job_graph), options, place.work, place.store, self._seal, ended)
+            made = JobCheckpoints(plan, options, place.work, place.store, self._seal, ended)
             found = self._checkpoints[job_graph.job_id] = made
         return found
 

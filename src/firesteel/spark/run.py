@@ -101,7 +101,7 @@ class Run:
         """Raise NotImplementedError, as BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints and supports no savepoints")
 
-    async def trigger_checkpoint(self, full: bool) -> int:
+    async def trigger_checkpoint(self, full: bool, after: AfterSavepoint = AfterSavepoint.GO_ON) -> int:
         """Raise NotImplementedError, as BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints")
 

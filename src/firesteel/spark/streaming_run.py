@@ -77,13 +77,13 @@ class StreamingRun(Run):
         """
         return str(await self._ask(savepoint_parent=self._named.path(self._named.resolve(directory)), after=after))
 
-    async def trigger_checkpoint(self, full: bool) -> int:
+    async def trigger_checkpoint(self, full: bool, after: AfterSavepoint = AfterSavepoint.GO_ON) -> int:
         """Take a checkpoint after the next batches, which are empty if there is no input, and return its id.
 
         Raises:
             FiresteelError: the job ended before.
         """
-        return int(await self._ask(full=full))
+        return int(await self._ask(full=full, after=after))
 
     async def _ask(self, **wishes: Any) -> str | int:
         future: asyncio.Future[str | int] = self._loop.create_future()

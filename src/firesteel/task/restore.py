@@ -31,7 +31,7 @@ from firesteel.task.state_seal import UNSEALED, StateSeal
 from firesteel.task.state_transfer import fetch_chain
 from firesteel.task.state_types import load_metadata, load_sources
 from firesteel.task.version_chains import Frame
-from firesteel.task.version_store import read_frames
+from firesteel.task.version_store import read_frames, region_directory
 from firesteel.task.versions import Chain
 
 FETCHED = "fetched"
@@ -39,6 +39,12 @@ FETCHED = "fetched"
 
 RESTORED = "restored"
 """Name of the file in a job's directory with its restore plan."""
+
+RESCALED = "rescaled"
+"""Name of the file in a region's directory with the plan by which it takes over its own state at another parallelism.
+
+It is needed as long as the region has no version in its new slots.
+"""
 
 
 class StateRestoreError(FiresteelError):
@@ -160,33 +166,48 @@ def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
 
 def write_restore_plan(place: JobPlace, plan: RestorePlan, seal: StateSeal = UNSEALED) -> None:
     """Write the plan to the file where the job's slots read it."""
-    frames = [pickle.dumps(plan, protocol=5)]
-    if place.remote is not None:
-        (place.remote / RESTORED).write_bytes(state_file_bytes(frames, seal))
-        return
     place.work.mkdir(parents=True, exist_ok=True)
-    replace_state_file(place.work / RESTORED, frames, seal)
+    _write_plan(place.store / RESTORED, plan, seal)
+
+
+def write_rescale_plan(store: AnyPath, region: int, plan: RestorePlan, seal: StateSeal = UNSEALED) -> None:
+    """Write the plan of a region that takes over its own state at another parallelism."""
+    _write_plan(region_directory(store, region) / RESCALED, plan, seal)
+
+
+def _write_plan(path: AnyPath, plan: RestorePlan, seal: StateSeal) -> None:
+    frames = [pickle.dumps(plan, protocol=5)]
+    if isinstance(path, Path):
+        replace_state_file(path, frames, seal)
+    else:
+        path.write_bytes(state_file_bytes(frames, seal))
 
 
 def read_restored_state(
-    job_directory: Path, configuration: Mapping[str, str] | None = None, seal: StateSeal = UNSEALED
+    job_directory: Path, configuration: Mapping[str, str] | None = None, seal: StateSeal = UNSEALED, region: int = 0
 ) -> PlannedState | None:
-    """Return the state that a job is restored from, or None.
+    """Return the state that a region starts from: its own at another parallelism, or that of another job, or None.
 
     Args:
         job_directory: The job's directory on this host.
         configuration: The job's configuration, with its checkpoint directory and credentials of remote file systems.
         seal: Verifies the plan and, if the configuration does not allow unverified state, the files it refers to.
+        region: Number of the region.
 
     Raises:
         StateFileError: the plan is damaged or cannot be verified.
     """
     options = configuration or {}
-    path = (remote_store(options, job_directory) or job_directory) / RESTORED
-    if size_of(path) is None:
+    files, store = Files(options), remote_store(options, job_directory) or job_directory
+    rescaled = region_directory(store, region) / RESCALED
+    if size_of(rescaled) is not None:
+        [plan] = read_state_file(rescaled, seal)
+        # The job's own files have the same names on this host, where some of them may be.
+        return PlannedState(load_metadata(plan), job_directory, files, seal)
+    if size_of(store / RESTORED) is None:
         return None
-    [plan] = read_state_file(path, seal)
-    return PlannedState(load_metadata(plan), job_directory, Files(options), seal.allowing(options))
+    [plan] = read_state_file(store / RESTORED, seal)
+    return PlannedState(load_metadata(plan), job_directory / FETCHED, files, seal.allowing(options))
 
 
 class PlannedState:
@@ -194,15 +215,15 @@ class PlannedState:
 
     Args:
         plan: The plan.
-        job_directory: The job's directory on this host, which receives downloaded files.
+        fetched: The directory on this host for downloaded files.
         files: Resolves paths on remote file systems.
         seal: Verifies the files that the plan refers to.
     """
 
-    def __init__(self, plan: RestorePlan, job_directory: Path, files: Files, seal: StateSeal = UNSEALED) -> None:
+    def __init__(self, plan: RestorePlan, fetched: Path, files: Files, seal: StateSeal = UNSEALED) -> None:
         self._seal = seal
         self._plan = plan
-        self._fetched = job_directory / FETCHED
+        self._fetched = fetched
         self._base = files.path(plan.directory)
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:

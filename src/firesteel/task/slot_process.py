@@ -197,7 +197,7 @@ class SlotProcess:
             self._held.hold(checkpoint)
             fetch_artifacts(deploy.configuration, remote, checkpoint)
         self._enter_environment(deploy, checkpoint)
-        restored = partial(read_restored_state, checkpoint, deploy.configuration, deploy.seal)
+        restored = partial(read_restored_state, checkpoint, deploy.configuration, deploy.seal, deploy.region)
         store = VersionStore(checkpoint, deploy.slot, deploy.region, remote, deploy.seal)
         directory = region_directory(checkpoint, deploy.region)
         return SlotTasks(

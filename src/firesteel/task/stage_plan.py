@@ -107,6 +107,14 @@ class StagePlan:
         vertices = [vertex for vertex in self.job_graph.vertices if self.region_of[vertex.id] == region]
         return sorted({self.base_of(vertex) + subtask for vertex in vertices for subtask in range(vertex.parallelism)})
 
+    @cached_property
+    def places(self) -> dict[str, tuple[int, int, int]]:
+        """Vertex id -> its stage, the slot of its subtask 0, and its parallelism: where its state is."""
+        return {
+            vertex.id: (self.level_of[vertex.id], self.base_of(vertex), vertex.parallelism)
+            for vertex in self.job_graph.vertices
+        }
+
     def base_of(self, vertex: JobVertex) -> int:
         """Return the slot of subtask 0."""
         return self._sharing.base[vertex.id]

@@ -31,7 +31,7 @@ from firesteel.task.state_types import load_frame
 from firesteel.task.version_chains import Frame, is_full_due, merge, split_off_mergeable
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
-Place = TypeVar("Place", Path, RemotePath)
+Place = TypeVar("Place", Path, RemotePath, AnyPath)
 
 CLAIM = "claim"
 """Name of the object that claims a run number, if checkpoints are on a remote file system."""

@@ -146,8 +146,8 @@ async def test_a_second_grant_suspends_the_first_master_and_restarts_the_job(
     await settle()
     second = runner.masters[1]
     assert (first.is_running, second.is_running) == (False, True)
-    assert first._graph.status is JobStatus.SUSPENDED
-    assert second._graph is not first._graph
+    assert first.graph.status is JobStatus.SUSPENDED
+    assert second.graph is not first.graph
     assert second.fencing_token == "second"
     gateway = await runner.gateway()
     assert gateway is not None

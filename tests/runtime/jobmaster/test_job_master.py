@@ -41,11 +41,11 @@ async def test_a_second_start_changes_nothing(cluster: Cluster) -> None:  # E10
     job_master = job_master_of(cluster, job_graph(("a", 1, [])))
     await job_master.start()
     await settle()
-    events = len(job_master._graph.history)
+    events = len(job_master.graph.history)
     await job_master.start()
     await settle()
-    assert len(job_master._graph.history) == events
-    assert job_master._graph.status is JobStatus.RUNNING
+    assert len(job_master.graph.history) == events
+    assert job_master.graph.status is JobStatus.RUNNING
     await job_master.stop()
 
 
@@ -59,16 +59,16 @@ async def test_a_suspended_job_cancels_its_requests_and_keeps_its_slots(cluster:
     gateway: JobMasterGateway = await cluster.rpc.connect(address, JobMasterGateway, job_master.fencing_token)
     await job_master.stop()
     await settle()
-    assert job_master._graph.status is JobStatus.SUSPENDED
+    assert job_master.graph.status is JobStatus.SUSPENDED
     assert job_master._pool.slots() == []
     assert job_master.fencing_token is None
     assert job_master._resource_manager.gateway is None
     assert cluster.runners["tm"].slots == slots
     with pytest.raises(EndpointStoppedError):
         await gateway.request_job_status()
-    events = len(job_master._graph.history)
+    events = len(job_master.graph.history)
     await job_master.stop()
-    assert len(job_master._graph.history) == events
+    assert len(job_master.graph.history) == events
     assert job_id == job_master.job_id
 
 

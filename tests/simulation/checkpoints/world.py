@@ -166,7 +166,7 @@ class World:
         self.answers[request] = is_success
         if is_success and request.after is not AfterSavepoint.GO_ON:
             self.ends_with = self.ends_with or self.saved[request]
-            self.is_over |= request.after is AfterSavepoint.CANCEL
+            self.is_over |= request.after is AfterSavepoint.HOLD
 
     def check_end(self) -> None:
         """All has been put out, or what was before the savepoint that has ended the job; and all is answered."""

@@ -14,6 +14,7 @@ from firesteel.common.options import (
     log_options,
     pipeline_options,
     python_options,
+    rescale_options,
     rest_options,
     restart_options,
     rpc_options,
@@ -30,7 +31,7 @@ __all__ = ["AREAS", "declared_options", "effective_options", "options_of"]
 AREAS: dict[str, tuple[ModuleType, ...]] = {
     "Jobs": (pipeline_options, execution_options, python_options),
     "Checkpoints and state": (checkpointing_options, state_options),
-    "Restarts and scheduling": (restart_options,),
+    "Restarts and scheduling": (restart_options, rescale_options),
     "Slots and TaskManagers": (slot_options,),
     "Network addresses and RPC": (rpc_options,),
     "REST API and dashboard": (rest_options,),

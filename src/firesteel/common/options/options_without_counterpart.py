@@ -99,7 +99,11 @@ _CLUSTER = (
         "jobmanager.io-pool.size jobmanager.resource-id jobmanager.retrieve-taskmanager-hostname "
         "jobmanager.execution.attempts-history-size resourcemanager.rpc.port",
     ),
-    OptionRule("the parallelism of a job is decided at its start", "jobmanager.adaptive-scheduler.*"),
+    OptionRule(
+        "a change of the parallelism takes its own checkpoint, and slots are not chosen by TaskManager",
+        "jobmanager.adaptive-scheduler.rescale-trigger.* jobmanager.adaptive-scheduler.prefer-minimal-taskmanagers "
+        "jobmanager.adaptive-scheduler.min-parallelism-increase jobmanager.adaptive-scheduler.scaling-interval.max",
+    ),
     OptionRule(
         "a BATCH job takes its parallelism from the slots, runs an attempt at a time and starts anew",
         "execution.batch.* slow-task-detector.* job-event.store.*",
@@ -138,7 +142,7 @@ _SERVERS = (
     ),
     OptionRule(
         "the dashboard has its own limits",
-        "web.adaptive-scheduler.rescale-history.size web.checkpoints.history web.exception-history-size web.log.path "
+        "web.checkpoints.history web.exception-history-size web.log.path "
         "web.refresh-interval web.rescale.enable web.timeout web.tmpdir web.upload.dir",
     ),
     OptionRule("there is no history server", "historyserver.* jobmanager.archive.fs.dir"),

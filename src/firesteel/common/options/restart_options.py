@@ -102,6 +102,7 @@ SCHEDULER = Option(
     "jobmanager.scheduler",
     choice("Default", "Adaptive", "AdaptiveBatch"),
     None,
+    "`Adaptive` lets a STREAMING job run with fewer slots than it wants, and with more when they come. "
     "`AdaptiveBatch` derives the parallelism of BATCH operators that set none from the slots",
     shown="`AdaptiveBatch` for BATCH jobs",
 )

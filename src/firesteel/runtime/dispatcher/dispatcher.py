@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from firesteel.common.files.durability import is_disk_full
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
-from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.job_graph import JobGraph, ParallelismBounds
 from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
     ClusterOverview,
@@ -173,6 +173,24 @@ class Dispatcher(FencedRpcEndpoint):
             raise JobNotFoundError(job_id)
         await runner.cancel()
 
+    async def update_resource_requirements(self, job_id: str, requirements: Mapping[str, ParallelismBounds]) -> None:
+        """Set the bounds of the parallelism of each vertex, by its id; they outlive failures of the JobManager."""
+        job_master = await self._job_master(job_id)
+        checked = await job_master.check_resource_requirements(requirements)
+        stored = await self._stores.job_graphs.recover(job_id)
+        if stored is not None:
+            stored.resource_requirements = checked
+            await self._stores.job_graphs.put(stored)
+        if job_id not in self._runners:
+            await self._cleanup.globally(job_id)  # It ended meanwhile, and must not be recovered from what was stored.
+            raise JobNotFoundError(job_id)
+        self._runners[job_id].job_graph.resource_requirements = checked
+        await job_master.update_resource_requirements(checked)
+
+    async def request_resource_requirements(self, job_id: str) -> Mapping[str, ParallelismBounds]:
+        """Return the bounds of the parallelism of each vertex."""
+        return await (await self._job_master(job_id)).request_resource_requirements()
+
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
         """Take a savepoint of a running job and return its path."""
         return await self._savepoint(job_id, target_directory, AfterSavepoint.GO_ON)
@@ -184,7 +202,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def cancel_with_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
         """Cancel the job with a savepoint and return the path of the savepoint."""
-        return await self._savepoint(job_id, target_directory, AfterSavepoint.CANCEL)
+        return await self._savepoint(job_id, target_directory, AfterSavepoint.HOLD)
 
     async def _savepoint(self, job_id: str, target_directory: str | None, after: AfterSavepoint) -> str:
         return await (await self._job_master(job_id)).trigger_savepoint(target_directory, after)

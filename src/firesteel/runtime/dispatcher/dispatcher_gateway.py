@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.errors import FiresteelError
-from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.job_graph import JobGraph, ParallelismBounds
 from firesteel.runtime.dispatcher.job_submission import JobSubmissionError
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -94,6 +95,22 @@ class DispatcherGateway(Protocol):
         Raises:
             JobNotFoundError: no such job runs.
         """
+
+    async def update_resource_requirements(self, job_id: str, requirements: Mapping[str, ParallelismBounds]) -> None:
+        """Set the bounds of the parallelism of each vertex, by its id; they outlive failures of the JobManager.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+            ResourceRequirementsError: the job can't have them.
+        """
+
+    async def request_resource_requirements(self, job_id: str) -> Mapping[str, ParallelismBounds]:
+        """Return the bounds of the parallelism of each vertex.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+        """
+        ...
 
     @no_rpc_timeout
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:

@@ -46,6 +46,7 @@ class ExecutionGraph:
         job_graph: The job, every parallelism resolved.
         now_ms: The time, in ms since the epoch.
         on_job_status: Called with each change of the job's status.
+        former: The graph of the job before it was rescaled, whose status and history this one continues.
 
     Attributes:
         id: The unique id of this graph, which distinguishes its attempts from those of another leader.
@@ -66,6 +67,7 @@ class ExecutionGraph:
         job_graph: JobGraph,
         now_ms: Callable[[], int],
         on_job_status: Callable[[JobEvent], object] = lambda _: None,
+        former: ExecutionGraph | None = None,
     ) -> None:
         if not job_graph.vertices:
             raise ExecutionGraphError(
@@ -88,8 +90,14 @@ class ExecutionGraph:
         self.results: dict[str, IntermediateResult] = {}
         self._current: dict[str, ExecutionVertex] = {}
         self._counts: Counter[ExecutionState] = Counter()
+        if former is not None:
+            self._continue(former)
         for job_vertex in job_graph.vertices:
             self._attach(job_vertex, created_ms)
+
+    def _continue(self, former: ExecutionGraph) -> None:
+        self.status, self.status_timestamps = former.status, dict(former.status_timestamps)
+        self.failure, self.restarts, self.history = former.failure, former.restarts, former.history
 
     def _attach(self, job_vertex: JobVertex, created_ms: int) -> None:
         if job_vertex.co_location_group_index is not None and job_vertex.slot_sharing_group is None:

@@ -13,6 +13,7 @@ from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.executiongraph.rescales import NO_RESCALES, RescalesSummary
 from firesteel.runtime.failure import TaskFailure
 
 __all__ = [
@@ -127,6 +128,7 @@ class ArchivedExecutionGraph:
         configuration: The job's options.
         slot_sharing_groups: Vertex id -> name of its group.
         operators: Vertex id -> ids of its operators.
+        rescales: The changes of its parallelism since a JobMaster started the job.
     """
 
     details: JobDetails
@@ -136,6 +138,7 @@ class ArchivedExecutionGraph:
     configuration: dict[str, str] = field(default_factory=dict)
     slot_sharing_groups: dict[str, str] = field(default_factory=dict)
     operators: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    rescales: RescalesSummary = NO_RESCALES
 
     @property
     def result(self) -> JobResult:
@@ -172,10 +175,13 @@ def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSum
     )
 
 
-def archive(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> ArchivedExecutionGraph:
+def archive(
+    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, rescales: RescalesSummary = NO_RESCALES
+) -> ArchivedExecutionGraph:
     """Return a snapshot of the job."""
     details = job_details(graph, now_ms, checkpoints)
-    return ArchivedExecutionGraph(details, graph.history.copy(), graph.state_to_dict(), **_of_job(graph.job_graph))
+    of_job = _of_job(graph.job_graph)
+    return ArchivedExecutionGraph(details, graph.history.copy(), graph.state_to_dict(), **of_job, rescales=rescales)
 
 
 def _of_job(job_graph: JobGraph) -> dict[str, Any]:

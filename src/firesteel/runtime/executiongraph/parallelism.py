@@ -12,7 +12,8 @@ __all__ = ["resolve_parallelism"]
 def resolve_parallelism(job_graph: JobGraph, default_parallelism: int) -> None:
     """Set the parallelism and max parallelism of vertices that leave them to the scheduler.
 
-    A dynamic (BATCH) vertex gets `default_parallelism`, or its max parallelism if that is smaller; others get 1.
+    A dynamic (BATCH) vertex gets `default_parallelism`, or its max parallelism if that is smaller; others get 1. A job
+    that was rescaled while it ran keeps the number of key groups, and has the parallelism that was asked for.
 
     Raises:
         ExecutionGraphError: a vertex has more subtasks than key groups.
@@ -23,6 +24,9 @@ def resolve_parallelism(job_graph: JobGraph, default_parallelism: int) -> None:
             vertex.parallelism = min(wanted, vertex.max_parallelism) if vertex.max_parallelism > 0 else wanted
         if vertex.max_parallelism < 1:
             vertex.max_parallelism = default_max_parallelism(vertex.parallelism)
+        bounds = job_graph.resource_requirements.get(vertex.id)
+        if bounds is not None:
+            vertex.parallelism = bounds.upper
         _check(vertex)
 
 

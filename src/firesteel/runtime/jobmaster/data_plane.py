@@ -107,7 +107,7 @@ class DataPlaneListener(Protocol):
 
 
 class AfterSavepoint(enum.Enum):
-    """The action of a query after a savepoint."""
+    """The action of a query after a savepoint, or after a checkpoint that was asked for."""
 
     GO_ON = "go on"
     STOP = "stop"
@@ -116,8 +116,8 @@ class AfterSavepoint(enum.Enum):
     DRAIN = "drain"
     """End all sources before the savepoint, so that all timers fire, and finish with it."""
 
-    CANCEL = "cancel"
-    """Process nothing more until it is stopped, as the job is being cancelled."""
+    HOLD = "hold"
+    """Process nothing more until it is stopped, as the job is being cancelled or rescaled."""
 
 
 class RunningQuery(Protocol):
@@ -134,11 +134,12 @@ class RunningQuery(Protocol):
         """
         ...
 
-    async def trigger_checkpoint(self, full: bool) -> int:
+    async def trigger_checkpoint(self, full: bool, after: AfterSavepoint = AfterSavepoint.GO_ON) -> int:
         """Take a checkpoint now and return its id.
 
         Args:
             full: Whether all state is written for it, and not only the changes.
+            after: What the queries of the job do afterwards: GO_ON or HOLD.
 
         Raises:
             Exception: the query takes no checkpoints, or ended before.

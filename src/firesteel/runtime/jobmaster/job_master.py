@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,10 +11,11 @@ from firesteel.common.cases import case
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.common.options.cluster_options import recorded_options
 from firesteel.common.options.rpc_options import HEARTBEAT_TIMEOUT
-from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.job_graph import JobGraph, ParallelismBounds
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
 from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import (
@@ -40,6 +42,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
 from firesteel.runtime.jobmaster.job_parts import JobParts, JobSession
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
+from firesteel.runtime.jobmaster.rescaler import Rescaler
 from firesteel.runtime.jobmaster.slot_requests import SlotRequests
 from firesteel.runtime.jobmaster.task_calls import TaskCalls
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
@@ -61,7 +64,9 @@ from firesteel.runtime.scheduler.actions import (
     ScheduleRestart,
     StartQuery,
     StopQuery,
+    WayIsFree,
 )
+from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.slotpool.actions import (
     CancelSlotRequest,
     FreeSlot,
@@ -73,6 +78,7 @@ from firesteel.runtime.slotpool.actions import (
     SlotRequestFailed,
 )
 from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.slotpool.slot_pool import SlotPool
 
 __all__ = ["JobMaster", "restored", "with_cluster_defaults"]
 
@@ -145,28 +151,22 @@ class JobMaster(FencedRpcEndpoint):
         self._data_plane = data_plane
         self._on_terminated = on_terminated
         self._listeners = listeners
-        parts = JobParts.of(
-            job_graph,
-            session_id,
-            configuration,
-            self.clock,
-            self._job_status_changed,
-            data_plane.has_queries,
-            serialized_job_graph,
-        )
-        self._graph, self._scheduler, self._pool = parts.graph, parts.scheduler, parts.pool
-        self._slots, self._deployments = parts.slots, parts.deployments
+        self._configuration = configuration
+        session = JobSession(self, self.job_id, session_id, self._perform)
+        self._rescaler = Rescaler(session, self, job_graph, configuration)
+        self._way: asyncio.Future[bool] | None = None
+        self._parts = self._parts_of(job_graph, serialized_job_graph)
+        self._pool, self._slots = self._parts.pool, self._parts.slots
         self._queries: dict[int, QueryRun] = {}
         self._checkpoints = CheckpointStatsTracker()
         self._actions: deque[object] = deque()
         self._is_performing = False
         self._savepoint_directory = CHECKPOINTING_SAVEPOINT_DIR.of(configuration)
-        session = JobSession(self, self.job_id, session_id, self._perform)
         self._task_managers = TaskManagers(
             session,
             configuration,
             self._pool.allocated_slot_report,
-            self._deployments.expected,
+            lambda task_manager_id: self._parts.deployments.expected(task_manager_id),
             self._deployments_reported,
             lambda task_manager_id: self._release_task_manager(task_manager_id, "its heartbeat timed out"),
         )
@@ -180,8 +180,36 @@ class JobMaster(FencedRpcEndpoint):
         self._requests = SlotRequests(
             session, is_batch, self._pool, self._slots, lambda: self._resource_manager.gateway, configuration
         )
-        calls = TaskCalls(session, self._task_managers, self._deployments, self._scheduler, self._release_task_manager)
+        calls = TaskCalls(session, self._task_managers, lambda: self._parts, self._release_task_manager)
         self._handlers = self._handlers_of_actions(calls)
+
+    def _parts_of(
+        self, job_graph: JobGraph, serialized_job_graph: bytes | None, former: JobParts | None = None
+    ) -> JobParts:
+        return JobParts.of(
+            job_graph,
+            self._session_id,
+            self._configuration,
+            self.clock,
+            self._job_status_changed,
+            self._data_plane.has_queries,
+            serialized_job_graph,
+            former,
+        )
+
+    @property
+    def graph(self) -> ExecutionGraph:
+        """The execution graph of the job; another one after a change of its parallelism."""
+        return self._parts.graph
+
+    @property
+    def pool(self) -> SlotPool:
+        """The job's slots."""
+        return self._parts.pool
+
+    @property
+    def _scheduler(self) -> Scheduler:
+        return self._parts.scheduler
 
     def _connection(
         self, ha: HighAvailabilityServices, configuration: Mapping[str, str]
@@ -214,12 +242,10 @@ class JobMaster(FencedRpcEndpoint):
                 case(JobTerminated, self._terminated),
                 case(SendSlotRequest, self._requests.send),
                 case(CancelSlotRequest, self._requests.cancel),
-                case(
-                    SlotAllocated,
-                    lambda action: self._perform(self._slots.slot_allocated(action, self.clock.monotonic_s())),
-                ),
-                case(SlotRequestFailed, lambda action: self._perform(self._slots.slot_failed(action))),
-                case(SlotLost, lambda action: self._perform(self._slots.slot_failed(action))),
+                case(WayIsFree, lambda _: self._made_way(True)),
+                case(SlotAllocated, self._slot_allocated),
+                case(SlotRequestFailed, self._slot_failed),
+                case(SlotLost, self._slot_failed),
                 case(
                     LogicalSlotsAllocated, lambda action: self._perform(self._scheduler.slots_allocated(action.slots))
                 ),
@@ -243,7 +269,7 @@ class JobMaster(FencedRpcEndpoint):
         """Stop the job here; unless it has ended, another leader may take it over."""
         for query in list(self._queries.values()):
             await query.stop()
-        if not self._graph.status.is_terminal:
+        if not self.graph.status.is_terminal:
             self._perform(self._scheduler.suspend(TaskFailure("the JobMaster is stopping")))
         self._leave("the JobMaster is stopping")
         self.fencing_token = None
@@ -298,7 +324,7 @@ class JobMaster(FencedRpcEndpoint):
         """Report the numbers of records that tasks have read and emitted; former attempts are ignored."""
         for report in progress:
             try:
-                execution = self._graph.vertex_of(report.execution_attempt_id).current
+                execution = self.graph.vertex_of(report.execution_attempt_id).current
             except ExecutionNotFoundError:
                 continue
             is_first = report.records_out > 0 and not execution.records_out
@@ -333,6 +359,20 @@ class JobMaster(FencedRpcEndpoint):
         """Request the cancellation of the job; returns before the job is cancelled."""
         self._perform(self._scheduler.cancel())
 
+    async def check_resource_requirements(
+        self, requirements: Mapping[str, ParallelismBounds]
+    ) -> dict[str, ParallelismBounds]:
+        """Return bounds with their defaults filled in, if the job can have them."""
+        return self._rescaler.checked(requirements)
+
+    async def update_resource_requirements(self, requirements: Mapping[str, ParallelismBounds]) -> None:
+        """Set the bounds of the parallelism of each vertex; the job changes it when it can."""
+        self._rescaler.require(requirements)
+
+    async def request_resource_requirements(self) -> Mapping[str, ParallelismBounds]:
+        """Return the bounds of the parallelism of each vertex."""
+        return self._rescaler.requirements
+
     async def trigger_savepoint(self, target_directory: str | None, after: AfterSavepoint) -> str:
         """Take a savepoint and return its path."""
         directory = target_directory or self._savepoint_directory
@@ -342,14 +382,14 @@ class JobMaster(FencedRpcEndpoint):
             path = await self._any_query("savepoints").trigger_savepoint(directory, after)
         except Exception as error:
             raise SavepointError(self.job_id, directory, str(error)) from error
-        if after is AfterSavepoint.CANCEL:
+        if after is AfterSavepoint.HOLD:
             await self.cancel()
         return path
 
     async def trigger_checkpoint(self, full: bool) -> int:
         """Take a checkpoint, full or incremental, and return its id."""
         try:
-            if self._graph.job_graph.job_type == "BATCH":
+            if self.graph.job_graph.job_type == "BATCH":
                 raise ValueError("it is not a streaming job, and has no checkpoints")
             return await self._any_query("checkpoints").trigger_checkpoint(full)
         except Exception as error:
@@ -361,21 +401,21 @@ class JobMaster(FencedRpcEndpoint):
         Raises:
             RuntimeError: the job is not fully running.
         """
-        if self._graph.status is not JobStatus.RUNNING or not self._queries:
-            raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes {what}")
+        if self.graph.status is not JobStatus.RUNNING or not self._queries:
+            raise RuntimeError(f"the job is {self.graph.status.name}, and has no query that takes {what}")
         return next(iter(self._queries.values()))
 
     async def request_job_status(self) -> JobStatus:
         """Return the current status of the job."""
-        return self._graph.status
+        return self.graph.status
 
     async def request_job_details(self) -> JobDetails:
         """Return the details of the job."""
-        return job_details(self._graph, self.clock.now_ms(), self._checkpoints.summary())
+        return job_details(self.graph, self.clock.now_ms(), self._checkpoints.summary())
 
     async def request_job_overview(self) -> JobDetails:
         """Return the details of the job without its vertices."""
-        return job_overview(self._graph, self.clock.now_ms(), self._checkpoints.summary())
+        return job_overview(self.graph, self.clock.now_ms(), self._checkpoints.summary())
 
     async def request_history(
         self,
@@ -385,14 +425,41 @@ class JobMaster(FencedRpcEndpoint):
         since: int = 0,
     ) -> tuple[HistoryEntry, ...]:
         """Return the events from number `since` on, of the given vertex, subtask or attempt only."""
-        return tuple(self._graph.history.select(vertex_id, subtask_index, attempt_number, since))
+        return tuple(self.graph.history.select(vertex_id, subtask_index, attempt_number, since))
 
     async def request_job(self) -> ArchivedExecutionGraph:
         """Return the current execution graph of the job."""
         return self._archive()
 
     def _archive(self) -> ArchivedExecutionGraph:
-        return archive(self._graph, self.clock.now_ms(), self._checkpoints.summary())
+        rescales = self._rescaler.summary()
+        return archive(self.graph, self.clock.now_ms(), self._checkpoints.summary(), rescales)
+
+    # Changes of the parallelism, for the Rescaler
+
+    async def hold(self) -> None:
+        """Take a checkpoint, after which the job processes nothing until it is stopped."""
+        if self._data_plane.has_queries:
+            await self._any_query("checkpoints").trigger_checkpoint(full=False, after=AfterSavepoint.HOLD)
+
+    async def make_way(self) -> bool:
+        """Cancel all tasks and wait for their end; return False if the job ends meanwhile."""
+        self._way = asyncio.get_running_loop().create_future()
+        self._perform(self._scheduler.make_way())
+        if self.graph.status is not JobStatus.RESTARTING:
+            self._made_way(False)
+        return await self._way
+
+    def _made_way(self, is_free: bool) -> None:
+        if self._way is not None and not self._way.done():
+            self._way.set_result(is_free)
+
+    async def run(self, job_graph: JobGraph) -> None:
+        """Start the job anew with a graph that differs in the parallelism only."""
+        serialized = await self._data_plane.restore(job_graph)
+        if self.graph.status is JobStatus.RESTARTING:  # Otherwise it was cancelled or given up meanwhile.
+            self._parts = self._parts_of(job_graph, serialized, self._parts)
+            self._perform(self._scheduler.start_scheduling())
 
     # Decisions of Scheduler and SlotPool
 
@@ -409,6 +476,17 @@ class JobMaster(FencedRpcEndpoint):
         finally:
             self._is_performing = False
 
+    def _slot_allocated(self, action: SlotAllocated) -> None:
+        if not self._rescaler.reserved(action.request_id):
+            self._perform(self._slots.slot_allocated(action, self.clock.monotonic_s()))
+        self._rescaler.slot_came(action.request_id)
+
+    def _slot_failed(self, action: SlotRequestFailed | SlotLost) -> None:
+        if self._rescaler.reserved(action.request_id):
+            self._rescaler.reserve_failed(action.request_id)
+        else:
+            self._perform(self._slots.slot_failed(action))
+
     def _slots_failed(self, action: LogicalSlotsFailed) -> None:
         kind = "" if action.was_allocated else "NoResourceAvailableException: "
         failure = TaskFailure(f"{kind}{action.cause}")
@@ -421,7 +499,7 @@ class JobMaster(FencedRpcEndpoint):
 
     def _deployments_reported(self, task_manager_id: str, expected: frozenset[str], running: tuple[str, ...]) -> None:
         """Process the attempts reported by a TaskExecutor; missing ones count as failed."""
-        discrepancy = self._deployments.reconcile(expected, running)
+        discrepancy = self._parts.deployments.reconcile(expected, running)
         for attempt_id in discrepancy.missing:
             failure = TaskFailure(
                 f"TaskExecutor {task_manager_id} does not run the task any more, and did not report why"
@@ -439,8 +517,9 @@ class JobMaster(FencedRpcEndpoint):
             self._query_finished,
             lambda *about: self._perform(self._scheduler.query_failed(*about)),
             self._data_plane,
-            query_descriptor(self._graph, numbering, action.region, action.run),
+            query_descriptor(self.graph, numbering, action.region, action.run),
         )
+        self._rescaler.query_started()
 
     def _query_finished(self, region: int, run: int) -> None:
         if self._scheduler.is_at(region, run):
@@ -451,7 +530,7 @@ class JobMaster(FencedRpcEndpoint):
         if not self._scheduler.is_at(region, run):
             return
         for report in progress:
-            vertex = self._graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
+            vertex = self.graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
             vertex.current.progressed(report.records_in, report.records_out)
             if report.metrics:
                 vertex.current.measured(report.metrics, self.clock.now_ms())
@@ -471,8 +550,8 @@ class JobMaster(FencedRpcEndpoint):
         self.schedule_run_async(action.delay_s, lambda: self._perform(self._scheduler.restart_due(action.restart_id)))
 
     def _terminated(self, _: JobTerminated) -> None:
-        if self._graph.status.is_globally_terminal:
-            self._perform(self._pool.close(f"the job is {self._graph.status.name}"))
+        if self.graph.status.is_globally_terminal:
+            self._perform(self._pool.close(f"the job is {self.graph.status.name}"))
             self.run_async(lambda: self._on_terminated(self._archive()))
         else:
             self._perform(self._pool.suspend())
@@ -481,6 +560,9 @@ class JobMaster(FencedRpcEndpoint):
     # Connections
 
     def _job_status_changed(self, event: JobEvent) -> None:
+        self._rescaler.status_changed(event.status)
+        if event.status not in {JobStatus.RESTARTING, JobStatus.RUNNING}:
+            self._made_way(False)
         for listener in self._listeners:
             try:
                 listener.job_status_changed(self.job_id, event)
@@ -504,7 +586,7 @@ class JobMaster(FencedRpcEndpoint):
             self._perform(self._pool.release_task_manager(task_manager_id, text)[1])
 
     def _leave(self, cause: str) -> None:
-        if self._graph.status.is_globally_terminal:  # Otherwise the TaskExecutors keep the slots for the next leader.
+        if self.graph.status.is_globally_terminal:  # Otherwise the TaskExecutors keep the slots for the next leader.
             self._task_managers.release_all(cause)
         self._task_managers.stop()
         self._resource_manager_heartbeats.stop()

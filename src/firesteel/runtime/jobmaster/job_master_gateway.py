@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import ParallelismBounds
 from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
@@ -132,6 +134,23 @@ class JobMasterGateway(Protocol):
 
     async def cancel(self) -> None:
         """Request the cancellation of the job; returns before the job is cancelled."""
+
+    async def check_resource_requirements(
+        self, requirements: Mapping[str, ParallelismBounds]
+    ) -> dict[str, ParallelismBounds]:
+        """Return bounds of the parallelism of each vertex with their defaults filled in.
+
+        Raises:
+            ResourceRequirementsError: the job can't have them.
+        """
+        ...
+
+    async def update_resource_requirements(self, requirements: Mapping[str, ParallelismBounds]) -> None:
+        """Set the bounds of the parallelism of each vertex; the job changes it when it can."""
+
+    async def request_resource_requirements(self) -> Mapping[str, ParallelismBounds]:
+        """Return the bounds of the parallelism of each vertex."""
+        ...
 
     @no_rpc_timeout
     async def trigger_savepoint(self, target_directory: str | None, after: AfterSavepoint) -> str:

@@ -66,8 +66,9 @@ class JobParts:
         status_changed: Callable[[JobEvent], None],
         has_queries: bool,
         serialized_job_graph: bytes | None,
+        former: JobParts | None = None,
     ) -> JobParts:
-        """Create the components for a job.
+        """Create the components for a job, or for another graph of it, which keeps the slots.
 
         Args:
             job_graph: The job.
@@ -77,15 +78,20 @@ class JobParts:
             status_changed: Called with each change of the job's status.
             has_queries: Whether the records flow through queries.
             serialized_job_graph: The job serialized for tasks; None to serialize it here.
+            former: The components with the graph before.
 
         Raises:
             ExecutionGraphError: the job can't be run.
             InvalidOptionError: an option can't be read.
         """
-        graph = ExecutionGraph(job_graph, clock.now_ms, status_changed)
+        graph = ExecutionGraph(job_graph, clock.now_ms, status_changed, None if former is None else former.graph)
         options = SchedulerOptions.of(configuration, has_queries)
-        scheduler = Scheduler(graph, restart_strategy(configuration), clock, options, serialized_job_graph)
+        restarts = restart_strategy(configuration)
+        run = 0 if former is None else former.scheduler.run + 1
+        scheduler = Scheduler(graph, restarts, clock, options, serialized_job_graph, run)
+        deployments = ExecutionDeployments(graph.has_attempt, graph.is_over)
+        if former is not None:
+            return cls(graph, scheduler, former.pool, former.slots, deployments)
         selection = slot_selection_strategy(configuration)
         pool = SlotPool(f"{job_graph.job_id}-{session_id[:8]}", selection)
-        deployments = ExecutionDeployments(graph.has_attempt, graph.is_over)
         return cls(graph, scheduler, pool, SlotProvider(pool, selection), deployments)

@@ -126,7 +126,7 @@ class QueryRun:
             raise RuntimeError("the query could not be started")
         return await self._query.trigger_savepoint(directory, after)
 
-    async def trigger_checkpoint(self, full: bool) -> int:
+    async def trigger_checkpoint(self, full: bool, after: AfterSavepoint = AfterSavepoint.GO_ON) -> int:
         """Take a checkpoint now and return its id.
 
         Raises:
@@ -135,7 +135,7 @@ class QueryRun:
         await self._starting
         if self._query is None:
             raise RuntimeError("the query could not be started")
-        return await self._query.trigger_checkpoint(full)
+        return await self._query.trigger_checkpoint(full, after)
 
     def query_finished(self) -> None:
         """Handle that all input is processed and committed."""

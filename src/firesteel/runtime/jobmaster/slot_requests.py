@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from firesteel.common.options.rescale_options import SUBMISSION_WAIT
+from firesteel.common.options.restart_options import SCHEDULER
 from firesteel.common.options.slot_options import SLOT_IDLE_TIMEOUT, SLOT_REQUEST_TIMEOUT
 from firesteel.runtime.jobmaster.job_parts import JobSession
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
@@ -51,7 +53,8 @@ class SlotRequests:
         self._slots = slots
         self._resource_manager = resource_manager
         self._perform = session.perform
-        self._timeout_s = SLOT_REQUEST_TIMEOUT.of(configuration)
+        is_adaptive = SCHEDULER.of(configuration) == "Adaptive"
+        self._timeout_s = (SUBMISSION_WAIT if is_adaptive else SLOT_REQUEST_TIMEOUT).of(configuration)
         self._idle_timeout_s = SLOT_IDLE_TIMEOUT.of(configuration)
 
     def start(self) -> None:

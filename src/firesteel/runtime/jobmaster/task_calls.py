@@ -7,13 +7,11 @@ import logging
 from collections.abc import Callable
 
 from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
-from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import UnknownTaskManagerError
-from firesteel.runtime.jobmaster.job_parts import JobSession
+from firesteel.runtime.jobmaster.job_parts import JobParts, JobSession
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
 from firesteel.runtime.logs import about
 from firesteel.runtime.scheduler.actions import CancelTask, Deploy
-from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskNotFoundError
 
@@ -30,8 +28,7 @@ class TaskCalls:
     Args:
         session: The job and its leader session, sent with each task.
         task_managers: The connected TaskExecutors.
-        deployments: Records acknowledged deployments.
-        scheduler: Notified of failed and stopped tasks.
+        parts: Returns the Scheduler, notified of failed and stopped tasks, and the record of acknowledged deployments.
         give_up: Called with an unusable TaskExecutor and the reason.
     """
 
@@ -39,16 +36,14 @@ class TaskCalls:
         self,
         session: JobSession,
         task_managers: TaskManagers,
-        deployments: ExecutionDeployments,
-        scheduler: Scheduler,
+        parts: Callable[[], JobParts],
         give_up: Callable[[str, str], None],
     ) -> None:
         self._endpoint = session.endpoint
         self._job_id = session.job_id
         self._session_id = session.session_id
         self._task_managers = task_managers
-        self._deployments = deployments
-        self._scheduler = scheduler
+        self._parts = parts
         self._perform = session.perform
         self._give_up = give_up
 
@@ -65,12 +60,12 @@ class TaskCalls:
 
     def _deployed(self, action: Deploy, answer: asyncio.Future[None]) -> None:
         if not answer.cancelled() and answer.exception() is None:
-            self._deployments.deployed(action.task_manager_id, action.tdd.execution_attempt_id)
+            self._parts().deployments.deployed(action.task_manager_id, action.tdd.execution_attempt_id)
 
     def _deployment_failed(self, tdd: TaskDeploymentDescriptor, error: Exception) -> None:
         failure = tdd.failure(f"the task could not be deployed: {type(error).__name__}: {error}")
         try:
-            actions = self._scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
+            actions = self._parts().scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
         except ExecutionNotFoundError:
             return
         self._perform(actions)
@@ -93,8 +88,8 @@ class TaskCalls:
                 extra = about(self._job_id)
                 logger.info("task %s could not be cancelled: %s", action.attempt_id, error, extra=extra)
             else:
-                self._perform(self._scheduler.cancellation_acknowledged(action.attempt_id))
+                self._perform(self._parts().scheduler.cancellation_acknowledged(action.attempt_id))
                 return
         else:
             self._give_up(action.task_manager_id, f"it did not cancel task {action.attempt_id}")
-        self._perform(self._scheduler.task_stopped(action.attempt_id))
+        self._perform(self._parts().scheduler.task_stopped(action.attempt_id))

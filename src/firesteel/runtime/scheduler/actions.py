@@ -17,6 +17,7 @@ __all__ = [
     "SchedulerAction",
     "StartQuery",
     "StopQuery",
+    "WayIsFree",
 ]
 
 
@@ -80,6 +81,19 @@ class JobTerminated:
     """The job has terminated; its state is in the ExecutionGraph."""
 
 
+@dataclass(frozen=True, slots=True)
+class WayIsFree:
+    """Nothing of the job runs, so that another graph of it can be scheduled."""
+
+
 SchedulerAction = (
-    RequestSlots | ReleaseSlots | Deploy | CancelTask | StartQuery | StopQuery | ScheduleRestart | JobTerminated
+    RequestSlots
+    | ReleaseSlots
+    | Deploy
+    | CancelTask
+    | StartQuery
+    | StopQuery
+    | ScheduleRestart
+    | JobTerminated
+    | WayIsFree
 )

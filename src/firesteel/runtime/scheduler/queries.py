@@ -64,11 +64,12 @@ class Queries:
     Args:
         graph: The job.
         has_queries: Whether it has queries.
+        run: The run of the job in which they start.
     """
 
-    def __init__(self, graph: ExecutionGraph, has_queries: bool) -> None:
+    def __init__(self, graph: ExecutionGraph, has_queries: bool, run: int = 0) -> None:
         self._region_of = regions_of(graph.job_graph) if has_queries else {}
-        self.all = [RegionQuery(region) for region in sorted(set(self._region_of.values()))]
+        self.all = [RegionQuery(region, run=run) for region in sorted(set(self._region_of.values()))]
         for vertex in graph.vertices if has_queries else ():
             self.all[self._region_of[vertex.job_vertex.id]].vertices.append(vertex)
 

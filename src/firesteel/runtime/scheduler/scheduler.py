@@ -21,6 +21,7 @@ from firesteel.runtime.scheduler.actions import (
     ScheduleRestart,
     StartQuery,
     StopQuery,
+    WayIsFree,
 )
 from firesteel.runtime.scheduler.bulks import Bulks, IllegalSchedulingError, WaitingBulk
 from firesteel.runtime.scheduler.deployment import TaskDeploymentDescriptorFactory
@@ -63,9 +64,10 @@ class Scheduler:
         clock: The clock.
         options: Options of scheduling and restarts.
         serialized_job_graph: The job serialized for tasks; None to serialize it here.
+        first_run: The number of the first run; more than 0 if the job ran with another graph before.
 
     Attributes:
-        run: Number of restarts; the version of the whole graph.
+        run: Number of the run: of restarts, and of changes of the graph; the version of the whole graph.
         numbering: The numbers of the job's slots; None if they are not numbered.
 
     Raises:
@@ -79,14 +81,15 @@ class Scheduler:
         clock: Clock,
         options: SchedulerOptions,
         serialized_job_graph: bytes | None = None,
+        first_run: int = 0,
     ) -> None:
         self.graph = graph
-        self.run = 0
+        self.run = first_run
         self._restart_strategy = restart_strategy
         self._clock = clock
         self._options = options
         self._allocator = ExecutionSlotAllocator(graph, options)
-        self._queries = Queries(graph, options.has_queries)
+        self._queries = Queries(graph, options.has_queries, first_run)
         parts = [query.vertices for query in self._queries.all]
         self._topology = SchedulingTopology(graph, parts if options.has_queries else None)
         self._strategy = scheduling_strategy(options.scheduling_strategy, graph, self._topology)
@@ -103,7 +106,9 @@ class Scheduler:
         self._unconfirmed: set[str] = set()
         self._to_release: list[str] = []
         self._out: Actions = []
-        graph.transition_job(JobStatus.CREATED)
+        self._is_making_way = self._is_way_free = False
+        if graph.status is JobStatus.INITIALIZING:
+            graph.transition_job(JobStatus.CREATED)
 
     @property
     def numbering(self) -> SlotNumbering | None:
@@ -113,12 +118,12 @@ class Scheduler:
     # Slots
 
     def start_scheduling(self) -> Actions:
-        """Schedule the job for the first time.
+        """Schedule the job for the first time, or for the first time with a graph that has replaced another.
 
         Raises:
             IllegalSchedulingError: it was scheduled before.
         """
-        if self.graph.status is not JobStatus.CREATED:
+        if self.graph.status not in {JobStatus.CREATED, JobStatus.RESTARTING}:
             raise IllegalSchedulingError(
                 f"job {self.graph.job_id} can be scheduled in status CREATED only; it is {self.graph.status.name}"
             )
@@ -264,10 +269,25 @@ class Scheduler:
         self._restarts.due(restart_id)
         return self._progressed()
 
+    def make_way(self) -> Actions:
+        """Cancel all tasks without a failure, so that another graph of the job can run; `WayIsFree` follows.
+
+        No effect if the job is ending or has ended.
+        """
+        if self.graph.status not in {JobStatus.RUNNING, JobStatus.RESTARTING}:
+            return []
+        self._is_making_way = True
+        self._restarts.clear()
+        if self.graph.status is JobStatus.RUNNING:
+            self.graph.transition_job(JobStatus.RESTARTING)
+        self._cancel_executions(self.graph.vertices)
+        return self._progressed()
+
     def cancel(self) -> Actions:
         """Cancel the job; no effect if it has ended or is being cancelled."""
         if self.graph.status not in CANCELLABLE:
             return []
+        self._is_making_way = False
         self.graph.transition_job(JobStatus.CANCELLING)
         self._restarts.clear()
         self._cancel_executions(self.graph.vertices)
@@ -326,13 +346,22 @@ class Scheduler:
         while (vertices := self._restarts.pop_ready(self._may_restart)) is not None:
             self._restart(vertices)
         status = self.graph.status
-        if status in {JobStatus.RUNNING, JobStatus.RESTARTING}:
+        if self._is_making_way:
+            self._check_way()
+        elif status in {JobStatus.RUNNING, JobStatus.RESTARTING}:
             self._progressed_in_running()
         elif status in _ENDS and self.graph.is_done and not self._queries.is_any_alive:
             self._end(_ENDS[status])
         self._flush_releases("no task needs the slot any more")
         out, self._out = self._out, []
         return out
+
+    def _check_way(self) -> None:
+        is_over = self.graph.is_done and not self._queries.is_any_alive and not self._unconfirmed
+        if is_over and not self._is_way_free:
+            self._is_way_free = True
+            self._release_all("the job continues with another parallelism")
+            self._emit(WayIsFree())
 
     def _may_restart(self, vertices: Iterable[ExecutionVertex]) -> bool:
         """Return whether no former attempt, or query that feeds it, may still run."""
@@ -360,7 +389,7 @@ class Scheduler:
     def _failed(self, vertices: Sequence[ExecutionVertex], failure: TaskFailure) -> None:
         """React to a failure of subtasks, or of the whole job; their executions have already terminated."""
         status = self.graph.status
-        if status not in FAILABLE and status is not JobStatus.RESTARTING:
+        if self._is_making_way or (status not in FAILABLE and status is not JobStatus.RESTARTING):
             return
         # A region with a query that is being restarted is already abandoning this run, so further failures have no
         # effect.
