@@ -26,6 +26,8 @@ from tests.exactly_once.truth import truth, write_input
 
 PROGRAM = Path(__file__).parent / "job.py"
 FULL_DISK = "full disk"
+RESCALE = "rescale"
+"""Not a fault: the job gets another parallelism while it runs. Together with faults it may be hit at any moment."""
 OPTIONS = {
     "execution.checkpointing.interval": "200 ms",
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
@@ -34,6 +36,7 @@ OPTIONS = {
     "restart-strategy.fixed-delay.attempts": "10",
     "restart-strategy.fixed-delay.delay": "100 ms",
 }
+_RESCALING = {"jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": "0 ms"}
 _DISK = "2m"
 _GIVE_UP_S = 180
 _PAUSE_S = (5, 30)
@@ -123,19 +126,27 @@ class FaultRun:
     def _start(self) -> None:
         options = {**OPTIONS, "execution.checkpointing.dir": str(self._checkpoints)}
         newest = self._newest_checkpoint()
+        rescales = RESCALE in self._case.faults
+        if rescales:
+            options |= {"rest.port": "0", "taskmanager.numberOfTaskSlots": "4"} | _RESCALING
         command = [
-            *(sys.executable, "-m", "firesteel", "run"),
+            *(sys.executable, "-m", "firesteel", "run", *(("-t", "application") if rescales else ())),
             *(part for key, value in options.items() for part in ("-D", f"{key}={value}")),
             *(() if newest is None else ("-s", str(newest))),
             *("--runtime-mode", self._case.mode),
             *(str(PROGRAM), self._case.job, self._output.sink, str(self._directory), str(self._case.records)),
         ]
-        environment = {**os.environ, MARK: self._mark, "TMPDIR": str(self._temporary)}
+        environment = {**self._environment, MARK: self._mark}
         with self._log.open("ab") as log:
             self._log_begin = log.tell()
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         self._had_checkpoint = False
         self.outcome.starts += 1
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        run_directory = str(self._directory / "run")
+        return {**os.environ, "TMPDIR": str(self._temporary), "FIRESTEEL_RUN_DIR": run_directory}
 
     def _newest_checkpoint(self) -> Path | None:
         found = [chk for job in self._checkpoints.iterdir() for chk in checkpoints_in(job)[:1]]
@@ -194,6 +205,8 @@ class FaultRun:
 
     def _hit(self, fault: str, is_hasty: bool) -> bool:
         """Let it happen at some moment; False if there is nothing to hit."""
+        if fault == RESCALE:
+            return self._rescale()
         found = [] if fault == FULL_DISK else (KINDS | PAUSES)[fault](processes_of(self._mark))
         if not found and fault != FULL_DISK:
             return False
@@ -208,6 +221,23 @@ class FaultRun:
         else:
             self._random.choice(found).kill()
         self.outcome.hit.append(fault)
+        return True
+
+    def _rescale(self) -> bool:
+        """Ask for another parallelism, and do not wait; False before the first checkpoint.
+
+        Without one the job begins anew, and another parallelism divides its numbers among other splits.
+        """
+        said = self._said()
+        address, job = re.search(r"http://[0-9.]+:\d+", said), re.search("JobID ([0-9a-f]+)", said)
+        if address is None or job is None or not self._had_checkpoint:
+            return False
+        parallelism = str(self._random.choice((1, 2, 3, 4)))
+        command = [sys.executable, "-m", "firesteel", "rescale", "-d", "-m", address[0], job[1], parallelism]
+        done = subprocess.run(command, env=self._environment, capture_output=True, text=True)
+        if done.returncode != 0:  # The job has just ended, or its JobManager is not there.
+            return False
+        self.outcome.hit.append(RESCALE)
         return True
 
     def _wait_for_a_moment(self, is_hasty: bool) -> None:

@@ -298,6 +298,16 @@ class SinkWriter(Generic[T_in]):
         """Return the state for `restore_state`; None if there is none."""
         return None
 
+    def begin_after(self, states: Sequence[Any]) -> None:
+        """Note the states of all writers before the parallelism changed; called before `restore_state`.
+
+        A writer that numbers what it writes goes on after the largest number of them all: its subtask may have existed
+        before, so that its own numbers may be in use.
+
+        Args:
+            states: Results of `snapshot_state`.
+        """
+
     def restore_state(self, state: Any) -> None:
         """Restore a state; called once per former state if the job was restarted with fewer subtasks.
 

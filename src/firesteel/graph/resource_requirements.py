@@ -96,8 +96,8 @@ def _unequal(job_graph: JobGraph, bounds: Mapping[JobVertexID, ParallelismBounds
         of_source, of_target = bounds[source.id], bounds[target.id]
         if of_source != of_target:
             yield (
-                f"Job vertices [{source.id}] ({source.name}) and [{target.id}] ({target.name}) are connected by FORWARD "
-                f"and need the same bounds; requested are {of_source.lower} to {of_source.upper} and "
+                f"Job vertices [{source.id}] ({source.name}) and [{target.id}] ({target.name}) are connected by "
+                f"FORWARD and need the same bounds; requested are {of_source.lower} to {of_source.upper} and "
                 f"{of_target.lower} to {of_target.upper}."
             )
 

@@ -198,16 +198,32 @@ def read_restored_state(
         StateFileError: the plan is damaged or cannot be verified.
     """
     options = configuration or {}
-    files, store = Files(options), remote_store(options, job_directory) or job_directory
-    rescaled = region_directory(store, region) / RESCALED
-    if size_of(rescaled) is not None:
-        [plan] = read_state_file(rescaled, seal)
-        # The job's own files have the same names on this host, where some of them may be.
-        return PlannedState(load_metadata(plan), job_directory, files, seal)
-    if size_of(store / RESTORED) is None:
+    store = remote_store(options, job_directory) or job_directory
+    own = read_rescaled_state(store, job_directory, seal, region)
+    if own is not None or size_of(store / RESTORED) is None:
+        return own
+    [content] = read_state_file(store / RESTORED, seal)
+    plan = load_metadata(content)
+    base = Files(options).path(plan.directory)
+    return PlannedState(plan, base, job_directory / FETCHED, seal.allowing(options))
+
+
+def read_rescaled_state(
+    store: AnyPath, job_directory: Path, seal: StateSeal = UNSEALED, region: int = 0
+) -> PlannedState | None:
+    """Return the state that a region has had at another parallelism, or None.
+
+    Args:
+        store: The directory of the job's checkpoints.
+        job_directory: The job's directory on this host, where its files have the same names.
+        seal: Verifies the plan and the files that it refers to.
+        region: Number of the region.
+    """
+    path = region_directory(store, region) / RESCALED
+    if size_of(path) is None:
         return None
-    [plan] = read_state_file(store / RESTORED, seal)
-    return PlannedState(load_metadata(plan), job_directory / FETCHED, files, seal.allowing(options))
+    [content] = read_state_file(path, seal)
+    return PlannedState(load_metadata(content), store, job_directory, seal)
 
 
 class PlannedState:
@@ -215,16 +231,16 @@ class PlannedState:
 
     Args:
         plan: The plan.
+        base: The directory that it refers to.
         fetched: The directory on this host for downloaded files.
-        files: Resolves paths on remote file systems.
         seal: Verifies the files that the plan refers to.
     """
 
-    def __init__(self, plan: RestorePlan, fetched: Path, files: Files, seal: StateSeal = UNSEALED) -> None:
+    def __init__(self, plan: RestorePlan, base: AnyPath, fetched: Path, seal: StateSeal = UNSEALED) -> None:
         self._seal = seal
         self._plan = plan
         self._fetched = fetched
-        self._base = files.path(plan.directory)
+        self._base = base
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
         """Yield the keyed state of an operator in (at least) some key groups, as deltas to apply in order."""

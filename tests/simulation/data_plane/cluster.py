@@ -24,21 +24,27 @@ from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Parents, Pipeline
 from firesteel.spark.shim import Stage
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
-from firesteel.task.restore import read_restored_state
+from firesteel.task.restore import read_rescaled_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.stage_server import StageServer
 from firesteel.task.version_store import VersionStore
 from firesteel.task.versions import BatchTry
-from tests.simulation.data_plane.job import job_graph_of
+from tests.simulation.data_plane.job import job_graph_of, with_parallelism
 from tests.simulation.data_plane.object_store import SimulatedThreads
 from tests.simulation.data_plane.processes import Process, Scheduler
 
 TASK_TRIES = 3
+_RESCALED = 0.3
+"""The share of checkpoints after which the job is rescaled."""
 
 
 class TaskLostError(Exception):
     """Spark gave a batch up: one of its tasks failed too often."""
+
+
+class RescaleError(Exception):
+    """Ends a run, as the next one has another parallelism."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +91,10 @@ class Copy:
 class Deployment:
     """The slots of one run of one leader; they may outlive it, because they may not be notified."""
 
-    def __init__(self, cluster: SimulatedJobCluster, name: str) -> None:
+    def __init__(self, cluster: SimulatedJobCluster, name: str, job: bytes) -> None:
         self.cluster = cluster
         self.name = name
+        self._job = job
         self._processes: dict[int, SlotProcess] = {}
         self._lost: set[int] = set()
 
@@ -107,13 +114,15 @@ class Deployment:
     def _open(self, slot: int, request: StageRequest) -> SlotTasks:
         store = self.cluster.store
         if not isinstance(store, RemotePath):
-            versions = VersionStore(Path(request.checkpoint), slot)
-            return SlotTasks(self.cluster.job, {}, slot, 0, versions, partial(read_restored_state, versions._directory))
+            directory = Path(request.checkpoint)
+            restored = partial(read_rescaled_state, directory, directory)
+            return SlotTasks(self._job, {}, slot, 0, VersionStore(directory, slot), restored)
         disk = self.cluster.disk_of(slot)
         versions = VersionStore(disk, slot, 0, store)
         assert versions._uploads is not None
         self._processes[slot].uploads = versions._uploads._threads  # type: ignore[assignment]
-        return SlotTasks(self.cluster.job, {}, slot, 0, versions, partial(read_restored_state, disk), is_shared=False)
+        restored = partial(read_rescaled_state, store, disk)
+        return SlotTasks(self._job, {}, slot, 0, versions, restored, is_shared=False)
 
     def kill_any(self) -> None:
         """Kill the process of a slot that is at work."""
@@ -300,7 +309,8 @@ class Leader:
 
     def _run(self, number: int) -> None:
         cluster = self.cluster
-        job_graph = job_graph_of(cluster.job)
+        data = cluster.job_of_run()
+        job_graph = job_graph_of(data)
         plan = StagePlan(job_graph)
         self._committers = Committers(job_graph, job_graph.configuration)
         enumerator = SplitEnumerator(job_graph, job_graph.configuration, 3)
@@ -309,7 +319,7 @@ class Leader:
         if isinstance(checkpoints._janitor, SimulatedThreads):
             self._janitors.append(checkpoints._janitor)
         checkpoints.recover(enumerator)
-        self.deployment = Deployment(cluster, f"leader-{self.number}-run-{number}")
+        self.deployment = Deployment(cluster, f"leader-{self.number}-run-{number}", data)
         cluster.deployments.append(self.deployment)
         spark = SimulatedSpark(cluster, self.deployment, plan, cluster.directory)
         while not enumerator.has_ended:
@@ -341,6 +351,8 @@ class Leader:
             if checkpoints.protocol.part is not None:
                 checkpoints.settle()
                 cluster.log(f"leader {self.number} has completed a checkpoint after {at}")
+                if cluster.rescales is not None and cluster.rescales.random() < _RESCALED:
+                    raise RescaleError
 
     def _commit(self, committables: list[Committable]) -> None:
         carry_out(committables, _Nobody(self._committers))
@@ -371,6 +383,7 @@ class SimulatedJobCluster:
         is_finished: Whether the result of the job is in the store of job results.
         idle: The share of batches for which there is no input.
         manual: The share of batches during which somebody asks for a checkpoint.
+        rescales: Chooses the parallelism of each run; None leaves it as it is.
     """
 
     scheduler: Scheduler
@@ -383,10 +396,19 @@ class SimulatedJobCluster:
     is_finished: bool = False
     idle: float = 0.15
     manual: float = 0.0
+    rescales: random.Random | None = None
     leaders: list[Leader] = field(default_factory=list)
     deployments: list[Deployment] = field(default_factory=list)
     story: list[str] = field(default_factory=list)
     happened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def job_of_run(self) -> bytes:
+        """Return the pickled job with the parallelism of the next run."""
+        if self.rescales is None:
+            return self.job
+        parallelism = self.rescales.choice((1, 2, 3))
+        self.log(f"the parallelism is {parallelism}")
+        return with_parallelism(self.job, parallelism)
 
     def log(self, text: str) -> None:
         """Record an event; paths are relative to the temporary directory, whose name varies."""

@@ -85,6 +85,14 @@ def with_options(data: bytes, options: dict[str, str]) -> bytes:
     return cloudpickle.dumps(job_graph)  # type: ignore[no-any-return]
 
 
+def with_parallelism(data: bytes, parallelism: int) -> bytes:
+    """Return a pickled job with another parallelism."""
+    job_graph = job_graph_of(data)
+    for vertex in job_graph.vertices:
+        vertex.parallelism = parallelism
+    return cloudpickle.dumps(job_graph)  # type: ignore[no-any-return]
+
+
 def job_graph_of(data: bytes) -> JobGraph:
     """Return a job graph of one's own."""
     job_graph: JobGraph = cloudpickle.loads(data)

@@ -7,12 +7,12 @@ its part of docs/simulation.md anew; with `--check` it only holds the document a
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.files.remote_path import AnyPath
+from firesteel.common.files.remote_path import AnyPath, size_of
 from firesteel.connectors.files.writer import FileWriter
 from firesteel.coordinator import version_files
 from firesteel.coordinator.checkpoint_files import CheckpointFiles
@@ -24,6 +24,7 @@ from firesteel.coordinator.region_checkpoints import RegionCheckpoints
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, CheckpointMetadata, checkpoints_in
 from firesteel.task.protocol import Row, StageRequest
+from firesteel.task.restore import RESCALED
 from firesteel.task.slot_tasks import SlotTasks, StageReport
 from firesteel.task.stage_server import StageServer
 from firesteel.task.version_store import VersionStore
@@ -183,6 +184,23 @@ def _decides_after_the_end(self: CheckpointFiles, directory: AnyPath) -> None:
         raise CheckpointExistsError(newest[0] if newest else directory)
 
 
+def _begins_without_state(self: CheckpointFiles, metadata: CheckpointMetadata, region: int) -> None:
+    """A job with another parallelism goes on without the state of its former slots."""
+
+
+def _shares_older_state(self: CheckpointFiles, metadata: CheckpointMetadata, region: int) -> None:
+    """The plan by which slots share the state is written once, and not for each change of the parallelism."""
+    if size_of(self.store / RESCALED) is None:
+        _share_anew(self, metadata, region)
+
+
+_share_anew = CheckpointFiles.share_anew
+
+
+def _numbers_from_zero(self: FileWriter, states: Sequence[Any]) -> None:
+    """A subtask that comes back after a time of fewer subtasks gives its part files the names of its first ones."""
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("a stage gives one answer per attempt", StageServer, "serve", _runs_again),
     Mutation("a version file is named by its attempt and never overwritten", VersionStore, "write", _overwrites),
@@ -199,6 +217,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("no leader decides after the end of a job", CheckpointFiles, "_check_decided", _decides_after_the_end),
     Mutation("no run continues from a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
     Mutation("a skipped slot keeps its position", IdleSlots, "report", _forgets_where_it_was),
+    Mutation("state survives a change of the parallelism", CheckpointFiles, "share_anew", _begins_without_state),
+    Mutation("each change starts from the newest checkpoint", CheckpointFiles, "share_anew", _shares_older_state),
+    Mutation("a subtask that comes back uses no name again", FileWriter, "begin_after", _numbers_from_zero),
 )
 
 _TITLE = "## Data plane"

@@ -48,6 +48,9 @@ MOST_STEPS = 60_000
 STORE_EVERY = 6
 """One seed in so many keeps checkpoints in an object store."""
 
+RESCALE_EVERY = 4
+"""One seed in so many changes the parallelism from run to run, and after some checkpoints."""
+
 QUIET_AFTER = 6_000
 """Steps after which nothing goes wrong any more and deposed leaders learn it, so that the job comes to its end."""
 
@@ -99,6 +102,8 @@ class _Run:
         )
         self._objects: ObjectStore | None = None
         self._retained = 1
+        if seed % RESCALE_EVERY == 2:
+            self._cluster.rescales = random.Random(seed + 11)
         if uses_store:
             self._use_store(random.Random(seed + 2))
 

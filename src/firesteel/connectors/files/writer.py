@@ -172,12 +172,16 @@ class FileWriter(SinkWriter[Any]):
         waiting = {} if self._compactor is None else self._compactor.snapshot()
         return self._uid, self._counter, {bucket: part.fields() for bucket, part in self._parts.items()}, waiting
 
+    def begin_after(self, states: Sequence[Any]) -> None:
+        """Let the part numbers go on after those of all former writers."""
+        self._counter = max((counter for _, counter, _, _ in states), default=0)
+
     def restore_state(self, state: Any) -> None:
         """Resume the parts of a snapshot; after a rescale to fewer subtasks there may be several snapshots."""
         uid, counter, parts, waiting = state
         is_own = uid == self._uid
         if is_own:
-            self._counter = counter
+            self._counter = max(self._counter, counter)
         for bucket, fields in parts.items():
             if bucket in self._parts:
                 self._finish(bucket)

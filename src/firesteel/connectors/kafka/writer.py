@@ -204,6 +204,10 @@ class StagingKafkaWriter(SinkWriter[Any]):
         """Return the number of files used so far."""
         return self._staged.files or None
 
+    def begin_after(self, states: Sequence[int]) -> None:
+        """Continue after the file numbers of all former writers."""
+        self._staged.files = max(states, default=0)
+
     def restore_state(self, state: int) -> None:
         """Continue with the next file number."""
         self._staged.files = max(self._staged.files, state)

@@ -259,7 +259,10 @@ class SinkWriterRunner(Operator):
             self.writer.restore_state(state)
 
     def take_over(self, snapshots: Sequence[Any]) -> None:
-        """Restore the states of another job's writers that are assigned to this subtask."""
+        """Restore the states of former writers that are assigned to this subtask: of another job, or of this one."""
+        # A subtask that comes back after the job had fewer of them must not use the numbers of its requests again.
+        self._number = max(number for number, _ in snapshots)
+        self.writer.begin_after([state for _, state in snapshots if state is not None])
         for _, state in snapshots[self.task.subtask_index :: self.task.parallelism]:
             if state is not None:
                 self.writer.restore_state(state)

@@ -1,7 +1,7 @@
 """Changes of a job's parallelism while it runs.
 
-A change holds the job after a checkpoint, at the end of a batch; then all its tasks are cancelled, and another execution
-graph starts from that checkpoint. The slots that are missing are obtained before.
+A change holds the job after a checkpoint, at the end of a batch; then all its tasks are cancelled, and another
+execution graph starts from that checkpoint. The slots that are missing are obtained before.
 
 Why: `docs/decisions/0050-rescaling-at-a-batch-boundary.md`.
 """
