@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.exactly_once.fault_run import FULL_DISK, Case, FaultRun
+from tests.exactly_once.fault_run import FULL_DISK, RESCALE, Case, FaultRun
 from tests.exactly_once.series import can_mount, output_of
 
 pytestmark = pytest.mark.spark
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.spark
     ("job", "sink", "faults"),
     [
         ("totals", "files", ("slot", "worker", "slot server")),
-        ("windows", "rolling files", ("job manager",)),
-        ("window join", "SQLite", ("JVM", "slot")),
+        ("windows", "rolling files", (RESCALE, "job manager", RESCALE)),
+        ("window join", "SQLite", (RESCALE, "JVM", "slot")),
         ("interval join", "SQLite", (FULL_DISK, "worker daemon")),
     ],
 )

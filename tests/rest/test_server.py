@@ -232,6 +232,106 @@ async def test_a_job_is_submitted_and_cancelled_and_its_end_is_reported(rest: Re
     assert (await rest.call("PATCH", f"/jobs/{job.job_id}?mode=stop"))[0] == 308
 
 
+def bounds(**of: tuple[object, object]) -> dict[str, object]:
+    return {
+        an_id(name): {"parallelism": {"lowerBound": lower, "upperBound": upper}} for name, (lower, upper) in of.items()
+    }
+
+
+async def test_the_parallelism_of_a_running_job_is_asked_for_and_changed(rest: Rest) -> None:
+    job_id = await running(rest)
+    path = f"/jobs/{job_id}/resource-requirements"
+    before = await rest.get(path)
+    assert (await rest.get(f"/jobs/{job_id}/rescales/overview"))["rescalesCounts"]["completed"] == 0
+    wanted = {vertex: {"parallelism": {"lowerBound": 1, "upperBound": 1}} for vertex in before}
+    assert await rest.call("PUT", path, json=wanted) == (200, {})
+    await settle()
+    rest.forget()
+    assert await rest.get(path) == wanted
+    assert {vertex["parallelism"] for vertex in (await rest.get(f"/jobs/{job_id}"))["vertices"]} == {1}
+    [rescale] = await rest.get(f"/jobs/{job_id}/rescales/history")
+    assert (rescale["terminalState"], rescale["triggerCause"]) == ("COMPLETED", "UPDATE_REQUIREMENT")
+    assert [state["state"] for state in rescale["schedulerStates"]] == [
+        "Restarting",
+        "CreatingExecutionGraph",
+        "Executing",
+    ]
+    overview = await rest.get(f"/jobs/{job_id}/rescales/overview")
+    assert overview["latest"]["completed"] == rescale
+    assert await rest.get(f"/jobs/{job_id}/rescales/details/{rescale['rescaleUuid']}") == rescale
+    assert (await rest.get(f"/jobs/{job_id}/rescales/summary"))["rescalesCounts"]["completed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (bounds(a=(1, 2)), "The request is incomplete, missing job vertex"),
+        (bounds(a=(1, "2"), b=(1, 2)), "expected {"),
+        ({"a": 3}, "the requirements of vertex a are 3, expected {"),
+    ],
+)
+async def test_wrong_requirements_are_refused(rest: Rest, body: dict[str, object], message: str) -> None:
+    job_id = await running(rest)
+    status, answer = await rest.call("PUT", f"/jobs/{job_id}/resource-requirements", json=body)
+    assert (status, message in answer["errors"][0]) == (400, True), answer
+
+
+async def test_a_job_that_does_not_run_has_no_requirements(rest: Rest) -> None:
+    unknown = "0" * 32
+    assert (await rest.call("GET", f"/jobs/{unknown}/resource-requirements"))[0] == 404
+    assert (await rest.call("PUT", f"/jobs/{unknown}/resource-requirements", json=bounds(a=(1, 2))))[0] == 404
+    job_id = await running(rest)
+    assert (await rest.call("GET", f"/jobs/{job_id}/rescales/details/{unknown}"))[0] == 404
+
+
+@pytest.mark.parametrize("name", ["config", "overview", "summary", "history", "details"])
+async def test_rescales_are_answered_with_the_fields_of_flinks(rest: Rest, name: str) -> None:
+    job_id = await running(rest)
+    wanted = {vertex: {"parallelism": {"lowerBound": 1, "upperBound": 1}} for vertex in map(an_id, "ab")}
+    await rest.call("PUT", f"/jobs/{job_id}/resource-requirements", json=wanted)
+    await settle()
+    rest.forget()
+    [rescale] = await rest.get(f"/jobs/{job_id}/rescales/history")
+    path = f"/jobs/{job_id}/rescales/{name}" + (f"/{rescale['rescaleUuid']}" if name == "details" else "")
+    ours = await rest.get(path)
+    assert set(ours[0] if name == "history" else ours) == FIELDS_OF_RESCALES[name]
+
+
+FIELDS_OF_RESCALES = {
+    "config": {
+        "rescaleHistoryMax",
+        "schedulerExecutionMode",
+        "submissionResourceWaitTimeoutInMillis",
+        "submissionResourceStabilizationTimeoutInMillis",
+        "slotIdleTimeoutInMillis",
+        "executingCooldownTimeoutInMillis",
+        "executingResourceStabilizationTimeoutInMillis",
+        "maximumDelayForTriggeringRescaleInMillis",
+        "rescaleOnFailedCheckpointCount",
+    },
+    "overview": {"rescalesCounts", "latest"},
+    "summary": {"rescalesCounts", "rescalesDurationStatsInMillis"}
+    | {f"{state}RescalesDurationStatsInMillis" for state in ("completed", "ignored", "failed")},
+    "details": (
+        details := {
+            "rescaleUuid",
+            "resourceRequirementsUuid",
+            "rescaleAttemptId",
+            "vertices",
+            "slots",
+            "schedulerStates",
+            "startTimestampInMillis",
+            "endTimestampInMillis",
+            "terminalState",
+            "triggerCause",
+            "terminatedReason",
+        }
+    ),
+    "history": details,
+}
+"""Fields of Flink's answers, by the end of the path."""
+
+
 @pytest.mark.parametrize(
     ("request_body", "content", "message"),
     [

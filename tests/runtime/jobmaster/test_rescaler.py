@@ -188,11 +188,18 @@ async def test_a_job_that_is_cancelled_while_it_changes_ends(cluster: Cluster) -
     assert rescale.end is RescaleEnd.JOB_CANCELED
 
 
-async def test_the_next_leader_starts_with_the_parallelism_that_was_required(cluster: Cluster) -> None:
-    job_id = await cluster.submit(pair())
-    await require(cluster, job_id, 3)
-    stored = await cluster.ha.stores("").job_graphs.recover(job_id)
-    assert stored is None or stored.resource_requirements[A] == ParallelismBounds(1, 3)
+async def test_the_next_leader_starts_with_the_parallelism_that_was_required(clock: ManualClock) -> None:
+    first = Cluster(clock, AT_ONCE)
+    await first.start(tm=4)
+    job_id = await first.submit(pair())
+    await require(first, job_id, 3)
+    await first.dispatcher.close()
+    second = Cluster(clock, AT_ONCE, ha=first.ha)
+    await second.start(tm=4)
+    assert await parallelism(second, job_id) == [3, 3]
+    assert (await second.gateway.request_resource_requirements(job_id))[A] == ParallelismBounds(1, 3)
+    await second.stop()
+    await first.stop()
 
 
 async def test_an_adaptive_job_runs_with_the_slots_that_there_are_and_grows(clock: ManualClock) -> None:
