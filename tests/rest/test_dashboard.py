@@ -81,6 +81,18 @@ async def test_a_job_is_shown_with_graph_slots_and_history(
     _keep(f"job-{width}.png", await browser.screenshot())
 
 
+async def test_a_job_is_rescaled_by_the_buttons_of_a_vertex(rest: Rest, browser: Browser) -> None:
+    job_id = await a_running_job(rest)
+    await browser.open(f"{rest.server.address}/#/jobs/{job_id}")
+    button = f"document.getElementById('rescale-1-{an_id('count')}')"
+    await browser.wait_for(f"{button} !== null")
+    await browser.run(f"{button}.click()")
+    await browser.wait_for("document.body.textContent.includes('UPDATE_REQUIREMENT')")
+    details = await rest.cluster.gateway.request_job_details(job_id)
+    assert [vertex.parallelism for vertex in details.vertices] == [2, 1]
+    _keep("rescaled.png", await browser.screenshot())
+
+
 async def test_a_job_is_cancelled_by_its_button(rest: Rest, browser: Browser) -> None:
     job_id = await a_running_job(rest)
     await browser.open(f"{rest.server.address}/#/jobs/{job_id}")

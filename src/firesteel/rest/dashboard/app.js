@@ -140,10 +140,26 @@ async function printedBy(id) {
     if (!text) return known.text;
   }
 }
+async function rescale(id, vertex, change) {
+  try {
+    const wanted = await ask(`jobs/${id}/resource-requirements`), bounds = wanted[vertex].parallelism;
+    bounds.upperBound = Math.max(1, bounds.upperBound + change);
+    bounds.lowerBound = Math.min(bounds.lowerBound, bounds.upperBound);
+    await ask(`jobs/${id}/resource-requirements`, {method: "PUT", headers: {"Content-Type": "application/json"}, body: JSON.stringify(wanted)});
+  } catch (error) { alert(error.message); }
+  refresh();
+}
+function subtasks(job, v) {
+  if (job.state !== "RUNNING" || job["job-type"] !== "STREAMING") return {number: v.parallelism};
+  const button = (text, change) => make("button", {class: "rescale", id: `rescale${change}-${v.id}`, "aria-label": `${change < 0 ? "Fewer" : "More"} subtasks of ${v.name}`,
+    onclick: () => rescale(job.jid, v.id, change)}, text);
+  return {number: make("span", {}, button("−", -1), ` ${v.parallelism} `, button("+", 1))};
+}
+const sizes = (rescale, key) => Object.values(rescale.vertices).map(v => v[key]).join(", ");
 async function jobPage(id) {
-  const [job, {exceptionHistory}, checkpoints, slots, printed, history] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
+  const [job, {exceptionHistory}, checkpoints, slots, printed, history, rescales] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
     ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`), printedBy(id),
-    ask(`firesteel/jobs/${id}/history`)]);
+    ask(`firesteel/jobs/${id}/history`), ask(`jobs/${id}/rescales/history`)]);
   const marks = await Promise.all(job.vertices.map(vertex => ask(`jobs/${id}/vertices/${vertex.id}/watermarks`)));
   job.watermarks = new Map(job.vertices.map((vertex, i) => [vertex.id, marks[i].map(m => Number(m.value)).sort((a, b) => a - b)[0]]));
   const over = ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
@@ -155,7 +171,7 @@ async function jobPage(id) {
   const seconds = Math.max(1, job.duration / 1000);
   return [make("h1", {}, job.name, " ", stateOf(job.state)), make("p", {}, `${id}, ${job["job-type"]}, ${duration(job.duration)} `, over ? "" : cancel),
     graph(job), make("h2", {}, "Last hour"), charts(history), make("h2", {}, "Vertices"),
-    table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy"], job.vertices.map(v => [v.name, stateOf(v.status), {number: v.parallelism},
+    table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy"], job.vertices.map(v => [v.name, stateOf(v.status), subtasks(job, v),
       {number: count(v.metrics["read-records"])}, {number: count(v.metrics["write-records"])},
       {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))},
       {number: bytes(v.metrics["read-bytes"])}, {number: bytes(v.metrics["write-bytes"])}, {number: busyText(v).replace("busy ", "")}]), "None."),
@@ -165,6 +181,8 @@ async function jobPage(id) {
     make("h2", {}, "Checkpoints"), make("p", {}, `${count(checkpoints.counts.completed)} completed` + (checkpoints.latest.restored ? `, began with ${checkpoints.latest.restored.external_path}` : "")),
     table(["Id", "Kind", "Taken", "Duration", "Written", "State", "Path"], checkpoints.history.map(c => [{number: c.id}, c.is_savepoint ? "savepoint" : "checkpoint", at(c.trigger_timestamp),
       {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, {number: bytes(c.state_size)}, c.external_path]), "None was taken."),
+    ...(rescales.length ? [make("h2", {}, "Changes of the parallelism"), table(["Begun", "Cause", "Before", "After", "Duration", "End"], rescales.map(r => [at(r.startTimestampInMillis), r.triggerCause,
+      {number: sizes(r, "preRescaleParallelism")}, {number: sizes(r, "postRescaleParallelism")}, {number: r.endTimestampInMillis ? duration(r.endTimestampInMillis - r.startTimestampInMillis) : ""}, r.terminatedReason || "in progress"]))] : []),
     make("h2", {}, "Exceptions"), exceptionHistory.entries.length ? exceptionHistory.entries.map(e => [make("p", {}, at(e.timestamp)), make("pre", {tabindex: 0}, e.stacktrace)]).flat() : make("p", {}, "None."),
     make("h2", {}, "Stdout"), printed ? make("pre", {tabindex: 0, id: "stdout"}, printed) : make("p", {}, "Nothing was printed."),
     make("h2", {}, "Timeline"), timeline(job)].flat();
