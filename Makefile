@@ -12,7 +12,7 @@ PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak lock newest flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -60,6 +60,9 @@ databases:  ## install Debian's PostgreSQL and MariaDB for the tests of JDBC, wh
 namespaces:  ## install what makes hosts out of network namespaces for the tests, where apt-get and root are at hand
 	@$(call debian,iproute2,command -v ip > /dev/null)
 
+prometheus:  ## install Debian's Prometheus for the tests of metrics, where apt-get and root are at hand
+	@$(call debian,prometheus,command -v prometheus > /dev/null)
+
 check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, no servers
 	@echo "Style ..."
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -72,7 +75,7 @@ check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, 
 WITHOUT_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark" --ignore tests/simulation
 WITH_SPARK = $(BIN)/python -m pytest -rs -m spark $(if $(SHARD),--shard $(SHARD))
 SIMULATION = $(BIN)/python -m pytest -q tests/simulation
-SERVERS = zookeeper chromium databases namespaces
+SERVERS = zookeeper chromium databases namespaces prometheus
 
 test: $(STAMP) $(SERVERS)  ## run all tests, the fast ones first
 	@echo "Tests that need no JVM, in two processes ..."

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from firesteel.common.options.ha_options import HA_STORAGE_DIR
+from firesteel.common.options.security_options import REST_TOKEN_VIEW
+from firesteel.rest.metric_help import OF_FUNCTIONS
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from tests.rest.rest_cluster import Rest
 from tests.runtime.helpers import an_id, job_graph, settle
@@ -63,11 +71,65 @@ async def test_jobs_and_the_cluster_have_metrics_too(rest: Rest) -> None:
 async def test_metrics_are_served_in_prometheus_format(rest: Rest) -> None:
     job_id = await measured(rest)
     async with rest.session.get(f"{rest.server.address}/metrics") as answer:
-        lines = (await answer.text()).splitlines()
-    assert "flink_jobmanager_taskSlotsTotal 2" in lines
-    labels = f'job_id="{job_id}",job_name="odd \\"name\\"",task_name="a",subtask_index="1"'
-    assert f'flink_taskmanager_job_task_operator_seen{{{labels},operator_name="Map"}} 3' in lines
-    assert f"flink_taskmanager_job_task_numRecordsIn{{{labels}}} 8" in lines
+        families = {family.name: family for family in text_string_to_metric_families(await answer.text())}
+
+    def values(name: str) -> dict[frozenset[tuple[str, str]], float]:
+        return {frozenset(sample.labels.items()): sample.value for sample in families[name].samples}
+
+    assert values("flink_jobmanager_taskSlotsTotal") == {frozenset(): 2.0}
+    labels = {"job_id": job_id, "job_name": 'odd "name"', "task_name": "a", "subtask_index": "1"}
+    assert values("flink_taskmanager_job_task_numRecordsIn")[frozenset(labels.items())] == 8
+    of_operator = labels | {"operator_name": "Map"}
+    assert values("flink_taskmanager_job_task_operator_seen")[frozenset(of_operator.items())] == 3
+    assert families["flink_taskmanager_job_task_operator_seen"].documentation == OF_FUNCTIONS
+    assert families["flink_jobmanager_job_checkpoint_duration_seconds"].type == "histogram"
+    assert families["flink_jobmanager_rest_latency_seconds"].type == "histogram"
+    own = [name for name, family in families.items() if family.documentation == OF_FUNCTIONS]
+    assert own == ["flink_taskmanager_job_task_operator_seen"], "each metric of ours says what it is"
+
+
+async def test_checkpoints_are_counted_and_measured(rest: Rest) -> None:
+    job = job_graph(("a", 1, []))
+    await rest.cluster.submit(job)
+    listener = rest.cluster.query.listener
+    listener.checkpoints_progressed(2, 0)
+    listener.checkpoints_progressed(1, 1)
+    for duration_ms in (7, 70):
+        listener.checkpoint_completed(CheckpointStats(1, False, 0, duration_ms, "", {"a": {0: 2000}}, {}))
+    await settle()
+    rest.forget()
+    names = "totalNumberOfCheckpoints"
+    names += "".join(f",numberOf{name}Checkpoints" for name in ("Completed", "Failed", "InProgress"))
+    found = await rest.get(f"/jobs/{job.job_id}/metrics?get={names}")
+    assert [int(one["value"]) for one in found] == [4, 2, 1, 1]
+    counts = (await rest.get(f"/jobs/{job.job_id}/checkpoints"))["counts"]
+    assert (counts["total"], counts["in_progress"], counts["failed"]) == (4, 1, 1)
+    async with rest.session.get(f"{rest.server.address}/metrics") as answer:
+        families = {family.name: family for family in text_string_to_metric_families(await answer.text())}
+    buckets = {
+        (sample.name.rpartition("_")[2], sample.labels.get("le")): sample.value
+        for sample in families["flink_jobmanager_job_checkpoint_duration_seconds"].samples
+    }
+    assert (buckets["bucket", "0.01"], buckets["bucket", "0.1"], buckets["count", None]) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("path", ["live", "ready"])
+async def test_probes_need_no_token(make_rest: Callable[..., Any], path: str) -> None:
+    rest = await make_rest(**{REST_TOKEN_VIEW.key: "view" * 8})
+    status, answer = await rest.call("GET", f"/health/{path}")
+    assert (status, answer["status"]) == (200, path)
+    assert (await rest.call("GET", "/overview"))[0] == 401
+
+
+async def test_a_server_without_leader_or_storage_is_not_ready(make_rest: Callable[..., Any], tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    rest = await make_rest(**{HA_STORAGE_DIR.key: str(blocked / "ha")})
+    status, answer = await rest.call("GET", "/health/ready")
+    assert (status, answer["status"]) == (503, "not ready")
+    assert "NotADirectoryError" in answer["checks"]["storage"]
+    assert answer["checks"]["leader"] == "2 slots, 2 free, 0 jobs running"
+    assert (await rest.call("GET", "/health/live"))[0] == 200
 
 
 async def test_bytes_and_times_are_shown_by_subtask_vertex_and_taskmanager(rest: Rest) -> None:
@@ -83,7 +145,7 @@ async def test_bytes_and_times_are_shown_by_subtask_vertex_and_taskmanager(rest:
     await settle()
     rest.forget()
     (vertex,) = (await rest.get(path))["vertices"]
-    expected = {"read-bytes": 100, "write-bytes": 14, "accumulated-busy-time": 1000, "accumulated-idle-time": 19_000}
+    expected = {"read-bytes": 100, "write-bytes": 14, "accumulated-busy-time": 1000, "accumulated-idle-time": 18_000}
     assert expected.items() <= vertex["metrics"].items()
     assert vertex["metrics"]["read-bytes-complete"] is True
     details = await rest.get(f"{path}/vertices/{VERTEX}")

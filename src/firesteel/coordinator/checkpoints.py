@@ -52,6 +52,7 @@ class Checkpoints:
         wake: Wakes up the run's thread.
         tell: Called for each checkpoint and savepoint taken.
         interval_s: The checkpoint interval in seconds.
+        tell_progress: Called with the number of checkpoints that are being stored, and of those that have failed.
 
     Attributes:
         protocol: Decides when the region takes part in a checkpoint, and what it commits.
@@ -69,6 +70,7 @@ class Checkpoints:
         wake: Callable[[], None] = lambda: None,
         tell: Callable[[CheckpointStats], None] = lambda stats: None,
         interval_s: float = 0.0,
+        tell_progress: Callable[[int, int], None] = lambda in_progress, failed: None,
     ) -> None:
         self._job = job
         self._member = job.enter(region, wake, tell)
@@ -81,6 +83,8 @@ class Checkpoints:
         self._janitor = ThreadPoolExecutor(1, thread_name_prefix="store-janitor")
         self._kept: dict[int, Chains] = {}
         self._written: dict[str, dict[int, int]] = {}
+        self._tell_progress = tell_progress
+        self._told_in_progress = 0
         self._has_leftovers = True
         self._is_alone = False
         self._may_have_decided = False
@@ -217,11 +221,16 @@ class Checkpoints:
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
+        uploads = self.protocol.uploads
         try:
             yield
         finally:
-            for reason in self.protocol.uploads.take_declined():
+            declined = uploads.take_declined()
+            for reason in declined:
                 logger.warning("a checkpoint of job %s failed: %s", self._job.plan.job_graph.job_id, reason)
+            if declined or uploads.in_progress != self._told_in_progress:
+                self._told_in_progress = uploads.in_progress
+                self._tell_progress(uploads.in_progress, len(declined))
 
     def asked(self) -> frozenset[Request]:
         """Return the requests that wait for a part of the region at this moment."""

@@ -101,6 +101,11 @@ class PartUploads:
         """Whether files of checkpoints are being uploaded."""
         return bool(self._waiting)
 
+    @property
+    def in_progress(self) -> int:
+        """The number of checkpoints whose files are being uploaded."""
+        return len(self._waiting)
+
     def pause_left_s(self, now_s: float) -> float:
         """Return the rest of the minimum pause between checkpoints in seconds; not positive if it has passed.
 

@@ -72,7 +72,7 @@ class JobGraph:
         insertion_order: Ids of the vertices in the order of creation (consumers first).
         artifacts: Files of the job by number and name, such as `0-data.zip`. Options refer to them as
             `artifact:0-data.zip`. A name that ends with `.directory` is a tar archive of a directory.
-        resource_requirements: The bounds of the parallelism of each vertex, set while the job ran; empty: the program's.
+        resource_requirements: The bounds of the parallelism of each vertex, set while it ran; empty: the program's.
     """
 
     job_id: str

@@ -101,6 +101,8 @@ class Access:
             RestError: the sender is unknown (401) or not authorized (403).
         """
         self._check_host(request)
+        if route.is_public:
+            return
         origin = request.headers.get("Origin")
         if origin is not None and not self._is_allowed(origin, request):
             raise RestError(

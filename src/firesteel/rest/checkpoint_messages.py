@@ -23,10 +23,10 @@ def checkpoints(job: ArchivedExecutionGraph) -> Body:
     return {
         "counts": {
             "restored": 0 if summary.restored is None else 1,
-            "total": summary.completed,
-            "in_progress": 0,
+            "total": summary.total,
+            "in_progress": summary.in_progress,
             "completed": summary.completed,
-            "failed": 0,
+            "failed": summary.failed,
         },
         "summary": _figures(summary),
         "latest": {

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from firesteel.common.files.remote_path import AnyPath
+from firesteel.common.histogram import Histogram
 from firesteel.common.options.rest_options import JOB_STORE_MAX_CAPACITY
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.samples import Samples
@@ -30,6 +31,9 @@ class Cluster:
         log_directory: Directory of the process's logs; None if it logs to its terminal only.
         shut_down: Shuts down the serving process soon.
         dispose_savepoint: Disposes of the savepoint in a directory.
+
+    Attributes:
+        latencies: How long answers have taken, by method and path of the route.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class Cluster:
         self.started_ms = now_ms()
         self.samples = Samples(dispatcher, now_ms, JOB_STORE_MAX_CAPACITY.of(configuration))
         self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
+        self.latencies: Mapping[tuple[str, str], Histogram] = {}
 
     async def job(self, job_id: str, fresh: bool = False) -> ArchivedExecutionGraph:
         """Return a job; it may be up to three seconds old unless `fresh` is set.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from aiohttp import web
 
+from firesteel.common.histogram import Histogram
 from firesteel.common.options.rest_options import REST_BIND_ADDRESS, REST_BIND_PORT, REST_PORT
 from firesteel.rest.access import Access
 from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
@@ -35,6 +37,9 @@ BROWSER_RULES = {
 }
 """Headers of each answer. The dashboard has no code or styles in its pages, and is not shown inside of others."""
 
+_LATENCY_BOUNDS_S = (0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+"""Upper bounds of the buckets of response times."""
+
 _NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
 _PLAIN = "text/plain; charset=UTF-8"
 _ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
@@ -49,6 +54,9 @@ class RestServerEndpoint:
         make_call: Makes the argument of handlers.
         access: The access rules.
         configuration: Options of the server, which include limits and TLS.
+
+    Attributes:
+        latencies: How long answers have taken, by method and path of the route.
 
     Raises:
         InvalidOptionError: TLS is misconfigured.
@@ -69,6 +77,7 @@ class RestServerEndpoint:
         self._port = self._ports[0]
         self._tls = rest_server_context(configuration)
         self._content = RequestContent(configuration)
+        self.latencies: dict[tuple[str, str], Histogram] = {}
         application = web.Application(middlewares=[self._noted, _proven, _errors])
         application.on_response_prepare.append(self._access.add_headers)
         application.on_response_prepare.append(_add_browser_rules)
@@ -120,7 +129,16 @@ class RestServerEndpoint:
             self._connections.waits(protocol)
 
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        latencies = self.latencies.setdefault((route.method, route.path), Histogram(_LATENCY_BOUNDS_S))
+
         async def handle(request: web.Request) -> web.StreamResponse:
+            begun_s = time.monotonic()
+            try:
+                return await answer(request)
+            finally:
+                latencies.observe(time.monotonic() - begun_s)
+
+        async def answer(request: web.Request) -> web.StreamResponse:
             assert self._connections is not None
             self._access.check(request, route)
             if route.runs_code:  # The sender is known, and uploads may be slow.
@@ -130,17 +148,17 @@ class RestServerEndpoint:
             route.check(body)
             if route.names_path(body):
                 self._access.check_files(request)
-            answer = await route.handler(self._make_call(request, body, files))
-            if isinstance(answer, Text):
-                return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
-            if isinstance(answer, File):
-                return web.FileResponse(answer.path, headers={"Content-Type": _PLAIN})
-            if isinstance(answer, Pieces):
+            found = await route.handler(self._make_call(request, body, files))
+            if isinstance(found, Text):
+                return web.Response(text=found.text, content_type=found.content_type, charset="UTF-8")
+            if isinstance(found, File):
+                return web.FileResponse(found.path, headers={"Content-Type": _PLAIN})
+            if isinstance(found, Pieces):
                 self._connections.waits(request.protocol)
-                return await _stream(request, answer)
-            if isinstance(answer, Accepted):
-                return _json(answer.body, answer.status)
-            return _json(answer, 200)
+                return await _stream(request, found)
+            if isinstance(found, Accepted):
+                return _json(found.body, found.status)
+            return _json(found, 200)
 
         return handle
 

@@ -1,18 +1,17 @@
 """Endpoints of metrics; without `get` they list the available metrics, with it they return values.
 
-Flink: `runtime.rest.handler.job.metrics`. `/metrics` returns all metrics in the format of Prometheus.
+Flink: `runtime.rest.handler.job.metrics`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from firesteel.common.json_types import Json
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import STRING, Answer, Call, Route, Schema, Text
+from firesteel.rest.routes import STRING, Answer, Call, Route, Schema
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.process_usage import ProcessUsage, usage_of_this_process
@@ -71,7 +70,7 @@ _TIMED_STATUSES = (
 _DOWN = frozenset({JobStatus.FAILING, JobStatus.RESTARTING})
 
 
-def _of_job(job: JobDetails, now: int) -> Values:
+def of_job(job: JobDetails, now: int) -> Values:
     """Return the metrics of a job; as in Flink, times refer to the current status and are 0 for others, in ms."""
     running_ms = job.timestamps.get(JobStatus.RUNNING)
     end = now if job.end_ms is None else job.end_ms
@@ -83,9 +82,9 @@ def _of_job(job: JobDetails, now: int) -> Values:
         "uptime": 0 if running_ms is None else end - running_ms,
         "downtime": max(since[status] for status in _DOWN),
         "numberOfCompletedCheckpoints": job.checkpoints.completed,
-        "totalNumberOfCheckpoints": job.checkpoints.completed,
-        "numberOfFailedCheckpoints": 0,
-        "numberOfInProgressCheckpoints": 0,
+        "totalNumberOfCheckpoints": job.checkpoints.total,
+        "numberOfFailedCheckpoints": job.checkpoints.failed,
+        "numberOfInProgressCheckpoints": job.checkpoints.in_progress,
         "lastCheckpointRestoreTimestamp": -1 if restored is None else restored.restored_ms,
     }
     latest = job.checkpoints.latest
@@ -103,14 +102,14 @@ def _of_job(job: JobDetails, now: int) -> Values:
 
 async def _job_metrics(call: Call) -> Answer:
     job = await call.cluster.job(call.path["jobid"])
-    return _chosen(call, _of_job(job.details, now_ms()))
+    return _chosen(call, of_job(job.details, now_ms()))
 
 
 async def _all_jobs_metrics(call: Call) -> Answer:
     overview = await (await call.cluster.dispatcher()).request_overview()
     wanted = call.query["jobs"].split(",") if "jobs" in call.query else None
     now = now_ms()
-    return _aggregated(call, [_of_job(job, now) for job in overview.jobs if wanted is None or job.job_id in wanted])
+    return _aggregated(call, [of_job(job, now) for job in overview.jobs if wanted is None or job.job_id in wanted])
 
 
 # --- vertices ------------------------------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ async def _operator_metrics(call: Call) -> Answer:
 # --- cluster -------------------------------------------------------------------------------------------------------
 
 
-def _of_process(usage: ProcessUsage) -> Values:
+def of_process(usage: ProcessUsage) -> Values:
     """Return the metrics of a process under Java's names; its memory is reported as heap."""
     return {
         "Status.JVM.CPU.Time": round(usage.cpu_time_s * 1e9),
@@ -164,9 +163,10 @@ def _of_process(usage: ProcessUsage) -> Values:
     }
 
 
-async def _of_cluster(call: Call) -> Values:
+async def of_cluster(call: Call) -> Values:
+    """Return the metrics of the serving process and of the cluster."""
     overview = await (await call.cluster.dispatcher()).request_overview()
-    return _of_process(await REQUESTED_FILES.run(usage_of_this_process)) | {
+    return of_process(await REQUESTED_FILES.run(usage_of_this_process)) | {
         "numRegisteredTaskManagers": overview.task_managers,
         "taskSlotsTotal": overview.slots_total,
         "taskSlotsAvailable": overview.slots_available,
@@ -175,20 +175,20 @@ async def _of_cluster(call: Call) -> Values:
 
 
 async def _cluster_metrics(call: Call) -> Answer:
-    return _chosen(call, await _of_cluster(call))
+    return _chosen(call, await of_cluster(call))
 
 
 async def _task_manager_metrics(call: Call) -> Answer:
     usages = await _usages(call)
     if call.path["taskmanagerid"] not in usages:
         raise RestError(404, f"Could not find TaskExecutor {call.path['taskmanagerid']}")
-    return _chosen(call, _of_process(usages[call.path["taskmanagerid"]]))
+    return _chosen(call, of_process(usages[call.path["taskmanagerid"]]))
 
 
 async def _task_managers_metrics(call: Call) -> Answer:
     usages = await _usages(call)
     wanted = call.query["taskmanagers"].split(",") if "taskmanagers" in call.query else usages
-    return _aggregated(call, [_of_process(usages[name]) for name in wanted if name in usages])
+    return _aggregated(call, [of_process(usages[name]) for name in wanted if name in usages])
 
 
 async def _usages(call: Call) -> dict[str, ProcessUsage]:
@@ -196,53 +196,10 @@ async def _usages(call: Call) -> dict[str, ProcessUsage]:
     return {info.resource_id: info.usage for info in infos}
 
 
-# --- Prometheus ----------------------------------------------------------------------------------------------------
-
-
-async def _prometheus(call: Call) -> Answer:
-    lines = [_sample(f"jobmanager_{name}", {}, value) for name, value in (await _of_cluster(call)).items()]
-    for resource_id, usage in (await _usages(call)).items():
-        lines += [
-            _sample(f"taskmanager_{name}", {"tm_id": resource_id}, value) for name, value in _of_process(usage).items()
-        ]
-    overview = await (await call.cluster.dispatcher()).request_overview()
-    now = now_ms()
-    for details in overview.jobs:
-        if details.status.is_globally_terminal:
-            continue
-        of_job = {"job_id": details.job_id, "job_name": details.name}
-        lines += [_sample(f"jobmanager_job_{name}", of_job, value) for name, value in _of_job(details, now).items()]
-        job = await call.cluster.job(details.job_id)
-        for vertex in job.graph.get("vertices", ()):
-            for index, subtask in enumerate(vertex["subtasks"]):
-                labels = of_job | {"task_name": vertex["name"], "subtask_index": str(index)}
-                lines += [_of_task(name, labels, value) for name, value in subtask["metrics"].items()]
-    return Text("".join(lines))
-
-
-def _of_task(name: str, labels: Mapping[str, str], value: float | str) -> str:
-    """Return the sample of a task's metric, or of its operator's metric, whose name precedes the first dot."""
-    operator, dot, of_operator = name.partition(".")
-    if not dot:
-        return _sample(f"taskmanager_job_task_{name}", labels, value)
-    return _sample(f"taskmanager_job_task_operator_{of_operator}", {**labels, "operator_name": operator}, value)
-
-
-def _sample(name: str, labels: Mapping[str, str], value: float | str) -> str:
-    """Return a line of Prometheus' text format; text values are omitted."""
-    if isinstance(value, str):
-        return ""
-    plain = re.sub(r"[^a-zA-Z0-9_:]", "_", f"flink_{name}")
-    escaped = {key: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") for key, text in labels.items()}
-    inside = ",".join(f'{key}="{text}"' for key, text in escaped.items())
-    return f"{plain}{{{inside}}} {value}\n" if inside else f"{plain} {value}\n"
-
-
 _VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
 _GET: dict[str, Schema] = {"get": STRING}
 _AGG: dict[str, Schema] = {"get": STRING, "agg": STRING}
 ROUTES = (
-    Route("GET", "/metrics", _prometheus, produces="text/plain"),
     Route("GET", "/jobmanager/metrics", _cluster_metrics, query=_GET),
     Route("GET", "/jobs/metrics", _all_jobs_metrics, query=_AGG | {"jobs": STRING}),
     Route("GET", "/jobs/{jobid}/metrics", _job_metrics, query=_GET),

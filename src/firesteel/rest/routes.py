@@ -121,6 +121,7 @@ class Route:
         produces: Content type of a successful response.
         runs_code: Whether it runs code of the caller.
         cancels: Whether it cancels a job.
+        is_public: Whether it needs no token, as probes have none.
     """
 
     method: str
@@ -134,6 +135,7 @@ class Route:
     produces: str = "application/json"
     runs_code: bool = False
     cancels: bool = False
+    is_public: bool = False
 
     def names_path(self, body: Mapping[str, object]) -> bool:
         """Return whether a request names a path on the hosts of the cluster."""

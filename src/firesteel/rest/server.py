@@ -13,9 +13,11 @@ from aiohttp import web
 from firesteel.rest import (
     cluster_handlers,
     dashboard_handlers,
+    health_handlers,
     job_handlers,
     log_handlers,
     metric_handlers,
+    prometheus_handlers,
     rescale_handlers,
     vertex_handlers,
 )
@@ -29,6 +31,8 @@ from firesteel.rest.routes import Call, Route
 # Metric routes come first, so that `subtasks/metrics` is not matched as a subtask index.
 _API: tuple[Route, ...] = (
     *metric_handlers.ROUTES,
+    *prometheus_handlers.ROUTES,
+    *health_handlers.ROUTES,
     *cluster_handlers.ROUTES,
     *log_handlers.ROUTES,
     *job_handlers.ROUTES,
@@ -73,6 +77,7 @@ class RestServer(RestServerEndpoint):
             OSError: the port is in use, or all of them are.
         """
         await super().start()
+        self._cluster.latencies = self.latencies
         self._sampling = asyncio.create_task(self._cluster.samples.run())
 
     async def stop(self) -> None:

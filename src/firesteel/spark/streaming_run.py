@@ -62,7 +62,9 @@ class StreamingRun(Run):
         )
         self._job = checkpoints
         notify = self._wake_up, self._checkpoint_taken
-        self._checkpoints = Checkpoints(checkpoints, self._region, self._commit, self._committers, *notify, interval_s)
+        self._checkpoints = Checkpoints(
+            checkpoints, self._region, self._commit, self._committers, *notify, interval_s, self._checkpoints_progressed
+        )
         self._protocol = self._checkpoints.protocol
         self._clock = SteadyClock()
         self._begun_s = float("-inf")
@@ -129,6 +131,9 @@ class StreamingRun(Run):
 
     def _checkpoint_taken(self, stats: CheckpointStats) -> None:
         self._tell(self._listener.checkpoint_completed, stats)
+
+    def _checkpoints_progressed(self, in_progress: int, failed: int) -> None:
+        self._tell(self._listener.checkpoints_progressed, in_progress, failed)
 
     def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
         self._begun_s = time.monotonic()

@@ -6,10 +6,18 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from firesteel.common.histogram import Histogram
+
 __all__ = ["NO_CHECKPOINTS", "CheckpointStats", "CheckpointStatsTracker", "CheckpointsSummary", "RestoredCheckpoint"]
 
 SizesOfSubtasks = Mapping[str, Mapping[int, int]]
 """Bytes by operator id and subtask."""
+
+DURATION_BOUNDS_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1800.0)
+"""Upper bounds of the buckets of checkpoint durations."""
+
+SIZE_BOUNDS = tuple(1024.0 * 16**power for power in range(8))
+"""Upper bounds of the buckets of checkpoint sizes, in bytes."""
 
 HISTORY_SIZE = 10
 """Number of checkpoints kept in the history (Flink: `web.checkpoints.history`)."""
@@ -70,11 +78,24 @@ class CheckpointsSummary:
         completed: Number of completed checkpoints.
         history: The latest checkpoints, newest first.
         restored: The checkpoint that the job was last restored from, or None.
+        failed: Number of failed checkpoints.
+        in_progress: Number of checkpoints whose files are being stored.
+        durations_s: The durations of all completed checkpoints.
+        sizes: The bytes written for each of them.
     """
 
     completed: int = 0
     history: tuple[CheckpointStats, ...] = ()
     restored: RestoredCheckpoint | None = None
+    failed: int = 0
+    in_progress: int = 0
+    durations_s: Histogram = field(default_factory=lambda: Histogram(DURATION_BOUNDS_S))
+    sizes: Histogram = field(default_factory=lambda: Histogram(SIZE_BOUNDS))
+
+    @property
+    def total(self) -> int:
+        """The number of checkpoints that were begun."""
+        return self.completed + self.failed + self.in_progress
 
     @property
     def latest(self) -> CheckpointStats | None:
@@ -99,11 +120,22 @@ class CheckpointStatsTracker:
     _count: int = 0
     _history: deque[CheckpointStats] = field(default_factory=lambda: deque(maxlen=HISTORY_SIZE))
     _restored: RestoredCheckpoint | None = None
+    _failed: int = 0
+    _in_progress: dict[int, int] = field(default_factory=dict)
+    _durations_s: Histogram = field(default_factory=lambda: Histogram(DURATION_BOUNDS_S))
+    _sizes: Histogram = field(default_factory=lambda: Histogram(SIZE_BOUNDS))
 
     def completed(self, stats: CheckpointStats) -> None:
         """Record a completed checkpoint."""
         self._count += 1
         self._history.appendleft(stats)
+        self._durations_s.observe(stats.duration_ms / 1000)
+        self._sizes.observe(stats.checkpointed_size)
+
+    def progressed(self, region: int, in_progress: int, failed: int) -> None:
+        """Record how many checkpoints of a region are being stored, and how many more have failed."""
+        self._in_progress[region] = in_progress
+        self._failed += failed
 
     def restored(self, checkpoint: RestoredCheckpoint) -> None:
         """Record the checkpoint that the job was restored from."""
@@ -111,4 +143,6 @@ class CheckpointStatsTracker:
 
     def summary(self) -> CheckpointsSummary:
         """Return the summary of all recorded checkpoints."""
-        return CheckpointsSummary(self._count, tuple(self._history), self._restored)
+        in_progress = max(self._in_progress.values(), default=0)
+        history, durations_s, sizes = tuple(self._history), self._durations_s.copy(), self._sizes.copy()
+        return CheckpointsSummary(self._count, history, self._restored, self._failed, in_progress, durations_s, sizes)

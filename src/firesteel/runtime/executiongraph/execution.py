@@ -117,9 +117,9 @@ class Execution:
         if not self.has_slot:
             raise SlotLostError(self.attempt_id, self.allocation_id)
 
-    def measured(self, metrics: Mapping[str, float], now_ms: int) -> None:
-        """Update the metrics with a report."""
-        self.metrics.report(metrics, now_ms, self._since_ms(now_ms))
+    def measured(self, metrics: Mapping[str, float], now_ms: int, held_up_ms: float = 0.0) -> None:
+        """Update the metrics with a report, and the time for which slower subtasks have held up its batches since."""
+        self.metrics.report(metrics, now_ms, self._since_ms(now_ms), held_up_ms)
 
     def metrics_at(self, now_ms: int) -> dict[str, float]:
         """Return the metrics with rates and times at `now_ms`, or at the end of the attempt."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-__all__ = ["TaskMetrics"]
+__all__ = ["TaskMetrics", "held_up_ms"]
 
 BUSY_MS = "accumulateBusyTimeMs"
+HELD_UP_MS = "accumulateBackPressuredTimeMs"
 
 _RATES = {
     "numRecordsIn": "numRecordsInPerSecond",
@@ -15,6 +16,7 @@ _RATES = {
     "numBytesIn": "numBytesInPerSecond",
     "numBytesOut": "numBytesOutPerSecond",
     BUSY_MS: "busyTimeMsPerSecond",
+    HELD_UP_MS: "backPressuredTimeMsPerSecond",
 }
 """Flink's names for the rates of totals."""
 
@@ -33,7 +35,7 @@ class TaskMetrics:
         >>> metrics.report({"numRecordsIn": 50, "accumulateBusyTimeMs": 200}, 1_000, 0)
         >>> found = metrics.values(2_000, 0, is_over=False)
         >>> found["numRecordsInPerSecond"], found["busyTimeMsPerSecond"], found["accumulateIdleTimeMs"]
-        (25.0, 100.0, 1800)
+        (25.0, 100.0, 1800.0)
     """
 
     __slots__ = ("_last", "_last_ms", "_samples")
@@ -43,8 +45,22 @@ class TaskMetrics:
         self._last_ms = 0
         self._samples: deque[tuple[int, dict[str, float]]] = deque()
 
-    def report(self, values: Mapping[str, float], now_ms: int, since_ms: int) -> None:
-        """Update the totals reported by an attempt that runs since `since_ms`."""
+    @property
+    def busy_ms(self) -> float:
+        """The reported total of busy time in ms."""
+        return self._last.get(BUSY_MS, 0)
+
+    def report(self, values: Mapping[str, float], now_ms: int, since_ms: int, held_up_ms: float = 0.0) -> None:
+        """Update the totals reported by an attempt that runs since `since_ms`.
+
+        Args:
+            values: The totals.
+            now_ms: The time of the report.
+            since_ms: The time at which the attempt started.
+            held_up_ms: For how long slower subtasks have held up its batches since the last report.
+        """
+        if BUSY_MS in values:
+            values = {**values, HELD_UP_MS: self._last.get(HELD_UP_MS, 0) + held_up_ms}
         if not self._samples:
             self._samples.append((since_ms, {}))
         elif now_ms - self._samples[-1][0] >= _STEP_MS:
@@ -57,13 +73,15 @@ class TaskMetrics:
         """Return all metrics at a time, without rates after the end; empty if none was reported."""
         if BUSY_MS not in self._last:
             return dict(self._last)
-        idle_ms = max(0, until_ms - since_ms - self._last[BUSY_MS])
-        found = {**self._last, "accumulateIdleTimeMs": idle_ms, "accumulateBackPressuredTimeMs": 0}
+        idle_ms = max(0, until_ms - since_ms - self._last[BUSY_MS] - self._last[HELD_UP_MS])
+        found = {**self._last, "accumulateIdleTimeMs": idle_ms}
         if is_over:
             return found
         found |= self._rates(until_ms)
-        busy = found["busyTimeMsPerSecond"] = min(1000.0, found["busyTimeMsPerSecond"])
-        return found | {"idleTimeMsPerSecond": 1000.0 - busy, "backPressuredTimeMsPerSecond": 0.0}
+        busy = min(1000.0, found["busyTimeMsPerSecond"])
+        held_up = min(1000.0 - busy, found["backPressuredTimeMsPerSecond"])
+        shares = {"busyTimeMsPerSecond": busy, "backPressuredTimeMsPerSecond": held_up}
+        return found | shares | {"idleTimeMsPerSecond": 1000.0 - busy - held_up}
 
     def _rates(self, now_ms: int) -> dict[str, float]:
         """Return the growth of totals per second since the last sample before the span, or the first sample."""
@@ -75,3 +93,17 @@ class TaskMetrics:
         # The totals restart when a batch is replayed.
         grown = {rate: self._last.get(name, 0) - totals.get(name, 0) for name, rate in _RATES.items()}
         return {rate: max(0.0, total / seconds) for rate, total in grown.items()}
+
+
+def held_up_ms(reports: Sequence[tuple[float, Mapping[str, float]]]) -> list[float]:
+    """Return for how long each subtask has waited for the slowest one of the same batches.
+
+    Args:
+        reports: The busy time of each subtask before, and its totals now.
+
+    >>> held_up_ms([(100, {BUSY_MS: 150}), (0, {BUSY_MS: 20})])
+    [0, 30]
+    """
+    busy = [totals.get(BUSY_MS, before) - before for before, totals in reports]
+    slowest = max(busy, default=0)
+    return [slowest - one for one in busy]

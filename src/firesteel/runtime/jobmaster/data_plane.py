@@ -93,6 +93,9 @@ class DataPlaneListener(Protocol):
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
         """Handle a checkpoint that was taken and committed."""
 
+    def checkpoints_progressed(self, in_progress: int, failed: int) -> None:
+        """Handle the number of the query's checkpoints that are being stored, and of those that have failed since."""
+
     def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
         """Handle that the query was restored from a checkpoint."""
 

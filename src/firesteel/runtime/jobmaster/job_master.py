@@ -27,6 +27,7 @@ from firesteel.runtime.executiongraph.job_details import (
 )
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
+from firesteel.runtime.executiongraph.task_metrics import held_up_ms
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
@@ -529,11 +530,15 @@ class JobMaster(FencedRpcEndpoint):
     def _query_progressed(self, region: int, run: int, progress: Sequence[SubtaskProgress]) -> None:
         if not self._scheduler.is_at(region, run):
             return
-        for report in progress:
-            vertex = self.graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
-            vertex.current.progressed(report.records_in, report.records_out)
+        vertices = self.graph.job_vertices
+        executions = [vertices[report.vertex_id].vertices[report.subtask_index].current for report in progress]
+        held_up = held_up_ms(
+            [(one.metrics.busy_ms, report.metrics) for one, report in zip(executions, progress, strict=True)]
+        )
+        for report, execution, waited_ms in zip(progress, executions, held_up, strict=True):
+            execution.progressed(report.records_in, report.records_out)
             if report.metrics:
-                vertex.current.measured(report.metrics, self.clock.now_ms())
+                execution.measured(report.metrics, self.clock.now_ms(), waited_ms)
             if report.finished:
                 self._perform(self._scheduler.subtask_finished(report.vertex_id, report.subtask_index))
 

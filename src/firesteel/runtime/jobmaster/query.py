@@ -110,6 +110,11 @@ class QueryRun:
         self._endpoint.validate_runs_in_main_thread()
         self._checkpoints.completed(stats)
 
+    def checkpoints_progressed(self, in_progress: int, failed: int) -> None:
+        """Handle the number of checkpoints that are being stored, and of those that have failed since."""
+        self._endpoint.validate_runs_in_main_thread()
+        self._checkpoints.progressed(self._region, in_progress, failed)
+
     def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
         """Handle that the query was restored from a checkpoint."""
         self._endpoint.validate_runs_in_main_thread()

@@ -1,0 +1,69 @@
+"""What each metric of firesteel means: the help of its Prometheus metric.
+
+A metric that is missing here has no help and fails a test; those of user functions have a common one.
+"""
+
+from __future__ import annotations
+
+__all__ = ["HELP", "OF_FUNCTIONS"]
+
+OF_FUNCTIONS = "a metric that a user function has registered"
+
+_PROCESS = {
+    "Status.JVM.CPU.Time": "processor time of the process itself, in nanoseconds",
+    "Status.JVM.Threads.Count": "threads of the process itself",
+    "Status.JVM.Memory.Heap.Used": "resident memory of the process and its descendants, in bytes",
+    "Status.JVM.Memory.Heap.Committed": "resident memory of the process and its descendants, in bytes",
+    "Status.JVM.Memory.Heap.Max": "memory of the machine, in bytes",
+}
+_CLUSTER = {
+    "numRegisteredTaskManagers": "registered TaskManagers",
+    "taskSlotsTotal": "slots of all TaskManagers",
+    "taskSlotsAvailable": "slots that no job has",
+    "numRunningJobs": "jobs that have not ended",
+    "lastHeartbeatAge": "time since the last heartbeat of a TaskManager, in milliseconds",
+}
+_JOB = {
+    "initializingTime": "time in status INITIALIZING, in milliseconds; 0 in another status",
+    "createdTime": "time in status CREATED, in milliseconds; 0 in another status",
+    "runningTime": "time in status RUNNING, in milliseconds; 0 in another status",
+    "failingTime": "time in status FAILING, in milliseconds; 0 in another status",
+    "restartingTime": "time in status RESTARTING, in milliseconds; 0 in another status",
+    "cancellingTime": "time in status CANCELLING, in milliseconds; 0 in another status",
+    "numRestarts": "restarts so far",
+    "numRescales": "changes of the parallelism so far",
+    "uptime": "time since the job runs, in milliseconds",
+    "downtime": "time in the present status FAILING or RESTARTING, in milliseconds",
+    "totalNumberOfCheckpoints": "checkpoints that were begun",
+    "numberOfCompletedCheckpoints": "completed checkpoints",
+    "numberOfFailedCheckpoints": "failed checkpoints",
+    "numberOfInProgressCheckpoints": "checkpoints whose files are being stored",
+    "lastCheckpointRestoreTimestamp": "when state was restored, in milliseconds since 1970; -1 if never",
+    "lastCheckpointSize": "bytes written for the newest checkpoint",
+    "lastCheckpointFullSize": "bytes of all state in the newest checkpoint",
+    "lastCheckpointDuration": "duration of the newest checkpoint, in milliseconds",
+    "lastCompletedCheckpointId": "number of the newest checkpoint",
+    "lastCheckpointCompletedTimestamp": "when the newest checkpoint was complete, in milliseconds since 1970",
+}
+_TASK = {
+    "numRecordsIn": "records read since the attempt started",
+    "numRecordsOut": "records emitted since the attempt started",
+    "numRecordsInPerSecond": "records read per second, on average over the last minute",
+    "numRecordsOutPerSecond": "records emitted per second, on average over the last minute",
+    "numBytesIn": "bytes of the buffers read from other slots",
+    "numBytesOut": "bytes of the buffers sent to other slots",
+    "numBytesInLocal": "bytes of the buffers read from slots on the same host",
+    "numBytesInRemote": "bytes of the buffers read from slots on other hosts",
+    "numBytesInPerSecond": "bytes read per second, on average over the last minute",
+    "numBytesOutPerSecond": "bytes sent per second, on average over the last minute",
+    "busyTimeMsPerSecond": "time in which operators process batches, in milliseconds per second",
+    "idleTimeMsPerSecond": "time in which operators process nothing, in milliseconds per second",
+    "backPressuredTimeMsPerSecond": "time in which a batch waits for slower subtasks, in milliseconds per second",
+    "accumulateBusyTimeMs": "total time in which operators have processed batches, in milliseconds",
+    "accumulateIdleTimeMs": "total time in which operators have processed nothing, in milliseconds",
+    "accumulateBackPressuredTimeMs": "total time in which batches have waited for slower subtasks, in milliseconds",
+    "currentInputWatermark": "watermark of the input, in milliseconds since 1970",
+    "currentOutputWatermark": "watermark of the output, in milliseconds since 1970",
+    "numLateRecordsDropped": "records that a window operator has dropped as late",
+}
+HELP: dict[str, str] = _PROCESS | _CLUSTER | _JOB | _TASK
