@@ -12,7 +12,7 @@ PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -113,10 +113,14 @@ lock: $(STAMP)  ## write requirements.txt anew with the newest versions that pyp
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command 'make lock' --extra java --extra dev pyproject.toml --output-file $(LOCK)
 
-newest:  ## test with the newest versions that pyproject.toml allows, and name the package that breaks a test
+newest: newest-environment newest-tests  ## test with the newest versions that pyproject.toml allows, and name the package that breaks a test
+
+newest-environment:
 	@rm -rf $(NEWEST_VENV)
 	@$(PYTHON) -m venv $(NEWEST_VENV)
 	@$(NEWEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[java,dev]'
+
+newest-tests:
 	@$(NEWEST_VENV)/bin/python -m tests.newest $(LOCK)
 
 flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium  ## run Flink's own command line, dashboard and SQL client on a cluster of firesteel
