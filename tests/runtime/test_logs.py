@@ -47,10 +47,27 @@ def test_a_json_log_line_has_the_ids_of_its_subject() -> None:
     assert found == {"level": "ERROR", "logger": "name", "message": "what happened", "job_id": "a-job", "subtask": 3}
 
 
-def test_the_text_format_is_unchanged() -> None:
+def test_a_text_log_line_has_the_ids_of_its_subject() -> None:
     first, *story = logged("text").splitlines()
-    assert first.endswith(" ERROR name - what happened")
+    assert first.endswith(" ERROR name [job_id a-job, subtask 3] - what happened")
     assert story[-1] == "ZeroDivisionError: division by zero"
+
+
+def test_levels_are_set_by_the_configuration() -> None:
+    program = """
+import logging
+from firesteel.runtime.logs import configure_logging
+configure_logging({"env.log.level": "ERROR, chatty=DEBUG"}, "WARNING")
+logging.getLogger("other").warning("unheard")
+logging.getLogger("chatty.part").debug("heard")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert [line.rpartition(" - ")[2] for line in done.stderr.splitlines()] == ["heard"]
+
+
+def test_an_unknown_level_is_refused() -> None:
+    with pytest.raises(InvalidOptionError, match="'LOUD' is no level; allowed: TRACE"):
+        configure_logging({"env.log.level": "INFO, firesteel=LOUD"})
 
 
 def test_another_format_is_refused() -> None:

@@ -51,8 +51,27 @@ def _status_text(job: dict[str, Any]) -> str:
 @click.option("--taskmanager", "task_manager", metavar="ID", help="Print the log of this TaskManager.")
 @click.option("--stdout", "job_id", type=JobId(), metavar="JOB_ID", help="Print what print() of this job has printed.")
 @click.option("-f", "--follow", is_flag=True, help="Print new lines until Ctrl-C.")
-def logs(address: str, output: str, task_manager: str | None, job_id: str | None, follow: bool) -> None:
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    metavar="LOGGER=LEVEL",
+    help="Set the level of a logger of the JobManager while it runs, such as firesteel.coordinator=DEBUG.",
+)
+def logs(
+    address: str,
+    output: str,
+    task_manager: str | None,
+    job_id: str | None,
+    follow: bool,
+    levels: tuple[str, ...],
+) -> None:
     """Print the log of the JobManager or of a TaskManager, or the output of a job."""
+    if levels:
+        with cluster_at(address) as cluster:
+            found = cluster.set_log_levels(_level_of(text) for text in levels)
+        show(output, found, "\n".join(f"{level:8} {name}" for name, level in found.items()))
+        return
     if follow and output == "json":
         raise click.UsageError("--follow (-f) does not support JSON")
     if job_id is not None:
@@ -73,6 +92,13 @@ def logs(address: str, output: str, task_manager: str | None, job_id: str | None
                 click.echo(printable(decoder.decode(part)), nl=False)
         except KeyboardInterrupt:
             raise SystemExit(130) from None
+
+
+def _level_of(text: str) -> tuple[str, str]:
+    name, is_named, level = text.rpartition("=")
+    if not is_named or not name:
+        raise click.UsageError(f"--level is {text!r}, expected LOGGER=LEVEL, such as root=WARN")
+    return name, level
 
 
 def _printed(cluster: RestClusterClient, job_id: str, follow: bool, output: str) -> None:

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -159,6 +159,11 @@ class RestClusterClient:
         """Take a checkpoint of type CONFIGURED, FULL or INCREMENTAL and return its id."""
         trigger = self._send("POST", f"/jobs/{job_id}/checkpoints", {"checkpointType": checkpoint_type})
         return int(self._outcome(f"/jobs/{job_id}/checkpoints/{trigger['request-id']}")["checkpointId"])
+
+    def set_log_levels(self, levels: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Set levels of the JobManager's loggers, and return all that are set."""
+        found: dict[str, str] = self._send("PUT", "/firesteel/log-levels", dict(levels))
+        return found
 
     def require(self, job_id: str, bounds: Mapping[str, tuple[int, int]]) -> None:
         """Set the smallest and largest parallelism of each vertex of a running job, by its id."""

@@ -145,6 +145,15 @@ class Access:
         if max(allowed) < _ROLES[route.role]:
             raise RestError(403, f"this token does not have the role {route.role}")
 
+    def name_of(self, request: web.Request) -> str:
+        """Return who sends a request, for the audit log: the role of the token, or how else the sender is known."""
+        own = [self._local_token] if self._local_token is not None else []
+        given = _bearer_token(request) or proven_token(request)
+        if any(_is_same(given, token) for token in own):
+            return "the user of this JobManager"
+        named = [role for role, token in self._tokens.items() if _is_same(given, token)]
+        return f"the token of role {named[0]}" if named else "a sender without a known token"
+
     def check_files(self, request: web.Request) -> None:
         """Check that the sender of a request that names a path may let this server access files.
 

@@ -25,6 +25,9 @@ from firesteel.runtime.ssl_contexts import rest_server_context
 
 logger = logging.getLogger(__name__)
 
+audit = logging.getLogger("firesteel.audit")
+"""Who has changed something: each request that needs more than the role to view, with the outcome."""
+
 MakeCall = Callable[[web.Request, dict[str, Any], dict[str, bytes]], Any]
 """Returns the call of a handler for a request, its JSON object and its files."""
 
@@ -132,11 +135,19 @@ class RestServerEndpoint:
         latencies = self.latencies.setdefault((route.method, route.path), Histogram(_LATENCY_BOUNDS_S))
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            begun_s = time.monotonic()
+            begun_s, status = time.monotonic(), "failed"
             try:
-                return await answer(request)
+                answered = await answer(request)
+                status = str(answered.status)
+                return answered
+            except RestError as error:
+                status = str(error.status)
+                raise
             finally:
                 latencies.observe(time.monotonic() - begun_s)
+                if route.role != "view":
+                    by = self._access.name_of(request)
+                    audit.info("%s %s by %s at %s: %s", request.method, request.path, by, request.remote, status)
 
         async def answer(request: web.Request) -> web.StreamResponse:
             assert self._connections is not None

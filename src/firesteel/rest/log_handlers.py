@@ -9,6 +9,7 @@ from firesteel.common.json_types import Json
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Answer, Call, File, Pieces, Route
+from firesteel.runtime.log_levels import levels_now, parse_levels, set_levels
 from firesteel.runtime.resourcemanager.resource_manager_gateway import UnknownTaskExecutorError
 from firesteel.runtime.taskexecutor.log_files import LogFile, LogFileNotFoundError
 from firesteel.runtime.thread_pools import REQUESTED_FILES
@@ -100,8 +101,25 @@ def _pieces(call: Call, files: tuple[LogFile, ...], endings: tuple[str, ...]) ->
     return Pieces(sizes[name], read)
 
 
+async def _levels(call: Call) -> Answer:
+    """Return the levels of loggers in the serving process."""
+    return dict(levels_now())
+
+
+async def _set_levels(call: Call) -> Answer:
+    """Set levels of loggers in the serving process, until it ends."""
+    text = ",".join(f"{name}={level}" for name, level in call.body.items())
+    try:
+        set_levels(parse_levels(text))
+    except ValueError as error:
+        raise RestError(400, str(error)) from None
+    return dict(levels_now())
+
+
 _TASK_MANAGER = "/taskmanagers/{taskmanagerid}"
 ROUTES = (
+    Route("GET", "/firesteel/log-levels", _levels),
+    Route("PUT", "/firesteel/log-levels", _set_levels, "admin"),
     Route("GET", "/jobmanager/logs", _logs),
     Route("GET", "/jobmanager/logs/{filename}", _log, produces="text/plain"),
     Route("GET", "/jobmanager/log", _log, produces="text/plain"),

@@ -13,12 +13,13 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.options.log_options import ENV_LOG_FORMAT, ENV_LOG_MAX
+from firesteel.common.options.log_options import ENV_LOG_FORMAT, ENV_LOG_LEVEL, ENV_LOG_MAX
 from firesteel.common.options.option import InvalidOptionError
+from firesteel.runtime.log_levels import ROOT, parse_levels, set_levels
 
 __all__ = ["about", "configure_logging", "leave_log_to_the_program", "most_log_files"]
 
-_TEXT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
+_TEXT = "%(asctime)s %(levelname)-5s %(name)s%(about)s - %(message)s"
 _LARGEST_FILE = 100 * 1024 * 1024
 _MOST_FILES_VARIABLE = "MAX_LOG_FILE_NUMBER"
 _BAR = "  | "
@@ -39,7 +40,7 @@ def about(job_id: str, vertex_id: str | None = None, subtask: int | None = None)
 
 def configure_logging(
     configuration: Mapping[str, str],
-    level: int = logging.INFO,
+    level: str | None = None,
     log_file: Path | None = None,
     has_terminal: bool = True,
 ) -> None:
@@ -47,22 +48,31 @@ def configure_logging(
 
     Args:
         configuration: Has `env.log.format`: `text` or `json`.
-        level: The minimum level.
+        level: The minimum level, if `env.log.level` does not set one.
         log_file: The log file, rotated at 100 MB; `most_log_files` old files are kept.
         has_terminal: Whether to log to standard error.
 
     Raises:
-        InvalidOptionError: the format or the number of files is invalid.
+        InvalidOptionError: the format, a level or the number of files is invalid.
         OSError: the file can't be written.
     """
     kind = ENV_LOG_FORMAT.of(configuration)
+    levels = _levels(ENV_LOG_LEVEL.text_in(configuration) or level or ENV_LOG_LEVEL.of(configuration))
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if has_terminal else []
     if log_file is not None:
         most_files = most_log_files(configuration)
         handlers.append(RotatingFileHandler(log_file, maxBytes=_LARGEST_FILE, backupCount=most_files))
     for handler in handlers:
         handler.setFormatter(JsonFormatter() if kind == "json" else TextFormatter(_TEXT))
-    logging.basicConfig(level=level, handlers=handlers)
+    logging.basicConfig(level=levels.pop(ROOT, logging.INFO), handlers=handlers)
+    set_levels(levels)
+
+
+def _levels(text: str) -> dict[str, int]:
+    try:
+        return parse_levels(text)
+    except ValueError as error:
+        raise InvalidOptionError(f"option {ENV_LOG_LEVEL.key!r}: {error}") from None
 
 
 def most_log_files(configuration: Mapping[str, str]) -> int:
@@ -98,6 +108,8 @@ class TextFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """Return the line of a record, without its exception."""
+        named = [f"{name} {value}" for name in _ABOUT if (value := getattr(record, name, None)) is not None]
+        record.about = f" [{', '.join(named)}]" if named else ""
         return super().formatMessage(record).translate(_ESCAPES).replace("\n", _NEXT_LINE)
 
     def formatException(self, ei: Any) -> str:

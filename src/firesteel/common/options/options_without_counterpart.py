@@ -68,7 +68,7 @@ _JAVA = (
     ),
     OptionRule(
         "Flink's scripts read it; set the variables of the environment",
-        "env.java.* env.hadoop.conf.dir env.hbase.conf.dir env.yarn.conf.dir env.log.dir env.log.level env.pid.dir "
+        "env.java.* env.hadoop.conf.dir env.hbase.conf.dir env.yarn.conf.dir env.log.dir env.pid.dir "
         "env.ssh.opts env.stdout-err.redirect-to-file",
     ),
     OptionRule(

@@ -149,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run until stopped by SIGTERM; return the exit code."""
     configuration = _configuration(arguments)
     try:
-        configure_logging(configuration, logging.WARNING)
+        configure_logging(configuration, "WARNING")
         return asyncio.run(_run(configuration))
     except FiresteelError as error:
         print(error, file=sys.stderr)
