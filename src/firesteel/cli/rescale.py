@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import click
 
@@ -16,7 +16,12 @@ from firesteel.graph.hashing import uid_hash
 _POLL_S: Final = 0.1
 _TOLD_AFTER_S: Final = 2.0
 
-Vertices = list[dict[str, Any]]
+
+class _Vertex(NamedTuple):
+    id: str
+    name: str
+    parallelism: int
+    max_parallelism: int
 
 
 @click.command()
@@ -48,7 +53,10 @@ def rescale(
     if (parallelism is None) == (not vertices):
         raise click.UsageError("expected either a parallelism for all vertices, or --vertex VERTEX=N")
     with cluster_at(address) as cluster:
-        found: Vertices = cluster.get(f"/jobs/{job_id}")["vertices"]
+        found = [
+            _Vertex(one["id"], one["name"], one["parallelism"], one["maxParallelism"])
+            for one in cluster.get(f"/jobs/{job_id}")["vertices"]
+        ]
         wanted = _all(found, parallelism) if parallelism is not None else _some(found, vertices)
         bounds = {vertex: (min(lower, upper), upper) for vertex, upper in _with_others(cluster, job_id, wanted)}
         cluster.require(job_id, bounds)
@@ -57,34 +65,34 @@ def rescale(
     show(output, {"job-id": job_id, "parallelism": after or wanted}, text)
 
 
-def _all(vertices: Vertices, parallelism: int) -> dict[str, int]:
-    return {vertex["id"]: min(parallelism, vertex["maxParallelism"]) for vertex in vertices}
+def _all(vertices: Sequence[_Vertex], parallelism: int) -> dict[str, int]:
+    return {vertex.id: min(parallelism, vertex.max_parallelism) for vertex in vertices}
 
 
-def _some(vertices: Vertices, given: tuple[str, ...]) -> dict[str, int]:
+def _some(vertices: Sequence[_Vertex], given: tuple[str, ...]) -> dict[str, int]:
     wanted = {}
     for text in given:
         name, _, number = text.rpartition("=")
         if not number.isdigit() or not name:
-            raise click.UsageError(f"--vertex is {text!r}, expected VERTEX=N, such as {vertices[0]['name']!r}=4")
+            raise click.UsageError(f"--vertex is {text!r}, expected VERTEX=N, such as {vertices[0].name!r}=4")
         wanted[_vertex(vertices, name)] = int(number)
     return wanted
 
 
-def _vertex(vertices: Vertices, name: str) -> str:
+def _vertex(vertices: Sequence[_Vertex], name: str) -> str:
     """Return the id of the vertex that is called so.
 
     Raises:
         ClusterClientError: none or several are.
     """
-    ids = [vertex["id"] for vertex in vertices if name in (vertex["id"], vertex["name"])]
-    ids = ids or [vertex["id"] for vertex in vertices if vertex["id"] == uid_hash(name).hex()]
-    ids = ids or [vertex["id"] for vertex in vertices if name in vertex["name"]]
+    ids = [vertex.id for vertex in vertices if name in (vertex.id, vertex.name)]
+    ids = ids or [vertex.id for vertex in vertices if vertex.id == uid_hash(name).hex()]
+    ids = ids or [vertex.id for vertex in vertices if name in vertex.name]
     if len(ids) != 1:
-        there = "\n".join(f"  {vertex['id']}  {in_one_line(vertex['name'])}" for vertex in vertices)
+        there = "\n".join(f"  {vertex.id}  {in_one_line(vertex.name)}" for vertex in vertices)
         how_many = "several vertices" if ids else "no vertex"
         raise ClusterClientError(0, f"{how_many} of the job match {name!r}; it has\n{there}")
-    return str(ids[0])
+    return ids[0]
 
 
 def _with_others(cluster: RestClusterClient, job_id: str, wanted: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -128,8 +136,5 @@ def _check_possible(cluster: RestClusterClient, job_id: str, wanted: Mapping[str
         raise ClusterClientError(0, f"job {job_id} goes on as before: {error}")
 
 
-def _table(vertices: Vertices, after: Mapping[str, int]) -> str:
-    return "\n".join(
-        f"  {after[vertex['id']]:>4}  (was {vertex['parallelism']})  {in_one_line(vertex['name'])}"
-        for vertex in vertices
-    )
+def _table(vertices: Sequence[_Vertex], after: Mapping[str, int]) -> str:
+    return "\n".join(f"  {after[one.id]:>4}  (was {one.parallelism})  {in_one_line(one.name)}" for one in vertices)

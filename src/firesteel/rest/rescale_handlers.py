@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from firesteel.common.json_types import Json
 from firesteel.common.options.rescale_options import RESCALE_HISTORY_SIZE, SUBMISSION_WAIT
 from firesteel.common.options.slot_options import SLOT_IDLE_TIMEOUT
 from firesteel.graph.job_graph import ParallelismBounds
@@ -18,7 +17,7 @@ from firesteel.runtime.executiongraph.rescales import Rescale, RescalesSummary
 from firesteel.runtime.scheduler.rescaling import RescalingOptions
 
 _ENDS = ("IGNORED", "COMPLETED", "FAILED")
-_UNKNOWN_PROFILE: dict[str, Any] = {}
+_UNKNOWN_PROFILE: dict[str, Json] = {}
 _EXAMPLE = '{"<vertex id>": {"parallelism": {"lowerBound": 1, "upperBound": 4}}}'
 
 
@@ -45,16 +44,13 @@ async def _require(call: Call) -> Answer:
     return {}
 
 
-def _bounds(vertex: str, wanted: Any) -> ParallelismBounds:
-    try:
-        parallelism = wanted["parallelism"]
-        lower, upper = parallelism.get("lowerBound", 1), parallelism["upperBound"]
-        if not type(lower) is type(upper) is int:
-            raise TypeError
-    except (KeyError, TypeError, AttributeError):
-        text = f"the requirements of vertex {vertex} are {wanted!r:.200}, expected {_EXAMPLE}"
-        raise RestError(400, text) from None
-    return ParallelismBounds(lower, upper)
+def _bounds(vertex: str, wanted: Json) -> ParallelismBounds:
+    match wanted:
+        case {"parallelism": {"lowerBound": int(lower), "upperBound": int(upper)}}:
+            return ParallelismBounds(lower, upper)
+        case {"parallelism": {"upperBound": int(upper), **others}} if "lowerBound" not in others:
+            return ParallelismBounds(1, upper)
+    raise RestError(400, f"the requirements of vertex {vertex} are {wanted!r:.200}, expected {_EXAMPLE}")
 
 
 async def _config(call: Call) -> Answer:
@@ -124,7 +120,7 @@ def _counts(summary: RescalesSummary) -> dict[str, int]:
     return {**{state.lower(): summary.counts.get(state, 0) for state in _ENDS}, "inProgress": running}
 
 
-def _rescale(summary: RescalesSummary, rescale: Rescale) -> dict[str, Any]:
+def _rescale(summary: RescalesSummary, rescale: Rescale) -> dict[str, Json]:
     """Return a change in the form of Flink's `JobRescaleDetails`."""
     return {
         "rescaleUuid": rescale.id,
@@ -141,7 +137,7 @@ def _rescale(summary: RescalesSummary, rescale: Rescale) -> dict[str, Any]:
     }
 
 
-def _vertex(rescale: Rescale, vertex: str, name: str, group: str) -> dict[str, Any]:
+def _vertex(rescale: Rescale, vertex: str, name: str, group: str) -> dict[str, Json]:
     return {
         "jobVertexId": vertex,
         "jobVertexName": name,
@@ -158,7 +154,7 @@ def _groups(summary: RescalesSummary) -> list[str]:
     return list(dict.fromkeys(group for _, group in summary.vertices.values()))
 
 
-def _slots(summary: RescalesSummary, rescale: Rescale, group: str) -> dict[str, Any]:
+def _slots(summary: RescalesSummary, rescale: Rescale, group: str) -> dict[str, Json]:
     members = [vertex for vertex, (_, found) in summary.vertices.items() if found == group]
     desired, sufficient, before, after = (
         max(parallelism[vertex] for vertex in members)
@@ -176,7 +172,7 @@ def _slots(summary: RescalesSummary, rescale: Rescale, group: str) -> dict[str, 
     }
 
 
-def _states(rescale: Rescale) -> list[dict[str, Any]]:
+def _states(rescale: Rescale) -> list[dict[str, Json]]:
     """Return the states of the job during a change; the last one ends with it."""
     ends = [entered for _, entered in rescale.states[1:]] + [rescale.ended_ms]
     return [

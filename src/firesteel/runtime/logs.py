@@ -33,7 +33,7 @@ _ESCAPES_IN_JSON = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 127}
 _ABOUT = ("job_id", "vertex_id", "subtask")
 
 
-def about(job_id: str, vertex_id: str | None = None, subtask: int | None = None) -> dict[str, Any]:
+def about(job_id: str, vertex_id: str | None = None, subtask: int | None = None) -> dict[str, object]:
     """Return the `extra=` argument of a log call, with the job, vertex and subtask concerned."""
     return {"job_id": job_id, "vertex_id": vertex_id, "subtask": subtask}
 
