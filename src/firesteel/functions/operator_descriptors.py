@@ -26,6 +26,8 @@ from firesteel.functions.window_assigners import WindowAssigner
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
     from firesteel.columns.kernel import KernelFactory
+    from firesteel.functions.cep.pattern import Pattern
+    from firesteel.functions.cep.pattern_functions import PatternProcessFunction
     from firesteel.functions.connector_base import Sink, Source
 
 
@@ -278,6 +280,26 @@ class IntervalJoinOperator(OperatorDescriptor):
     upper_bound_ms: int
     left_late_tag: OutputTag[Any] | None = None
     right_late_tag: OutputTag[Any] | None = None
+    key_type: TypeInformation[Any] | None = None
+
+
+# --- event patterns ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CepOperator(OperatorDescriptor):
+    """`CEP.pattern`: calls a `PatternProcessFunction` for each match of a pattern.
+
+    Attributes:
+        comparator: Compares two events of the same time; None keeps their order of arrival.
+        late_data_tag: The side output for events at or before the watermark; None drops them.
+    """
+
+    pattern: Pattern[Any]
+    function: PatternProcessFunction[Any, Any]
+    is_processing_time: bool
+    comparator: Callable[[Any, Any], int] | None = None
+    late_data_tag: OutputTag[Any] | None = None
     key_type: TypeInformation[Any] | None = None
 
 

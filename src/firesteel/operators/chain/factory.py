@@ -10,6 +10,7 @@ from firesteel.errors import TranslationError
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Sink
 from firesteel.operators.async_wait import AsyncWaitRunner
+from firesteel.operators.cep.cep_operator import CepRunner
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import Operator, Output, TaskInfo
 from firesteel.operators.interval_join import IntervalJoinRunner
@@ -183,6 +184,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),
     descriptors.BroadcastProcessOperator: _broadcast,
     descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
+    descriptors.CepOperator: lambda d, name, task, out: CepRunner(name, task, out, d),
     descriptors.ColumnOperator: _columns,
     descriptors.RowsToColumnsOperator: _rows_to_columns,
     descriptors.ColumnsToRowsOperator: _columns_to_rows,
