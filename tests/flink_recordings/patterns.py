@@ -50,9 +50,7 @@ CALLS: dict[str, Callable[[Any, str], Any]] = {
     "times": lambda pattern, text: pattern.times(*map(int, text.split(","))),
     "timesOrMore": lambda pattern, text: pattern.times_or_more(int(text)),
     "within": lambda pattern, text: pattern.within(Duration.of_millis(int(text))),
-    "withinPrev": lambda pattern, text: pattern.within(
-        Duration.of_millis(int(text)), WithinType.PREVIOUS_AND_CURRENT
-    ),
+    "withinPrev": lambda pattern, text: pattern.within(Duration.of_millis(int(text)), WithinType.PREVIOUS_AND_CURRENT),
 }
 
 SKIP_STRATEGIES: dict[str, Callable[[str], AfterMatchSkipStrategy]] = {

@@ -44,8 +44,7 @@ def found_in(skip: str, text: str, events: str, restores: bool) -> list[str] | s
             take(number, "P", nfa.advance_time(state, time))
             take(number, "M", nfa.process(state, event, time))
         take(len(events.split()), "P", nfa.advance_time(state, END_MS))
-    except RuntimeError as error:
-        assert "could not skip to" in str(error)
+    except RuntimeError:
         return "error"
     return texts
 

@@ -9,7 +9,7 @@ from enum import Enum
 
 from firesteel.functions.cep.conditions import Clause
 
-__all__ = ["ALWAYS", "Action", "AllOf", "Automaton", "Edge", "Guard", "Holds", "Kind", "Not", "State"]
+__all__ = ["ALWAYS", "Action", "AllOf", "Automaton", "Edge", "Guard", "Holds", "Kind", "Not", "State", "unless"]
 
 Check = Callable[[int], bool]
 """Tells whether the event satisfies the clause with a number."""
@@ -80,6 +80,11 @@ class AllOf(Guard):
 ALWAYS = AllOf(())
 
 
+def unless(until: Guard | None, guard: Guard) -> Guard:
+    """Return a guard that is closed as soon as the one that ends a loop, if any, is open."""
+    return guard if until is None else AllOf((Not(until), guard))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge:
     """A transition from the state that has it."""
@@ -108,6 +113,10 @@ class State:
     def add(self, action: Action, target: State, guard: Guard) -> None:
         """Add a transition; their order is that of the matches which they lead to."""
         self.edges.append(Edge(action, target, guard))
+
+    def wait_for(self, guard: Guard) -> None:
+        """Let each transition wait until a guard is open, too."""
+        self.edges = [Edge(edge.action, edge.target, AllOf((edge.guard, guard))) for edge in self.edges]
 
 
 @dataclass(frozen=True)

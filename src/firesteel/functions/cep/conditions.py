@@ -17,7 +17,15 @@ T = TypeVar("T")
 
 
 class ConditionContext(ABC):
-    """The access of a condition to time and to earlier events (Flink: `IterativeCondition.Context`)."""
+    """The access of a condition to time and to earlier events (Flink: `IterativeCondition.Context`).
+
+    Example:
+        >>> same = Pattern.begin("one").next("two").where(lambda n, ctx: ctx.get_events_for_pattern("one") == [n])
+        >>> matches = CEP.pattern(env.from_collection([1, 2, 2], Types.INT()), same).in_processing_time()
+        >>> _ = matches.select(dict).collect_async()
+        >>> run_local(env).elements
+        [{'one': [2], 'two': [2]}]
+    """
 
     @abstractmethod
     def get_events_for_pattern(self, name: str) -> list[object]:

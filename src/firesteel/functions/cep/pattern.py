@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
 from typing import Generic, NoReturn, Self, TypeVar, Union
 
 from firesteel.common.checks import require
@@ -18,51 +16,18 @@ from firesteel.functions.cep.conditions import (
     condition_clause,
 )
 from firesteel.functions.cep.errors import MalformedPatternError
+from firesteel.functions.cep.parts import Part, WithinType, may_be_missing
 from firesteel.functions.cep.quantifier import ConsumingStrategy, Quantifier
 from firesteel.functions.cep.skip_strategies import AfterMatchSkipStrategy
 from firesteel.functions.user_functions import FilterFunction
 
-__all__ = ["GroupPattern", "Part", "Pattern", "WithinType", "may_be_missing"]
+__all__ = ["GroupPattern", "Pattern"]
 
 T = TypeVar("T")
 
 Condition = Union[  # noqa: UP007 - the forward references need it
     IterativeCondition[T], FilterFunction[T], Callable[[T], object], Callable[[T, ConditionContext], object]
 ]
-
-
-class WithinType(Enum):
-    """The events between which the time of `Pattern.within` counts."""
-
-    FIRST_AND_LAST = "first and last"
-    PREVIOUS_AND_CURRENT = "previous and current"
-
-
-@dataclass(eq=False)
-class Part:
-    """One part of a pattern.
-
-    Attributes:
-        name: Name of its events in a match; empty for a group.
-        quantifier: How often it occurs.
-        members: The parts of a group; empty for a part with a name.
-        condition: The condition of its events; None takes all.
-        until: The condition of the event that ends a loop.
-        within_ms: Maximum time from the first to the last event of the match, exclusive; None if there is no limit.
-        within_previous_ms: The same from the previous event to the one of this part.
-    """
-
-    name: str
-    quantifier: Quantifier
-    members: tuple[Part, ...] = ()
-    condition: Clause | None = None
-    until: Clause | None = None
-    within_ms: int | None = None
-    within_previous_ms: int | None = None
-
-    def text(self) -> str:
-        """Return how messages name the part."""
-        return "a group of " + ", ".join(member.text() for member in self.members) if self.members else repr(self.name)
 
 
 class Pattern(Generic[T]):
@@ -249,7 +214,16 @@ class Pattern(Generic[T]):
 
 
 class GroupPattern(Pattern[T]):
-    """A pattern whose last part is a group, which has quantifiers but no condition of its own."""
+    """A pattern whose last part is a group, which has quantifiers but no condition of its own.
+
+    Example:
+        >>> low_high = Pattern.begin("low").where(lambda n: n < 10).next("high").where(lambda n: n >= 10)
+        >>> numbers = env.from_collection([1, 20, 2, 30], Types.INT())
+        >>> matches = CEP.pattern(numbers, Pattern.begin(low_high).times(2)).in_processing_time()
+        >>> _ = matches.select(dict).collect_async()
+        >>> run_local(env).elements
+        [{'low': [1, 2], 'high': [20, 30]}]
+    """
 
     def where(self, condition: object) -> NoReturn:
         """Raise an error."""
@@ -262,13 +236,6 @@ class GroupPattern(Pattern[T]):
     def subtype(self, subtype_class: type) -> NoReturn:
         """Raise an error."""
         raise MalformedPatternError("subtype() is not applicable to a group; call it on the parts of the group")
-
-
-def may_be_missing(part: Part) -> bool:
-    """Return whether a match may have no event of a part."""
-    if part.quantifier.is_optional or part.quantifier.strategy.is_not:
-        return True
-    return bool(part.members) and all(may_be_missing(member) for member in part.members)
 
 
 def _with_part(

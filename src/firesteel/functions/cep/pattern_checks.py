@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from firesteel.functions.cep.errors import MalformedPatternError
-from firesteel.functions.cep.pattern import Part, Pattern, may_be_missing
+from firesteel.functions.cep.parts import Part, may_be_missing
+from firesteel.functions.cep.pattern import Pattern
 from firesteel.functions.cep.quantifier import ConsumingStrategy
 
 __all__ = ["all_parts", "check_pattern", "smallest_window"]

@@ -1,18 +1,20 @@
 """Compiles a pattern to an automaton, from its last part to its first (Flink: `NFACompiler`).
 
 Each part becomes states whose transitions take, ignore or pass on an event. A part that must not occur becomes no state
-but a transition to a stop state from each state in which it may not occur.
+but a transition to a stop state from each state in which it may not occur. Why there is an automaton beside the
+search of MATCH_RECOGNIZE: `docs/decisions/0049-event-patterns.md`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from firesteel.functions.cep.automaton import ALWAYS, Action, AllOf, Automaton, Guard, Holds, Kind, Not, State
+from firesteel.functions.cep.automaton import ALWAYS, Action, AllOf, Automaton, Guard, Holds, Kind, Not, State, unless
 from firesteel.functions.cep.conditions import Clause
-from firesteel.functions.cep.pattern import Part, Pattern
+from firesteel.functions.cep.parts import Part
+from firesteel.functions.cep.pattern import Pattern
 from firesteel.functions.cep.pattern_checks import check_pattern, smallest_window
+from firesteel.functions.cep.place import Place
 from firesteel.functions.cep.quantifier import ConsumingStrategy
 
 __all__ = ["compile_pattern"]
@@ -28,67 +30,6 @@ def compile_pattern(pattern: Pattern[Any]) -> Automaton:
     """
     check_pattern(pattern)
     return _Compiler().compile(pattern.parts)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A part within its sequence.
-
-    Attributes:
-        parts: The sequence.
-        index: The position of the part in it.
-        group: The group that the sequence belongs to, if any.
-        is_first: Whether these are the states of the group's first occurrence.
-        after: The part after the group.
-    """
-
-    parts: tuple[Part, ...]
-    index: int
-    group: Part | None
-    is_first: bool
-    after: Part | None
-
-    @property
-    def part(self) -> Part:
-        """The part itself."""
-        return self.parts[self.index]
-
-    @property
-    def following(self) -> Part | None:
-        """The next part, also if that is after the group."""
-        return self.parts[self.index + 1] if self.index + 1 < len(self.parts) else self.after
-
-    @property
-    def is_head(self) -> bool:
-        """Whether the part begins a group, so that the group's strategies apply to it."""
-        return self.group is not None and self.index == 0
-
-    @property
-    def begins_optional_group(self) -> bool:
-        """Whether the part begins the first occurrence of a group that may be missing."""
-        return self.is_head and self.is_first and self.group is not None and self.group.quantifier.is_optional
-
-    def strategy(self) -> ConsumingStrategy:
-        """Return which events are skipped before the part's first event."""
-        if self.group is not None and self.is_head:
-            return self.group.quantifier.strategy if self.is_first else self.group.quantifier.inner
-        return self.part.quantifier.strategy
-
-    def inner_strategy(self) -> ConsumingStrategy:
-        """Return which events are skipped between the part's events."""
-        return self.group.quantifier.inner if self.group is not None and self.is_head else self.part.quantifier.inner
-
-    def nots(self) -> list[Part]:
-        """Return the parts that must not occur before this one, also across optional parts."""
-        found, index = [], self.index - 1
-        while index >= 0:
-            quantifier = self.parts[index].quantifier
-            if quantifier.strategy is ConsumingStrategy.NOT_FOLLOW:
-                found.append(self.parts[index])
-            elif not quantifier.is_optional:
-                break
-            index -= 1
-        return found
 
 
 class _Compiler:
@@ -110,7 +51,7 @@ class _Compiler:
         self, parts: tuple[Part, ...], sink: State, group: Part | None, is_first: bool, after: Part | None
     ) -> State:
         for index in reversed(range(len(parts))):
-            place = _Place(parts, index, group, is_first, after)
+            place = Place(parts, index, group, is_first, after)
             if place.part.quantifier.strategy is ConsumingStrategy.NOT_FOLLOW:
                 sink = self._never_after(place, sink)
             elif place.part.quantifier.strategy is ConsumingStrategy.NOT_NEXT:
@@ -119,7 +60,7 @@ class _Compiler:
                 sink = self._occurring(place, sink)
         return sink
 
-    def _never_after(self, place: _Place, sink: State) -> State:
+    def _never_after(self, place: Place, sink: State) -> State:
         """Return the state that waits for the end of the time, if the part is the last one; otherwise add none."""
         if sink.kind is not Kind.FINAL:
             return sink
@@ -129,7 +70,7 @@ class _Compiler:
         pending.add(Action.IGNORE, pending, Not(forbidden))
         return pending
 
-    def _not_next(self, place: _Place, sink: State) -> State:
+    def _not_next(self, place: Place, sink: State) -> State:
         state = self._state_of(place)
         forbidden = self._take(place, place.part)
         # A match is only complete with an event, so before the end the other event is ignored, not passed on.
@@ -139,7 +80,7 @@ class _Compiler:
         state.add(Action.PROCEED, stop, forbidden)
         return state
 
-    def _occurring(self, place: _Place, sink: State) -> State:
+    def _occurring(self, place: Place, sink: State) -> State:
         quantifier = place.part.quantifier
         if quantifier.is_looping:
             looping = self._loop(place, self._without_nots(place, sink))
@@ -152,16 +93,16 @@ class _Compiler:
         self._add_stops(place, first)
         return first
 
-    def _times(self, place: _Place, sink: State, proceed: State) -> State:
+    def _times(self, place: Place, sink: State, proceed: State) -> State:
         """Return the first of the states that take a number of events."""
         quantifier, part = place.part.quantifier, place.part
         high = quantifier.low if quantifier.high is None else quantifier.high
         until = self._until(part)
-        take = _unless(until, self._take(place, part))
+        take = unless(until, self._take(place, part))
         between = self._ignore(place, place.inner_strategy())
-        between = between and _unless(until, between)
+        between = between and unless(until, between)
         if quantifier.is_greedy and quantifier.low != high:
-            _wait_for_greedy(sink, take)
+            sink.wait_for(Not(take))
         last = sink
         for _ in range(quantifier.low, high):
             last = self._one(place, last, proceed, (take, between), True, False)
@@ -174,7 +115,7 @@ class _Compiler:
 
     def _one(
         self,
-        place: _Place,
+        place: Place,
         sink: State,
         proceed: State,
         guards: tuple[Guard, Guard | None],
@@ -208,14 +149,14 @@ class _Compiler:
             state.add(Action.IGNORE, ignoring, ignore)
         return state
 
-    def _add_proceed(self, place: _Place, state: State, proceed: State) -> None:
+    def _add_proceed(self, place: Place, state: State, proceed: State) -> None:
         passing, until = self._passing(place), self._until(place.part)
         if place.part.quantifier.is_greedy and until is not None:
             state.add(Action.PROCEED, self._before_greedy.get(proceed.name, proceed), AllOf((passing, until)))
             passing = AllOf((passing, Not(until)))
         state.add(Action.PROCEED, proceed, passing)
 
-    def _loop(self, place: _Place, sink: State) -> State:
+    def _loop(self, place: Place, sink: State) -> State:
         """Return the state that takes any number of further events."""
         part = place.part
         if part.members:
@@ -225,18 +166,18 @@ class _Compiler:
             again.add(Action.PROCEED, first, self._passing(place))
             return first
         until = self._until(part)
-        take = _unless(until, self._take(place, part))
+        take = unless(until, self._take(place, part))
         ignore = self._ignore(place, place.inner_strategy())
         looping = self._state_of(place)
         if part.quantifier.is_greedy and until is not None:
             self._before_greedy[sink.name] = self._copy(sink)
         self._add_proceed(place, looping, sink)
         if part.quantifier.is_greedy:
-            _wait_for_greedy(sink, self._take(place, part))
+            sink.wait_for(Not(self._take(place, part)))
         looping.add(Action.TAKE, looping, take)
         self._add_stop_after_loop(place, looping)
         if ignore is not None:
-            ignore = _unless(until, ignore)
+            ignore = unless(until, ignore)
             ignoring = self._state(part.name, Kind.NORMAL, None)
             ignoring.add(Action.TAKE, looping, take)
             ignoring.add(Action.IGNORE, ignoring, ignore)
@@ -253,18 +194,18 @@ class _Compiler:
             stop.add(Action.TAKE, stop, forbidden)
         return stop
 
-    def _add_stops(self, place: _Place, state: State) -> None:
+    def _add_stops(self, place: Place, state: State) -> None:
         for part in place.nots():
             forbidden = self._take(place, part)
             state.add(Action.PROCEED, self._stop(forbidden, part.name), forbidden)
 
-    def _add_stop_after_loop(self, place: _Place, state: State) -> None:
+    def _add_stop_after_loop(self, place: Place, state: State) -> None:
         following = place.following
         if following is not None and following.quantifier.strategy is ConsumingStrategy.NOT_FOLLOW:
             forbidden = self._take(place, following)
             state.add(Action.PROCEED, self._stop(forbidden, following.name), forbidden)
 
-    def _without_nots(self, place: _Place, sink: State) -> State:
+    def _without_nots(self, place: Place, sink: State) -> State:
         """Return a copy of a state without the stops before an optional part, as they no longer apply after its event.
 
         With `a not_followed_by b followed_by_any c optional followed_by_any d`, the events `a c b d` match, and `a b d`
@@ -299,19 +240,19 @@ class _Compiler:
     def _until(self, part: Part | None) -> Guard | None:
         return None if part is None or part.until is None else self._clause(part.until)
 
-    def _take(self, place: _Place, part: Part) -> Guard:
-        return _unless(self._until(place.group), self._clause(part.condition))
+    def _take(self, place: Place, part: Part) -> Guard:
+        return unless(self._until(place.group), self._clause(part.condition))
 
-    def _passing(self, place: _Place) -> Guard:
-        return _unless(self._until(place.group), ALWAYS)
+    def _passing(self, place: Place) -> Guard:
+        return unless(self._until(place.group), ALWAYS)
 
-    def _ignore(self, place: _Place, strategy: ConsumingStrategy) -> Guard | None:
+    def _ignore(self, place: Place, strategy: ConsumingStrategy) -> Guard | None:
         if strategy is ConsumingStrategy.STRICT:
             return None
         skips_any = strategy is ConsumingStrategy.SKIP_TILL_ANY
-        return _unless(self._until(place.group), ALWAYS if skips_any else Not(self._clause(place.part.condition)))
+        return unless(self._until(place.group), ALWAYS if skips_any else Not(self._clause(place.part.condition)))
 
-    def _state_of(self, place: _Place, kind: Kind = Kind.NORMAL) -> State:
+    def _state_of(self, place: Place, kind: Kind = Kind.NORMAL) -> State:
         return self._state(place.part.name, kind, place.part.within_previous_ms)
 
     def _state(self, part: str, kind: Kind, within_ms: int | None) -> State:
@@ -326,14 +267,3 @@ class _Compiler:
         for edge in state.edges:
             copy.add(edge.action, copy if edge.target is state else edge.target, edge.guard)
         return copy
-
-
-def _unless(until: Guard | None, guard: Guard) -> Guard:
-    return guard if until is None else AllOf((Not(until), guard))
-
-
-def _wait_for_greedy(state: State, take: Guard) -> None:
-    """Let the transitions of a state wait for the first event that a greedy part before does not take."""
-    edges, state.edges = state.edges, []
-    for edge in edges:
-        state.add(edge.action, edge.target, AllOf((edge.guard, Not(take))))

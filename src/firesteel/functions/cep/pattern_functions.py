@@ -23,7 +23,18 @@ OUT = TypeVar("OUT", covariant=True)
 
 
 class ProcessContext(ABC):
-    """The access of a `PatternProcessFunction` to time (Flink: `PatternProcessFunction.Context`)."""
+    """The access of a `PatternProcessFunction` to time (Flink: `PatternProcessFunction.Context`).
+
+    Example:
+        >>> class Times(PatternProcessFunction):
+        ...     def process_match(self, match, ctx):
+        ...         yield ctx.timestamp()
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([3, 20], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> _ = CEP.pattern(numbers, Pattern.begin("one")).process(Times()).collect_async()
+        >>> run_local(env).elements
+        [3, 20]
+    """
 
     @abstractmethod
     def timestamp(self) -> int:
@@ -130,7 +141,21 @@ class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT]):
-    """A function with one result for each partial match whose time is over; see `PatternStream.select`."""
+    """A function with one result for each partial match whose time is over.
+
+    Example:
+        >>> class Missing(PatternTimeoutFunction):
+        ...     def timeout(self, pattern, timeout_timestamp):
+        ...         return f"{pattern} until {timeout_timestamp}"
+        >>> late = OutputTag("late", Types.STRING())
+        >>> pairs = Pattern.begin("one").next("two").within(Duration.of_millis(5))
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([3, 20], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> selected = CEP.pattern(numbers, pairs).select(dict, None, late, Missing())
+        >>> _ = selected.get_side_output(late).collect_async()
+        >>> run_local(env).elements
+        ["{'one': [3]} until 8", "{'one': [20]} until 25"]
+    """
 
     @abstractmethod
     def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> OUT:
@@ -143,7 +168,21 @@ class PatternTimeoutFunction(Function, Generic[IN, OUT]):
 
 
 class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
-    """A function with any number of results for each partial match whose time is over."""
+    """A function with any number of results for each partial match whose time is over.
+
+    Example:
+        >>> class Missing(PatternFlatTimeoutFunction):
+        ...     def timeout(self, pattern, timeout_timestamp):
+        ...         yield from pattern["one"]
+        >>> late = OutputTag("late", Types.LONG())
+        >>> pairs = Pattern.begin("one").next("two").within(Duration.of_millis(5))
+        >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: n)
+        >>> numbers = env.from_collection([3, 20], Types.LONG()).assign_timestamps_and_watermarks(timed)
+        >>> selected = CEP.pattern(numbers, pairs).flat_select(lambda match: match["two"], None, late, Missing())
+        >>> _ = selected.get_side_output(late).collect_async()
+        >>> run_local(env).elements
+        [3, 20]
+    """
 
     @abstractmethod
     def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None:

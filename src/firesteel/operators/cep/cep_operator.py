@@ -127,7 +127,7 @@ class CepRunner(KeyedOperator):
     def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Match the events of the key up to the watermark, then drop the partial matches whose time is over."""
         is_event_time = domain == EVENT_TIME
-        now = self.timers.watermark if is_event_time else now_ms()
+        now = self.timers.watermark if is_event_time else max(timestamp, now_ms())
         due = self._queue.between(key, MIN_TIMESTAMP, now if is_event_time else MAX_WATERMARK)
         self._match(key, due, now)
         for time, _ in due:
