@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from firesteel.common.checks import require, require_function
 from firesteel.common.typeinfo import TypeInformation
@@ -126,11 +126,19 @@ class PatternStream(Generic[T]):
             timed_out_partial_matches_tag: The side output of `pattern_timeout_function`.
             pattern_timeout_function: Returns the result for a partial match that is too old and the time of that.
         """
-        require_function(pattern_select_function, PatternSelectFunction, "select()")
-        select = _method(pattern_select_function, "select")
-        functions = (pattern_select_function, pattern_timeout_function)
+        select, timeout = pattern_select_function, pattern_timeout_function
+        require_function(select, PatternSelectFunction, "select()")
+        select_one = select.select if isinstance(select, PatternSelectFunction) else select
         tag = timed_out_partial_matches_tag
-        return self._with(_selecting(functions, PatternTimeoutFunction, select, False, tag), output_type)
+        if timeout is None or tag is None:
+            _check_both(timeout, tag)
+            return self._with(Selecting((select,), lambda match: (select_one(match),)), output_type)
+        require_function(timeout, PatternTimeoutFunction, "select()")
+        time_out = timeout.timeout if isinstance(timeout, PatternTimeoutFunction) else timeout
+        function: SelectingWithTimeouts[T, R, L] = SelectingWithTimeouts(
+            (select, timeout), lambda match: (select_one(match),), tag, lambda match, time: (time_out(match, time),)
+        )
+        return self._with(function, output_type)
 
     def flat_select(
         self,
@@ -142,22 +150,27 @@ class PatternStream(Generic[T]):
         | None = None,
     ) -> DataStream[R]:
         """Map each match to any number of results; the arguments are those of `select`."""
-        require_function(pattern_flat_select_function, PatternFlatSelectFunction, "flat_select()")
-        select = _method(pattern_flat_select_function, "flat_select")
-        functions = (pattern_flat_select_function, pattern_flat_timeout_function)
+        select, timeout = pattern_flat_select_function, pattern_flat_timeout_function
+        require_function(select, PatternFlatSelectFunction, "flat_select()")
+        select_all = select.flat_select if isinstance(select, PatternFlatSelectFunction) else select
         tag = timed_out_partial_matches_tag
-        return self._with(_selecting(functions, PatternFlatTimeoutFunction, select, True, tag), output_type)
+        if timeout is None or tag is None:
+            _check_both(timeout, tag)
+            return self._with(Selecting((select,), select_all), output_type)
+        require_function(timeout, PatternFlatTimeoutFunction, "flat_select()")
+        time_out = timeout.timeout if isinstance(timeout, PatternFlatTimeoutFunction) else timeout
+        return self._with(SelectingWithTimeouts((select, timeout), select_all, tag, time_out), output_type)
 
     def _with(self, function: PatternProcessFunction[T, R], output_type: TypeInformation[R] | None) -> DataStream[R]:
         """Add the operator; as in Flink, it runs in one subtask if the stream has no keys."""
         has_keys = is_keyed(self.input_stream)
         stream = self.input_stream if has_keys else keyed_by_nothing(self.input_stream)
         operator = CepOperator(
-            self.event_pattern,
-            function,
+            cast("Pattern[object]", self.event_pattern),
+            cast("PatternProcessFunction[object, object]", function),
             self.is_processing_time,
-            self.comparator,
-            self.late_data_tag,
+            cast("Callable[[object, object], int] | None", self.comparator),
+            cast("OutputTag[object] | None", self.late_data_tag),
             key_type_of(stream),
         )
         name = "CepOperator" if has_keys else "GlobalCepOperator"
@@ -167,23 +180,6 @@ class PatternStream(Generic[T]):
         return matches if has_keys else matches.force_non_parallel()
 
 
-def _selecting(
-    functions: tuple[object, object],
-    timeout_kind: type,
-    select: Callable[[Match[Any]], Any],
-    is_flat: bool,
-    tag: OutputTag[Any] | None,
-) -> Selecting:
-    timeout = functions[1]
-    if (timeout is None) is not (tag is None):
+def _check_both(timeout: object, tag: object) -> None:
+    if timeout is not tag:
         raise TypeError("a timeout function needs a side output, and the other way round; found only one of them")
-    if timeout is None or tag is None:
-        return Selecting(functions[:1], select, is_flat)
-    require_function(timeout, timeout_kind, "the timeout function of a pattern")
-    require(tag, OutputTag, "the side output of a pattern's timeouts")
-    return SelectingWithTimeouts(functions, select, is_flat, tag, _method(timeout, "timeout"))
-
-
-def _method(function: object, name: str) -> Any:
-    """Return the method of a user's function, or the function itself."""
-    return getattr(function, name, function)

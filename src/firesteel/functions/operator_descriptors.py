@@ -295,12 +295,12 @@ class CepOperator(OperatorDescriptor):
         late_data_tag: The side output for events at or before the watermark; None drops them.
     """
 
-    pattern: Pattern[Any]
-    function: PatternProcessFunction[Any, Any]
+    pattern: Pattern[object]
+    function: PatternProcessFunction[object, object]
     is_processing_time: bool
-    comparator: Callable[[Any, Any], int] | None = None
-    late_data_tag: OutputTag[Any] | None = None
-    key_type: TypeInformation[Any] | None = None
+    comparator: Callable[[object, object], int] | None = None
+    late_data_tag: OutputTag[object] | None = None
+    key_type: TypeInformation[object] | None = None
 
 
 # --- tables --------------------------------------------------------------------------------------------------------

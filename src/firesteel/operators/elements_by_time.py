@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from typing import Any
 
+from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_table import NAMESPACED
 
@@ -41,7 +41,7 @@ class ElementsByTime:
         self._elements.append(entry, [value])
         return is_first
 
-    def between(self, key: object, first: int, last: int) -> list[tuple[int, list[Any]]]:
+    def between(self, key: object, first: int, last: int) -> list[tuple[int, list[Stored]]]:
         """Return `(timestamp, elements)` pairs from `first` to `last` (inclusive) in time order."""
         times = self._times.get(key, ())
         get = self._elements.data.get

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeVar
 
 from firesteel.functions.cep.errors import MalformedPatternError
 from firesteel.functions.cep.parts import Part, may_be_missing
@@ -13,7 +13,10 @@ from firesteel.functions.cep.quantifier import ConsumingStrategy
 __all__ = ["all_parts", "check_pattern", "smallest_window"]
 
 
-def check_pattern(pattern: Pattern[Any]) -> None:
+T = TypeVar("T")
+
+
+def check_pattern(pattern: Pattern[T]) -> None:
     """Check a pattern.
 
     Raises:

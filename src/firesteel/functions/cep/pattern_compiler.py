@@ -7,7 +7,7 @@ search of MATCH_RECOGNIZE: `docs/decisions/0049-event-patterns.md`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from firesteel.functions.cep.automaton import ALWAYS, Action, AllOf, Automaton, Guard, Holds, Kind, Not, State, unless
 from firesteel.functions.cep.conditions import Clause
@@ -21,8 +21,10 @@ __all__ = ["compile_pattern"]
 
 _END = "$endState$"
 
+T = TypeVar("T")
 
-def compile_pattern(pattern: Pattern[Any]) -> Automaton:
+
+def compile_pattern(pattern: Pattern[T]) -> Automaton:
     """Return the automaton of a pattern.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 from firesteel.functions.cep.pattern_functions import (
     PatternProcessFunction,
@@ -16,21 +16,22 @@ from firesteel.functions.runtime_context import RuntimeContext
 
 __all__ = ["Selecting", "SelectingWithTimeouts"]
 
-Match = dict[str, list[Any]]
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
+LATE = TypeVar("LATE")
 
 
 @dataclass(frozen=True)
-class Selecting(PatternProcessFunction[Any, Any]):
+class Selecting(PatternProcessFunction[IN, OUT], Generic[IN, OUT]):
     """Calls a function of the match.
 
     Attributes:
         functions: The users' functions to open and close.
-        select: Returns the result, or the results if `is_flat`.
+        select: Returns the results.
     """
 
     functions: tuple[object, ...]
-    select: Callable[[Match], Any]
-    is_flat: bool
+    select: Callable[[dict[str, list[IN]]], Iterable[OUT] | None]
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Open the users' functions."""
@@ -44,22 +45,19 @@ class Selecting(PatternProcessFunction[Any, Any]):
             if callable(method := getattr(function, "close", None)):
                 method()
 
-    def process_match(self, match: Match, ctx: ProcessContext) -> Iterable[Any] | None:
+    def process_match(self, match: dict[str, list[IN]], ctx: ProcessContext) -> Iterable[OUT] | None:
         """Call the function."""
-        selected = self.select(match)
-        return selected if self.is_flat else (selected,)
+        return self.select(match)
 
 
 @dataclass(frozen=True)
-class SelectingWithTimeouts(Selecting, TimedOutPartialMatchHandler[Any]):
+class SelectingWithTimeouts(Selecting[IN, OUT], TimedOutPartialMatchHandler[IN], Generic[IN, OUT, LATE]):
     """Also calls a function of each partial match whose time is over, and emits its results to a side output."""
 
-    tag: OutputTag[Any]
-    timeout: Callable[[Match, int], Any]
+    tag: OutputTag[LATE]
+    timeout: Callable[[dict[str, list[IN]], int], Iterable[LATE] | None]
 
-    def process_timed_out_match(self, match: Match, ctx: ProcessContext) -> Iterable[object] | None:
+    def process_timed_out_match(self, match: dict[str, list[IN]], ctx: ProcessContext) -> Iterable[object] | None:
         """Call the function."""
         results = self.timeout(match, ctx.timestamp())
-        if not self.is_flat:
-            results = (results,)
         return None if results is None else ((self.tag, result) for result in results)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from firesteel.functions.cep.automaton import Automaton, Kind
 from firesteel.functions.cep.conditions import ConditionContext
@@ -59,7 +58,7 @@ class Nfa:
         automaton: Automaton,
         skip: AfterMatchSkipStrategy,
         reports_timeouts: bool,
-        owned: Callable[[object], Any],
+        owned: Callable[[object], object],
         now_ms: Callable[[], int],
     ) -> None:
         self._automaton = automaton

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 from firesteel.functions.cep.skip_strategies import EventId, MatchedIds
 from firesteel.operators.cep.match_queue import MatchQueue
 
 __all__ = ["NO_EVENT", "Match", "NfaState", "PartialMatch", "Taken", "event_ids", "events_by_part"]
 
-Match = dict[str, list[Any]]
+V = TypeVar("V")
+
+Match = dict[str, list[object]]
 """The events of a match by name of the part, in the order in which they were taken."""
 
 NO_EVENT: EventId = (2**63 - 1, 2**31 - 1)
@@ -49,13 +51,13 @@ class PartialMatch:
     previous_ms: int = -1
 
 
-def events_by_part(taken: Taken | None, of: Callable[[Taken], Any]) -> dict[str, list[Any]]:
+def events_by_part(taken: Taken | None, of: Callable[[Taken], V]) -> dict[str, list[V]]:
     """Return what `of` gives for the events up to one, by part."""
     path = []
     while taken is not None:
         path.append(taken)
         taken = taken.previous
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[V]] = {}
     for event in reversed(path):
         found.setdefault(event.part, []).append(of(event))
     return found
@@ -91,53 +93,59 @@ class NfaState:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the events as a table: a match may be longer than the stack is deep."""
-        taken, events = _Numbers(), _Numbers()
+        taken: _Numbers[Taken] = _Numbers()
+        events: _Numbers[object] = _Numbers()
         rows = [_row(match, taken) for match in (*self.partial, *self.completed)]
         table = [(each.part, events.of(each.id, each.event), taken.known(each.previous)) for each in taken.values]
         values = list(zip(events.keys, events.values, strict=True))
         return _restored, (values, table, rows, len(self.partial), self.events)
 
 
-class _Numbers:
+class _Numbers(Generic[V]):
     """Numbers of values by their keys, from 0, in the order in which they were met."""
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
-        self.values: list[Any] = []
+        self.values: list[V] = []
 
     @property
     def keys(self) -> Iterable[object]:
         """The keys, in order."""
         return self._numbers
 
-    def of(self, key: object, value: object) -> int:
+    def of(self, key: object, value: V) -> int:
         """Return the number of a value, which may be new."""
         number = self._numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)
         return number
 
-    def known(self, value: Taken | None) -> int | None:
-        """Return the number of an event that was met."""
+    def knows(self, value: object) -> bool:
+        """Return whether a value was met whose key is its identity."""
+        return id(value) in self._numbers
+
+    def known(self, value: object) -> int | None:
+        """Return the number of a value that was met, whose key is its identity; None for None."""
         return None if value is None else self._numbers[id(value)]
 
-    def of_path(self, taken: Taken | None) -> int | None:
-        """Return the number of an event, after those before it."""
-        path, last = [], taken
-        while taken is not None and id(taken) not in self._numbers:
-            path.append(taken)
-            taken = taken.previous
-        for each in reversed(path):
-            self.of(id(each), each)
-        return self.known(last)
+
+def _number_of_path(taken: Taken | None, numbers: _Numbers[Taken]) -> int | None:
+    """Return the number of an event, after those before it."""
+    path, last = [], taken
+    while taken is not None and not numbers.knows(taken):
+        path.append(taken)
+        taken = taken.previous
+    for each in reversed(path):
+        numbers.of(id(each), each)
+    return numbers.known(last)
 
 
-def _row(match: PartialMatch, taken: _Numbers) -> tuple[object, ...]:
-    return match.state, taken.of_path(match.taken), match.start, match.previous_ms
+def _row(match: PartialMatch, taken: _Numbers[Taken]) -> tuple[object, ...]:
+    return match.state, _number_of_path(match.taken, taken), match.start, match.previous_ms
 
 
 def _restored(
-    values: list[tuple[EventId, Any]],
+    values: list[tuple[EventId, object]],
     table: list[tuple[str, int, int | None]],
     rows: list[tuple[str, int | None, EventId, int]],
     partial: int,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from firesteel.functions.cep.automaton import Action, Automaton, Edge, Kind, State
 from firesteel.functions.cep.conditions import Clause, ConditionContext
@@ -102,7 +101,7 @@ class EventsSoFar(ConditionContext):
     """The context of a condition for an event after a partial match."""
 
     def __init__(
-        self, match: PartialMatch, timestamp: int, owned: Callable[[object], Any], now_ms: Callable[[], int]
+        self, match: PartialMatch, timestamp: int, owned: Callable[[object], object], now_ms: Callable[[], int]
     ) -> None:
         self._match = match
         self._timestamp = timestamp
