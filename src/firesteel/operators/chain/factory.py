@@ -10,6 +10,7 @@ from firesteel.errors import TranslationError
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Sink
 from firesteel.operators.async_wait import AsyncWaitRunner
+from firesteel.operators.batches.batch_operator import BatchRunner
 from firesteel.operators.cep.cep_operator import CepRunner
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import Operator, Output, TaskInfo
@@ -156,6 +157,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
         name, task, out, _project(d.field_indexes)
     ),
     descriptors.AsyncWaitOperator: lambda d, name, task, out: AsyncWaitRunner(name, task, out, d),
+    descriptors.BatchOperator: lambda d, name, task, out: BatchRunner(name, task, out, d),
     descriptors.ExtractTimestampOperator: lambda d, name, task, out: ExtractTimestampRunner(
         name, task, out, d.timestamp_assigner
     ),
