@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Time, Types
+from firesteel.common import Configuration, Time, Types, WatermarkStrategy
 from firesteel.datastream import AsyncDataStream, StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import AsyncBatchFunction, AsyncRetryStrategy
 from firesteel.testing import run_local
 
@@ -32,7 +33,7 @@ class Sizes(AsyncBatchFunction):
 
 @pytest.mark.parametrize("call", [AsyncDataStream.ordered_wait_batch, AsyncDataStream.unordered_wait_batch])
 def test_batches_of_asynchronous_functions(call: Callable[..., Any]) -> None:
-    strategy = AsyncRetryStrategy.fixed_delay(2, 1)
+    strategy: Any = AsyncRetryStrategy.fixed_delay(2, 1, None, None)
     sizes = call(numbers(), Sizes(), Time.seconds(5), 2, Time.seconds(1), 3, Types.INT(), strategy)
     assert results(sizes) == [2, 2, 2, 2, 1]
 
@@ -87,3 +88,23 @@ def test_example_scores_payments_with_a_model() -> None:
     assert ids == sorted(ids)
     assert all(row.score > 0.97 for row in found)
     assert 0 < len(found) < 100
+
+
+@pytest.mark.spark
+def test_batches_on_spark_survive_a_failure(tmp_path: Path) -> None:
+    failed = tmp_path / "failed"
+
+    def double(batch: list[int]) -> list[int]:
+        if 50 in batch and not failed.exists():
+            failed.touch()
+            raise ValueError("fails once")
+        return [2 * n for n in batch]
+
+    restarts = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "10 ms"}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(restarts)).set_parallelism(2)
+    source = NumberSequenceSource(0, 99)
+    elements = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    doubled = elements.map_batches(double, 7, Time.milliseconds(100), Types.LONG())
+    with doubled.execute_and_collect() as found:
+        assert sorted(found) == list(range(0, 200, 2))
+    assert failed.exists()

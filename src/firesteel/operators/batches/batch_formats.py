@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
@@ -40,7 +40,8 @@ class ColumnFormat:
         self._inputs = _columns(input_type)
         is_row = _is_row(input_type)
         self._getters: list[Callable[[object], object]] = [
-            _getter(place) if is_row else _same for place in range(len(self._inputs))
+            cast("Callable[[object], object]", itemgetter(place)) if is_row else _same
+            for place in range(len(self._inputs))
         ]
         self._outputs = _columns(output_type)
         self._make = _maker(output_type)
@@ -87,10 +88,6 @@ def _columns(kind: TypeInformation[object]) -> list[tuple[str, DataType]]:
 
 def _is_row(kind: TypeInformation[object]) -> bool:
     return isinstance(kind, RowTypeInfo | TupleTypeInfo)
-
-
-def _getter(place: int) -> Callable[[object], object]:
-    return itemgetter(place)
 
 
 def _same(element: object) -> object:
