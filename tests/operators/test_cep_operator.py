@@ -9,8 +9,10 @@ import pytest
 
 from firesteel.cep import IterativeCondition, Pattern, PatternProcessFunction, TimedOutPartialMatchHandler
 from firesteel.common import Duration, Types
+from firesteel.common.keys.key_groups import key_group_range
 from firesteel.datastream import OutputTag
 from firesteel.functions.operator_descriptors import CepOperator
+from firesteel.operators.chain.factory import make_operator
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import OperatorHarness
 
@@ -38,9 +40,12 @@ def ab() -> Pattern:
     return Pattern.begin("a").where(letter("a")).followed_by("b").where(letter("b"))
 
 
+def descriptor_of(pattern: Pattern, function: Any = None, clock: bool = False, comparator: Any = None) -> CepOperator:
+    return CepOperator(pattern, function or Letters(), clock, comparator, LATE, Types.STRING())
+
+
 def harness(pattern: Pattern, function: Any = None, *, clock: bool = False, **settings: Any) -> OperatorHarness:
-    comparator = settings.pop("comparator", None)
-    descriptor = CepOperator(pattern, function or Letters(), clock, comparator, LATE, Types.STRING())
+    descriptor = descriptor_of(pattern, function, clock, settings.pop("comparator", None))
     return OperatorHarness(descriptor, key_selectors=[lambda event: event[0]], **settings)
 
 
@@ -225,3 +230,40 @@ def test_results_of_timeouts_go_to_side_outputs() -> None:
         send(h, ("a", 1))
         with pytest.raises(UserFunctionError, match="pairs of an OutputTag and a value"):
             h.watermark(20)
+
+
+def test_an_error_of_a_condition_names_the_event_and_the_users_line() -> None:
+    def wrong(event: Any) -> bool:
+        return event[7] == "a"
+
+    with harness(Pattern.begin("a").where(wrong)) as h:
+        send(h, ("a", 1))
+        with pytest.raises(UserFunctionError, match=r"IndexError.*on record \('k', 'a'\)") as error:
+            h.watermark(2)
+    assert "in wrong: return event[7]" in str(error.value.failure["user_location"])
+
+
+def test_matches_follow_their_keys_to_another_parallelism() -> None:
+    keys = [f"key {number}" for number in range(20)]
+    with harness(ab()) as h:
+        for key in keys:
+            send(h, ("a", 1), ("x", 9), key=key)
+        h.watermark(5)
+        parts = list(h.operator.state_parts(True))
+        watermark = h.operator.snapshot()
+    found = []
+    for index in range(2):
+        groups = key_group_range(index, 2, 128)
+        with harness(ab(), subtask_index=index, parallelism=2) as other:
+            operator = make_operator(descriptor_of(ab()), "operator", other.operator.task, other.operator.output)
+            for part in parts:
+                operator.load_keyed(part, groups)
+            operator.open()
+            operator.restore(watermark)
+            mine = [key for key in keys if operator.backend.key_group(key) in groups]
+            operator.process([(key, (key, "b")) for key in mine], [10] * len(mine))
+            operator.process_watermark(20)
+            assert other.take() == ["ab"] * len(mine)
+            found += mine
+    assert sorted(found) == sorted(keys)
+    assert 0 < len(mine) < 20

@@ -65,7 +65,7 @@ class IntervalJoinRunner(KeyedOperator):
         super().close()
         close_function(self.function)
 
-    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+    def process_keyed(self, index: int, values: list[tuple[object, object]], timestamps: Timestamps) -> None:
         """Buffer each element and join it with the buffered elements of the other side."""
         for (key, value), timestamp in pairs(values, timestamps):
             if timestamp is None:

@@ -100,8 +100,8 @@ class Clause(ABC):
         return True
 
     @abstractmethod
-    def is_true(self, event: object, context: ConditionContext) -> bool:
-        """Return whether the event satisfies the condition."""
+    def is_true(self, value: object, context: ConditionContext) -> bool:
+        """Return whether an event satisfies the condition; errors of user code name the `value` of this frame."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +111,9 @@ class Simple(Clause):
     function: object
     call: Callable[[object], object]
 
-    def is_true(self, event: object, context: ConditionContext) -> bool:
+    def is_true(self, value: object, context: ConditionContext) -> bool:
         """Call the function."""
-        return bool(self.call(event))
+        return bool(self.call(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +128,9 @@ class Iterative(Clause):
         """Whether it depends on the event alone: no."""
         return False
 
-    def is_true(self, event: object, context: ConditionContext) -> bool:
+    def is_true(self, value: object, context: ConditionContext) -> bool:
         """Call the function."""
-        return bool(self.call(event, context))
+        return bool(self.call(value, context))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +139,9 @@ class IsInstance(Clause):
 
     kind: type
 
-    def is_true(self, event: object, context: ConditionContext) -> bool:
+    def is_true(self, value: object, context: ConditionContext) -> bool:
         """Check the class of the event."""
-        return isinstance(event, self.kind)
+        return isinstance(value, self.kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +157,10 @@ class Combined(Clause):
         """Whether both are."""
         return self.first.is_simple and self.second.is_simple
 
-    def is_true(self, event: object, context: ConditionContext) -> bool:
+    def is_true(self, value: object, context: ConditionContext) -> bool:
         """Evaluate the conditions."""
-        if self.first.is_true(event, context) is self.is_and:
-            return self.second.is_true(event, context)
+        if self.first.is_true(value, context) is self.is_and:
+            return self.second.is_true(value, context)
         return not self.is_and
 
 

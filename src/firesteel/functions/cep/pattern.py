@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, NoReturn, Self, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, Union
 
 from firesteel.common.checks import require
 from firesteel.common.time import Duration, Time
@@ -23,7 +23,14 @@ from firesteel.functions.user_functions import FilterFunction
 
 __all__ = ["GroupPattern", "Pattern"]
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers bundle it; it is not needed at run time
+
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 Condition = Union[  # noqa: UP007 - the forward references need it
     IterativeCondition[T], FilterFunction[T], Callable[[T], object], Callable[[T, ConditionContext], object]
