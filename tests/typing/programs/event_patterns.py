@@ -79,8 +79,7 @@ def batches(numbers: DataStream[int]) -> None:
     assert_type(scores, DataStream[float])
 
 
-def main() -> None:
-    env = StreamExecutionEnvironment.get_execution_environment()
+def main(env: StreamExecutionEnvironment) -> None:
     match(env.from_collection([Order(1, 2.0)]))
     match_untyped(env.from_collection([1, 2], Types.INT()))
     batches(env.from_collection([1, 2], Types.INT()))
