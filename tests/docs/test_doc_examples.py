@@ -24,6 +24,7 @@ from firesteel.testing import run_local
 
 SOURCE = Path(firesteel.__file__).parent
 PUBLIC_PACKAGES = (
+    "cep",
     "client",
     "metrics",
     "state_processor",

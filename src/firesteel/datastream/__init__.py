@@ -46,6 +46,7 @@ from firesteel.functions.time_domain import TimeDomain
 from firesteel.functions.timerservice import TimerService
 from firesteel.functions.user_functions import (
     AggregateFunction,
+    AsyncBatchFunction,
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
@@ -62,6 +63,7 @@ from firesteel.functions.user_functions import (
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
+    MapBatchFunction,
     MapFunction,
     Partitioner,
     ProcessFunction,
@@ -77,6 +79,7 @@ from firesteel.functions.user_functions import (
 __all__ = [
     "AggregateFunction",
     "AllWindowedStream",
+    "AsyncBatchFunction",
     "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
@@ -113,6 +116,7 @@ __all__ = [
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
+    "MapBatchFunction",
     "MapFunction",
     "MemorySize",
     "MergingWindowAssigner",

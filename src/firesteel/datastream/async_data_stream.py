@@ -8,14 +8,18 @@ from firesteel.common.checks import require
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.data_stream import DataStream
+from firesteel.datastream.streams.batches import BatchSettings, with_batches
 from firesteel.functions.operator_builder import values_of, with_operator
 from firesteel.functions.operator_descriptors import AsyncWaitOperator
-from firesteel.functions.user_functions import AsyncFunction, AsyncRetryStrategy
+from firesteel.functions.user_functions import AsyncBatchFunction, AsyncFunction, AsyncRetryStrategy
 
 __all__ = ["AsyncDataStream"]
 
 
 T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
 R = TypeVar("R")
 
 
@@ -126,6 +130,67 @@ class AsyncDataStream:
             ValueError: `timeout` or `capacity` is not positive.
         """
         return _wait(data_stream, async_function, timeout, async_retry_strategy, capacity, output_type, ordered=True)
+
+    @staticmethod
+    def unordered_wait_batch(
+        data_stream: DataStream[T],
+        async_batch_function: AsyncBatchFunction[A, B],
+        timeout: Time,
+        max_batch_size: int,
+        batch_timeout: Time | None = None,
+        capacity: int = 10,
+        output_type: TypeInformation[R] | None = None,
+        async_retry_strategy: AsyncRetryStrategy[C] | None = None,
+    ) -> DataStream[R]:
+        """Apply an asynchronous function to batches of elements; results of batches do not overtake watermarks.
+
+        The method is that of a proposal for Flink (FLINK-38825). See `DataStream.map_batches` for batches of tables.
+
+        Args:
+            data_stream: The input.
+            async_batch_function: Called for each batch; it returns one result for each element.
+            timeout: Maximum time of a call with all retries; 0 means no limit.
+            max_batch_size: Maximum number of elements of a batch.
+            batch_timeout: Maximum time that elements wait for their batch to be full; by default they wait no longer
+                than for the end of Spark's batch.
+            capacity: Maximum number of concurrent calls per subtask.
+            output_type: Type of the results; None pickles them.
+            async_retry_strategy: Decides when the call for a batch is repeated.
+        """
+        settings = BatchSettings(
+            max_batch_size, batch_timeout, "rows", async_retry_strategy, capacity, timeout, ordered=False
+        )
+        return _wait_batch(data_stream, async_batch_function, settings, output_type)
+
+    @staticmethod
+    def ordered_wait_batch(
+        data_stream: DataStream[T],
+        async_batch_function: AsyncBatchFunction[A, B],
+        timeout: Time,
+        max_batch_size: int,
+        batch_timeout: Time | None = None,
+        capacity: int = 10,
+        output_type: TypeInformation[R] | None = None,
+        async_retry_strategy: AsyncRetryStrategy[C] | None = None,
+    ) -> DataStream[R]:
+        """Apply an asynchronous function to batches of elements, and emit results in the order of the elements.
+
+        The arguments are those of `unordered_wait_batch`.
+        """
+        settings = BatchSettings(
+            max_batch_size, batch_timeout, "rows", async_retry_strategy, capacity, timeout, ordered=True
+        )
+        return _wait_batch(data_stream, async_batch_function, settings, output_type)
+
+
+def _wait_batch(
+    stream: DataStream[T],
+    function: AsyncBatchFunction[A, B],
+    settings: BatchSettings,
+    output_type: TypeInformation[R] | None,
+) -> DataStream[R]:
+    require(function, AsyncBatchFunction, "AsyncDataStream")
+    return with_batches(values_of(stream), function, settings, output_type)
 
 
 def _wait(

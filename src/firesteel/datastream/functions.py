@@ -9,6 +9,7 @@ from __future__ import annotations
 from firesteel.functions.user_functions import (
     AggregateFunction,
     AllWindowFunction,
+    AsyncBatchFunction,
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
@@ -28,6 +29,7 @@ from firesteel.functions.user_functions import (
     KeyedProcessFunction,
     KeyedStateStore,
     KeySelector,
+    MapBatchFunction,
     MapFunction,
     NullByteKeySelector,
     Partitioner,
@@ -46,6 +48,7 @@ from firesteel.functions.user_functions import (
 __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncBatchFunction",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
@@ -65,6 +68,7 @@ __all__ = [
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
+    "MapBatchFunction",
     "MapFunction",
     "NullByteKeySelector",
     "Partitioner",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from firesteel.functions.async_retry_strategies import AsyncRetryStrategy
+from firesteel.functions.batch_functions import BatchFormat
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.state import StateDescriptor
 from firesteel.functions.triggers import Trigger
@@ -26,6 +27,8 @@ from firesteel.functions.window_assigners import WindowAssigner
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
     from firesteel.columns.kernel import KernelFactory
+    from firesteel.functions.cep.pattern import Pattern
+    from firesteel.functions.cep.pattern_functions import PatternProcessFunction
     from firesteel.functions.connector_base import Sink, Source
 
 
@@ -122,6 +125,33 @@ class AsyncWaitOperator(OperatorDescriptor):
     capacity: int
     ordered: bool
     retry_strategy: AsyncRetryStrategy[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOperator(OperatorDescriptor):
+    """`map_batches`, and `AsyncDataStream.ordered_wait_batch` and `unordered_wait_batch`.
+
+    Attributes:
+        function: A `MapBatchFunction` or callable, or an `AsyncBatchFunction`.
+        batch_size: Number of elements at which a batch is full.
+        wait_ms: Maximum time that an element waits for others; 0 ends a batch with that of Spark.
+        format: What the function gets and returns.
+        capacity: Maximum number of batches at a time.
+        ordered: Whether results have the order of the elements.
+        timeout_ms: Maximum time of a call with all retries; 0 means no limit.
+        output_type: Needed by formats other than rows.
+    """
+
+    function: object
+    batch_size: int
+    wait_ms: int
+    format: BatchFormat
+    input_type: TypeInformation[object]
+    output_type: TypeInformation[object] | None = None
+    capacity: int = 1
+    ordered: bool = True
+    timeout_ms: int = 0
+    retry_strategy: AsyncRetryStrategy[object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +309,26 @@ class IntervalJoinOperator(OperatorDescriptor):
     left_late_tag: OutputTag[Any] | None = None
     right_late_tag: OutputTag[Any] | None = None
     key_type: TypeInformation[Any] | None = None
+
+
+# --- event patterns ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CepOperator(OperatorDescriptor):
+    """`CEP.pattern`: calls a `PatternProcessFunction` for each match of a pattern.
+
+    Attributes:
+        comparator: Compares two events of the same time; None keeps their order of arrival.
+        late_data_tag: The side output for events at or before the watermark; None drops them.
+    """
+
+    pattern: Pattern[object]
+    function: PatternProcessFunction[object, object]
+    is_processing_time: bool
+    comparator: Callable[[object, object], int] | None = None
+    late_data_tag: OutputTag[object] | None = None
+    key_type: TypeInformation[object] | None = None
 
 
 # --- tables --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from firesteel.common.java_objects import WithoutJava
 from firesteel.functions.async_functions import AsyncFunction
 from firesteel.functions.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
+from firesteel.functions.batch_functions import AsyncBatchFunction, MapBatchFunction
 from firesteel.functions.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -34,6 +35,7 @@ from firesteel.functions.window_functions import (
 __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncBatchFunction",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
@@ -53,6 +55,7 @@ __all__ = [
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
+    "MapBatchFunction",
     "MapFunction",
     "NullByteKeySelector",
     "Partitioner",

@@ -14,6 +14,7 @@ from firesteel.functions.operator_descriptors import AsyncWaitOperator
 from firesteel.operators.chain.function_calls import pairs
 from firesteel.operators.chain.operator import Output, TaskInfo, Timestamps
 from firesteel.operators.one_input import FunctionOperator
+from firesteel.operators.retries import wants_retry
 
 _Result = tuple[list[Any], int | None]
 
@@ -100,21 +101,11 @@ class AsyncWaitRunner(FunctionOperator):
         while True:
             try:
                 found = await self.function.async_invoke(value)
-                if not self._wants_retry(attempt, found, None):
+                if not wants_retry(self._retry, attempt, found, None):
                     return self._settled(found)
             except Exception as error:
-                if not self._wants_retry(attempt, None, error):
+                if not wants_retry(self._retry, attempt, None, error):
                     raise
             assert self._retry is not None
             await asyncio.sleep(self._retry.get_backoff_time_millis(attempt) / 1000)
             attempt += 1
-
-    def _wants_retry(self, attempt: int, found: Any, error: Exception | None) -> bool:
-        if self._retry is None or not self._retry.can_retry(attempt):
-            return False
-        predicate = self._retry.get_retry_predicate()
-        if error is not None:
-            of_errors = predicate.exception_predicate()
-            return of_errors is not None and bool(of_errors(error))
-        of_results = predicate.result_predicate()
-        return of_results is not None and bool(of_results(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from typing import Any
 
 from firesteel.common.values.ownership import own
@@ -11,10 +10,9 @@ from firesteel.functions.user_functions import ProcessJoinFunction
 from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.function_calls import close_function, open_function, pairs
 from firesteel.operators.chain.operator import Output, TaskInfo, Timestamps
+from firesteel.operators.elements_by_time import ElementsByTime
 from firesteel.operators.keyed import KeyedOperator
-from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_store import StateStore
-from firesteel.operators.state.state_table import NAMESPACED
 
 
 class _PairContext(ProcessJoinFunction.Context):
@@ -35,51 +33,6 @@ class _PairContext(ProcessJoinFunction.Context):
         return max(self.left, self.right)
 
 
-class _Buffer:
-    """The elements of one side that may still be joined, by key and time.
-
-    Flink keeps one map from time to elements per key and scans all of it for each element. Here each time is a separate
-    entry, so versions contain only changed ones, and the times of a key are sorted, so look-ups read only matching
-    ones. The sorted times are always in memory and no part of the state.
-    """
-
-    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
-        self._backend, self._earlier = backend, f"{name}-times"
-        self._elements = backend.table(NAMESPACED + name)
-        self._times: dict[object, list[int]] = {}
-
-    def sort(self) -> None:
-        """Sort the times of restored elements; firesteel 0.1 kept them sorted in the state."""
-        self._backend.tables.pop(self._earlier, None)
-        for key, timestamp in self._elements.data:
-            self._times.setdefault(key, []).append(timestamp)
-        for times in self._times.values():
-            times.sort()
-
-    def add(self, key: object, timestamp: int, value: object) -> None:
-        """Add an element."""
-        entry = (key, timestamp)
-        if entry not in self._elements.data:
-            insort(self._times.setdefault(key, []), timestamp)
-        self._elements.append(entry, [value])
-
-    def between(self, key: object, first: int, last: int) -> list[tuple[int, list[Any]]]:
-        """Return `(timestamp, elements)` pairs from `first` to `last` (inclusive) in time order."""
-        times = self._times.get(key, ())
-        get = self._elements.data.get
-        return [(time, get((key, time)) or []) for time in times[bisect_left(times, first) : bisect_right(times, last)]]
-
-    def remove(self, key: object, timestamp: int) -> None:
-        """Remove the elements of one time."""
-        if (key, timestamp) not in self._elements.data:
-            return
-        self._elements.remove((key, timestamp))
-        times = self._times[key]
-        del times[bisect_left(times, timestamp)]
-        if not times:
-            del self._times[key]
-
-
 class IntervalJoinRunner(KeyedOperator):
     """The operator of `KeyedStream.interval_join` (Flink: `runtime.operators.co.IntervalJoinOperator`).
 
@@ -97,7 +50,7 @@ class IntervalJoinRunner(KeyedOperator):
         self._bounds = ((lower, upper), (-upper, -lower))
         self._waits = tuple(max(last, 0) for _, last in self._bounds)
         self._late_tags = (descriptor.left_late_tag, descriptor.right_late_tag)
-        self._buffers = (_Buffer(self.backend, "LEFT_BUFFER"), _Buffer(self.backend, "RIGHT_BUFFER"))
+        self._buffers = (ElementsByTime(self.backend, "LEFT_BUFFER"), ElementsByTime(self.backend, "RIGHT_BUFFER"))
 
     def open(self) -> None:
         """Open the function."""
@@ -112,7 +65,7 @@ class IntervalJoinRunner(KeyedOperator):
         super().close()
         close_function(self.function)
 
-    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+    def process_keyed(self, index: int, values: list[tuple[object, object]], timestamps: Timestamps) -> None:
         """Buffer each element and join it with the buffered elements of the other side."""
         for (key, value), timestamp in pairs(values, timestamps):
             if timestamp is None:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from firesteel.common.checks import require
+from firesteel.common.time import Time
 from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.datastream.streams.batches import BatchSettings, with_batches
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
-from firesteel.functions.operator_builder import add_operator, next_id, stream_like_input, with_operator
+from firesteel.functions.operator_builder import add_operator, next_id, stream_like_input, values_of, with_operator
 from firesteel.functions.output_tag import OutputTag
-from firesteel.functions.user_functions import FilterFunction, FlatMapFunction, MapFunction
+from firesteel.functions.user_functions import (
+    AsyncBatchFunction,
+    AsyncRetryStrategy,
+    FilterFunction,
+    FlatMapFunction,
+    MapBatchFunction,
+    MapFunction,
+)
 from firesteel.graph.transformations import SideOutputTransformation
 
 if TYPE_CHECKING:
@@ -95,6 +104,47 @@ class ElementOperators(StreamBase[T]):
         check_function(func, MapFunction, "map", "map()")
         operator = op.MapOperator(func, keyed=self._is_keyed)
         return self._new_stream(self._element_operator("Map", operator, output_type))
+
+    def map_batches(
+        self,
+        func: MapBatchFunction[A, B] | AsyncBatchFunction[A, B] | Callable[[Any], B],
+        batch_size: int,
+        batch_wait: Time | None = None,
+        output_type: TypeInformation[R] | None = None,
+        format: Literal["rows", "arrow", "pandas", "polars"] = "rows",
+        retry_strategy: AsyncRetryStrategy[C] | None = None,
+        capacity: int = 1,
+    ) -> DataStream[R]:
+        """Apply a function that maps a batch of elements at once, such as a model.
+
+        Results keep the order and the event times of their elements, and do not overtake watermarks. PyFlink has no
+        such method; its name is that of Ray.
+
+        Args:
+            func: A `MapBatchFunction`, an `AsyncBatchFunction`, or a function of one batch. It returns one result for
+                each element.
+            batch_size: Maximum number of elements of a batch.
+            batch_wait: Maximum time that elements wait for their batch to be full; they are part of checkpoints. By
+                default a batch ends with the batch of Spark that brings its elements.
+            output_type: Type of the results; None pickles them, and is refused with a format other than rows.
+            format: What the function gets and returns: `rows` are lists of elements; `arrow`, `pandas` and `polars`
+                tables with a column for each field of a row or tuple, else one column `value`.
+            retry_strategy: Decides when the call for a batch is repeated.
+            capacity: Maximum number of batches at a time, for an `AsyncBatchFunction`.
+
+        Raises:
+            TypeError: an argument is of another type.
+            ValueError: a number is below 1, or the format needs an `output_type`.
+
+        Example:
+            >>> numbers = env.from_collection([1, 2, 3, 4, 5], Types.LONG())
+            >>> doubled = numbers.map_batches(lambda frame: frame["value"] * 2, 2, None, Types.LONG(), "pandas")
+            >>> _ = doubled.collect_async()
+            >>> run_local(env).elements
+            [2, 4, 6, 8, 10]
+        """
+        settings = BatchSettings(batch_size, batch_wait, format, retry_strategy, capacity)
+        return with_batches(values_of(self), func, settings, output_type)
 
     @overload
     def flat_map(

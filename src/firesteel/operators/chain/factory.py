@@ -10,6 +10,8 @@ from firesteel.errors import TranslationError
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Sink
 from firesteel.operators.async_wait import AsyncWaitRunner
+from firesteel.operators.batches.batch_operator import BatchRunner
+from firesteel.operators.cep.cep_operator import CepRunner
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import Operator, Output, TaskInfo
 from firesteel.operators.interval_join import IntervalJoinRunner
@@ -155,6 +157,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
         name, task, out, _project(d.field_indexes)
     ),
     descriptors.AsyncWaitOperator: lambda d, name, task, out: AsyncWaitRunner(name, task, out, d),
+    descriptors.BatchOperator: lambda d, name, task, out: BatchRunner(name, task, out, d),
     descriptors.ExtractTimestampOperator: lambda d, name, task, out: ExtractTimestampRunner(
         name, task, out, d.timestamp_assigner
     ),
@@ -183,6 +186,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),
     descriptors.BroadcastProcessOperator: _broadcast,
     descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
+    descriptors.CepOperator: lambda d, name, task, out: CepRunner(name, task, out, d),
     descriptors.ColumnOperator: _columns,
     descriptors.RowsToColumnsOperator: _rows_to_columns,
     descriptors.ColumnsToRowsOperator: _columns_to_rows,

@@ -134,6 +134,9 @@ def _described(code: CodeType, names: dict[str, Any]) -> str | None:
         return f"timer {names['timestamp']} of key {_line(names['key'])}"
     if code.co_name == "_emit" and "window" in names and "key" in names:
         return f"window {_line(names['window'])} of key {_line(names['key'])}"
+    if code.co_name == "_call_batch" and "first" in names:
+        count = len(names["batch"])
+        return f"records {names['first']} to {names['first'] + count - 1} of the subtask, a batch of {count}"
     if "remaining" in names:
         position = len(names["values"]) - length_hint(names["remaining"]) - 1
         return f"record {_line(names['values'][position])}" if position >= 0 else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
+from firesteel.columns.type_information import data_type_of
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.connectors.table_connector import INSERT_ONLY
@@ -15,7 +16,6 @@ from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 from firesteel.table.changelog_mode import ChangelogMode
 from firesteel.table.environment.stream_scans import stream_table
-from firesteel.table.environment.type_information import data_type_of
 from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import queries

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import Kind
 from firesteel.columns.rex import InputRef
+from firesteel.columns.type_information import data_type_of
 from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import RowsToColumnsOperator
-from firesteel.table.environment.type_information import data_type_of
 from firesteel.table.execution.schema_resolver import resolve_columns
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.planner.rel import rel
