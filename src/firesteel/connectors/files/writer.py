@@ -172,7 +172,7 @@ class FileWriter(SinkWriter[Any]):
         waiting = {} if self._compactor is None else self._compactor.snapshot()
         return self._uid, self._counter, {bucket: part.fields() for bucket, part in self._parts.items()}, waiting
 
-    def begin_after(self, states: Sequence[Any]) -> None:
+    def begin_after(self, states: Sequence[tuple[str, int, object, object]]) -> None:
         """Let the part numbers go on after those of all former writers."""
         self._counter = max((counter for _, counter, _, _ in states), default=0)
 
