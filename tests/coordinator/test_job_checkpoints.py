@@ -23,6 +23,7 @@ from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, checkpoints_in, read_metadata
+from firesteel.task.restore import read_rescaled_state
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.version_store import region_directory
@@ -47,9 +48,9 @@ class OwnCommitters(Committers):
     have_own_types = True
 
 
-def two_regions() -> JobGraph:
+def two_regions(parallelism: int = 1) -> JobGraph:
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(1)
+    env.set_parallelism(parallelism)
     for name in ("left", "right"):
         source = NumberSequenceSource(1, 2)
         env.from_source(source, WatermarkStrategy.no_watermarks(), name, Types.LONG()).print()
@@ -78,13 +79,15 @@ class Region:
     def batch(self, text: str) -> None:
         at = self.checkpoints.next_batch()
         (stage,) = self.job.plan.stages[self.number]
-        (slot,) = self.job.plan.slots_of(self.number)
-        directory = region_directory(self.job.directory, self.number)
-        path = directory / f"versions-{at.run}/{stage}/{slot}/{at.batch_id}-1.full"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        chain = (VersionFile(str(path.relative_to(self.job.directory)), len(text), {}),)
-        self.checkpoints.batch_ended(at.batch_id, [StageReport(stage, slot, [], [Output(text)], None, chain, 1)])
+        reports = []
+        for slot in self.job.plan.slots_of(self.number):
+            directory = region_directory(self.job.directory, self.number)
+            path = directory / f"versions-{at.run}/{stage}/{slot}/{at.batch_id}-1.full"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            chain = (VersionFile(str(path.relative_to(self.job.directory)), len(text), {}),)
+            reports.append(StageReport(stage, slot, [], [] if slot else [Output(text)], None, chain, 1))
+        self.checkpoints.batch_ended(at.batch_id, reports)
 
     def prepare(self) -> None:
         self.checkpoints.prepare(self.enumerator, 0.0, self.checkpoints.asked())
@@ -315,3 +318,54 @@ def test_a_write_that_fails_leaves_the_checkpoint_to_the_other_regions(
     left.checkpoints.settle()
     assert (newest(job), left.committed) == (["a"], ["a"])
     assert Region(job, 1).checkpoints.next_batch().batch_id == 0
+
+
+# --- other parallelism -----------------------------------------------------------------------------------------------
+
+
+def rescaled(job: JobCheckpoints, parallelism: int) -> JobCheckpoints:
+    return JobCheckpoints(StagePlan(two_regions(parallelism)), {}, job.directory)
+
+
+def slots(checkpoints: Checkpoints, region: int) -> list[int]:
+    """Return the slots in which the next batch of a region finds versions of its own."""
+    return [slot for slot, chain in checkpoints.parents(region).items() if chain]
+
+
+def test_each_region_of_a_rescaled_job_takes_over_its_state_when_it_begins(job: JobCheckpoints) -> None:
+    """Also if another one has taken a checkpoint before."""
+    left, right = Region(job, 0), Region(job, 1)
+    for region in (left, right):
+        region.batch("before")
+        region.prepare()
+    left.checkpoints.settle()
+    after = rescaled(job, 2)
+    left = Region(after, 0)
+    left.batch("after")
+    left.prepare()
+    assert [chk.name for chk in checkpoints_in(job.directory)] == ["chk-2"]
+    right = Region(after, 1)
+    assert slots(right.checkpoints, 1) == [], "its versions are in other slots"
+    plan = read_rescaled_state(job.directory, job.directory, region=1)
+    assert plan is not None, "it has to share its state anew"
+    left = Region(after, 0)
+    assert slots(left.checkpoints, 0) == [0, 1]
+
+
+def test_a_checkpoint_says_where_the_state_of_each_region_is(job: JobCheckpoints, tmp_path: Path) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    for region in (left, right):
+        region.batch("before")
+        region.prepare()
+    left.checkpoints.settle()
+    after = rescaled(job, 2)
+    left = Region(after, 0)
+    left.batch("after")
+    left.prepare()
+    metadata = read_metadata(checkpoints_in(job.directory)[0])
+    assert [vertex.parallelism for vertex in metadata.vertices] == [2, 1]
+    for vertex in metadata.vertices:
+        assert {(vertex.stage, subtask) for subtask in range(vertex.parallelism)} <= set(metadata.chains)
+    again = rescaled(job, 1)
+    assert slots(Region(again, 1).checkpoints, 1) == [0], "it never ran with the other parallelism"
+    assert slots(Region(again, 0).checkpoints, 0) == []

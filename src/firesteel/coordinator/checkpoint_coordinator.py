@@ -328,7 +328,9 @@ class CheckpointCoordinator:
             states[run.region] = part.state
         self._current = _Checkpoint(self._id + 1, run_id, parts, list(self._requests))
         self._go_to(Phase.WRITING)
-        return WriteCheckpoint(run_id, self._id + 1, tuple(states))
+        prepared = frozenset(run.region for run in parts)
+        former = self._kept[-1] if self._kept else None
+        return WriteCheckpoint(run_id, self._id + 1, tuple(states), prepared, former)
 
     def _last_state(self, region: int) -> RegionState | None:
         """Return the last decided state of a region, without committables that are known to be committed."""

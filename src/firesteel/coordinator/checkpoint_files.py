@@ -13,7 +13,7 @@ from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, remove_tree
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_PATH
-from firesteel.coordinator.checkpoint_messages import Sizes
+from firesteel.coordinator.checkpoint_messages import Sizes, WriteCheckpoint
 from firesteel.coordinator.stored_checkpoints import (
     check_not_ended,
     readable,
@@ -57,11 +57,9 @@ class CheckpointFiles:
         self._job = plan.job_graph
         self._seal = seal
         self._named = Files(options)
-        self._places = plan.places
+        self._region_of = plan.region_of
         self._vertices = tuple(_layout(plan, vertex) for vertex in self._job.vertices)
-        self._first_slots = {
-            operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
-        }
+        self._first_slots = _first_slots(self._vertices)
 
     def directory_of(self, checkpoint_id: int) -> AnyPath:
         """Return the directory of a checkpoint."""
@@ -76,10 +74,13 @@ class CheckpointFiles:
         claimed = named_directory(path, self._named)
         return claimed if claimed.parent != self.store else None
 
-    def is_laid_out_alike(self, metadata: CheckpointMetadata) -> bool:
-        """Return whether a checkpoint of this job has its state in the slots in which the job runs now."""
-        vertices = metadata.vertices
-        return self._places == {one.vertex_id: (one.stage, one.first_slot, one.parallelism) for one in vertices}
+    def is_laid_out_alike(self, metadata: CheckpointMetadata, region: int) -> bool:
+        """Return whether a checkpoint of this job has a region's state in the slots in which the region runs now."""
+        return self._places(metadata.vertices, region) == self._places(self._vertices, region)
+
+    def _places(self, vertices: tuple[VertexLayout, ...], region: int) -> dict[str, tuple[int, int, int]]:
+        of_region = [one for one in vertices if self._region_of.get(one.vertex_id) == region]
+        return {one.vertex_id: (one.stage, one.first_slot, one.parallelism) for one in of_region}
 
     def share_anew(self, metadata: CheckpointMetadata, region: int) -> None:
         """Let the slots of a region take over the state that a checkpoint of this job has in other slots.
@@ -125,7 +126,7 @@ class CheckpointFiles:
         source = checkpoint_directory(named, self._named)
         return readable(source, self._seal.allowing(self._job.configuration)), source
 
-    def write(self, checkpoint_id: int, regions: tuple[RegionState | None, ...], owner: str) -> CheckpointMetadata:
+    def write(self, action: WriteCheckpoint, owner: str) -> CheckpointMetadata:
         """Write the metadata; if two JobManagers both act as leader, only one takes the next checkpoint.
 
         Raises:
@@ -133,15 +134,15 @@ class CheckpointFiles:
             FileNotFoundError: another JobManager has ended the job and removed its directory.
         """
         metadata = CheckpointMetadata(
-            checkpoint_id=checkpoint_id,
+            checkpoint_id=action.checkpoint_id,
             timestamp_ms=time.time_ns() // 1_000_000,
             job_id=self._job.job_id,
             job_name=self._job.name,
             is_savepoint=False,
-            vertices=self._vertices,
-            regions=regions,
+            vertices=self._layouts(action),
+            regions=action.regions,
         )
-        directory = self.directory_of(checkpoint_id)
+        directory = self.directory_of(action.checkpoint_id)
         write_metadata(directory, metadata, owner, self._seal)
         try:
             self._check_decided(directory)
@@ -149,6 +150,18 @@ class CheckpointFiles:
             remove_tree(directory)
             raise
         return metadata
+
+    def _layouts(self, action: WriteCheckpoint) -> tuple[VertexLayout, ...]:
+        """Return where the state of each vertex is.
+
+        The state of a region that took no part is where the last checkpoint has it: the job may have been rescaled
+        since.
+        """
+        former = {} if action.former is None else {one.vertex_id: one for one in action.former.vertices}
+        return tuple(
+            one if self._region_of[one.vertex_id] in action.prepared else former.get(one.vertex_id, one)
+            for one in self._vertices
+        )
 
     def _check_decided(self, directory: AnyPath) -> None:
         """Check that a written checkpoint counts: none is newer, and the job has not ended."""
@@ -189,9 +202,10 @@ class CheckpointFiles:
     ) -> CheckpointStats:
         """Return the statistics of a checkpoint that is complete now; of a savepoint, everything counts as written."""
         held: dict[str, dict[int, int]] = {}
+        first_slots = _first_slots(metadata.vertices)
         for (_, slot), chain in metadata.chains.items():
             for operator_id, size in chain_sizes(chain).items():
-                self.add_size(held, operator_id, slot, size)
+                _add_size(held, operator_id, slot - first_slots[operator_id], size)
         duration_ms = round((time.monotonic() - begun_s) * 1000)
         return CheckpointStats(
             checkpoint_id=metadata.checkpoint_id,
@@ -205,9 +219,17 @@ class CheckpointFiles:
 
     def add_size(self, sizes: dict[str, dict[int, int]], operator_id: str, slot: int, size: int) -> None:
         """Add the bytes of an operator's state in a slot to the sizes by subtask."""
-        of_subtasks = sizes.setdefault(operator_id, {})
-        subtask = slot - self._first_slots[operator_id]
-        of_subtasks[subtask] = of_subtasks.get(subtask, 0) + size
+        _add_size(sizes, operator_id, slot - self._first_slots[operator_id], size)
+
+
+def _add_size(sizes: dict[str, dict[int, int]], operator_id: str, subtask: int, size: int) -> None:
+    of_subtasks = sizes.setdefault(operator_id, {})
+    of_subtasks[subtask] = of_subtasks.get(subtask, 0) + size
+
+
+def _first_slots(vertices: tuple[VertexLayout, ...]) -> dict[str, int]:
+    """Return the slot of subtask 0 of each operator."""
+    return {operator: layout.first_slot for layout in vertices for operator, _ in layout.operators}
 
 
 def _layout(plan: StagePlan, vertex: Any) -> VertexLayout:

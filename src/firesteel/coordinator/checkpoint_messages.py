@@ -137,11 +137,21 @@ class EndRun:
 
 @dataclass(frozen=True, slots=True)
 class WriteCheckpoint:
-    """Write the metadata of a checkpoint, which decides it; report whether it was written."""
+    """Write the metadata of a checkpoint, which decides it; report whether it was written.
+
+    Attributes:
+        run: The run that writes it.
+        checkpoint_id: The checkpoint.
+        regions: The state of each region.
+        prepared: The regions that took part; the state of the others is that of `former`.
+        former: The last checkpoint, if there is one.
+    """
 
     run: RunId
     checkpoint_id: int
     regions: tuple[RegionState | None, ...]
+    prepared: frozenset[int]
+    former: CheckpointMetadata | None
 
 
 @dataclass(frozen=True, slots=True)

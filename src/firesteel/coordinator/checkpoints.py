@@ -137,7 +137,7 @@ class Checkpoints:
         if state is not None:
             enumerator.restore(state.sources)
             self.batch_id, self.next_time = state.batch_id, state.next_time
-            if self._job.files.is_laid_out_alike(kept[-1]):
+            if self._job.files.is_laid_out_alike(kept[-1], self._region):
                 self._files.begin_with(state.chains)
             else:
                 self._job.files.share_anew(kept[-1], self._region)

@@ -259,7 +259,7 @@ class JobCheckpoints:
         """Write a checkpoint; the coordinator is told in any case, as nothing is decided until it knows."""
         try:
             owner = f"{member.id.region}-{member.run}"
-            metadata = self.files.write(action.checkpoint_id, action.regions, owner)
+            metadata = self.files.write(action, owner)
         except BaseException:
             self._process(self._coordinator.checkpoint_not_written, action.checkpoint_id)
             raise
