@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Types, WatermarkStrategy
+from firesteel.common.options.state_options import RECOVERY_PATH
 from firesteel.coordinator.checkpoint_messages import Answer, Request, RunIsOverError
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
@@ -369,3 +370,29 @@ def test_a_checkpoint_says_where_the_state_of_each_region_is(job: JobCheckpoints
     again = rescaled(job, 1)
     assert slots(Region(again, 1).checkpoints, 1) == [0], "it never ran with the other parallelism"
     assert slots(Region(again, 0).checkpoints, 0) == []
+
+
+# --- start from a savepoint ------------------------------------------------------------------------------------------
+
+
+def test_a_region_begins_with_the_savepoint_after_another_one_took_a_checkpoint(
+    job: JobCheckpoints, tmp_path: Path
+) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    for region in (left, right):
+        region.batch("before")
+        assert region.enumerator.plan(0).ranges
+        region.prepare()
+    left.checkpoints.settle()
+    savepoint = job.write_savepoint(tmp_path).external_path
+    job_graph = two_regions()
+    job_graph.configuration[RECOVERY_PATH.key] = savepoint
+    directory = tmp_path / "second"
+    directory.mkdir()
+    second = JobCheckpoints(StagePlan(job_graph), {}, directory)
+    left = Region(second, 0)
+    left.batch("after")
+    left.prepare()
+    assert [chk.name for chk in checkpoints_in(directory)] == ["chk-1"]
+    right = Region(second, 1)
+    assert not right.enumerator.plan(0).ranges, "it does not read its input again"

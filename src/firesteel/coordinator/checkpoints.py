@@ -96,6 +96,8 @@ class Checkpoints:
     def recover(self, enumerator: SplitEnumerator) -> RestoredCheckpoint | None:
         """Resume from the job's last checkpoint, else from the checkpoint that the job was started with, if any.
 
+        A region that the last checkpoint does not have, as only others had run by then, starts like the job.
+
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint.
             StateFileError: a file of it is missing or damaged.
@@ -112,8 +114,9 @@ class Checkpoints:
         self._files.remove_empty_runs_before(self.run)
         kept = self._job.join(self._member, self.run, newest_id)
         if kept:
-            metadata, source = kept[-1], self._job.files.directory_of(kept[-1].checkpoint_id)
             self._go_on(kept, enumerator)
+        if kept and kept[-1].regions[self._region] is not None:
+            metadata, source = kept[-1], self._job.files.directory_of(kept[-1].checkpoint_id)
         else:
             initial = self._job.files.initial()
             if initial is None:
