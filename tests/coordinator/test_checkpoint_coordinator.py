@@ -221,6 +221,51 @@ def test_a_request_that_comes_again_is_answered_once() -> None:
     assert job.coordinator.requested(request) == []
 
 
+def hold() -> Request:
+    """Return the request with which a job is rescaled."""
+    return Request(lambda answer: None, after=AfterSavepoint.HOLD)
+
+
+def taken_together(job: Job, *requests: Request) -> list[object]:
+    """Take a checkpoint for all requests, and return the last actions."""
+    for request in requests:
+        job.coordinator.requested(request)
+    part = part_of(1, *requests)
+    job.coordinator.reported(job.runs[0], part, 0)
+    [write] = of_interest(job.coordinator.reported(job.runs[1], part, 0))
+    job.write(write)
+    job.report(0, settled=1)
+    return job.report(1, settled=1)
+
+
+def test_a_job_is_not_held_for_another_parallelism_before_its_savepoints_are_written() -> None:
+    job, held, asked = Job(), hold(), savepoint()
+    _, write = taken_together(job, held, asked)
+    assert isinstance(write, WriteSavepoint)
+    actions = of_interest(job.coordinator.savepoint_written(asked, "path"))
+    assert actions == [GiveAnswer(asked, "path"), GiveAnswer(held, 1)]
+
+
+@pytest.mark.parametrize("after", [AfterSavepoint.STOP, AfterSavepoint.DRAIN, AfterSavepoint.HOLD])
+def test_a_job_that_a_savepoint_ends_does_not_get_another_parallelism(after: AfterSavepoint) -> None:
+    job, held, stop = Job(), hold(), savepoint(after)
+    taken_together(job, held, stop)
+    of_stop, of_held = of_interest(job.coordinator.savepoint_written(stop, "path"))
+    assert of_stop == GiveAnswer(stop, "path")
+    assert isinstance(of_held, GiveAnswer)
+    assert (of_held.request, str(of_held.answer)) == (
+        held,
+        "job job: it ends with a savepoint before the checkpoint was taken",
+    )
+
+
+def test_a_job_whose_last_savepoint_fails_can_get_another_parallelism() -> None:
+    job, held, stop = Job(), hold(), savepoint(AfterSavepoint.STOP)
+    taken_together(job, held, stop)
+    full = OSError("no space")
+    assert of_interest(job.coordinator.savepoint_written(stop, full)) == [GiveAnswer(stop, full), GiveAnswer(held, 1)]
+
+
 @pytest.mark.parametrize("after", [AfterSavepoint.STOP, AfterSavepoint.HOLD])
 def test_nothing_is_decided_after_a_savepoint_that_ends_the_job(after: AfterSavepoint) -> None:
     job = Job()

@@ -387,7 +387,11 @@ class CheckpointCoordinator:
         current.owner = run_id
         current.saving = {request for request in requests if request.is_savepoint}
         actions: Actions = [Complete(run_id, metadata, begun_s, written)]
-        actions += [self._answer(request, metadata.checkpoint_id) for request in requests if not request.is_savepoint]
+        actions += [
+            self._answer(request, metadata.checkpoint_id)
+            for request in requests
+            if not request.is_savepoint and request.after is AfterSavepoint.GO_ON
+        ]
         actions += [WriteSavepoint(run_id, request, metadata) for request in requests if request in current.saving]
         return [*actions, *self._end_or_save()]
 
@@ -404,9 +408,21 @@ class CheckpointCoordinator:
             if self._phase is Phase.COMMITTING:
                 self._go_to(Phase.SAVING)
             return []
+        held = self._held(self._current) if self._current is not None else []
         self._current = None
         self._go_to(Phase.COLLECTING)
-        return [Wake()]
+        return [*held, Wake()]
+
+    def _held(self, current: _Checkpoint) -> Actions:
+        """Answer requests to hold the job; not before savepoints are written, whose runs would be stopped then."""
+        waiting = [one for one in current.requests if not one.is_savepoint and one in self._requests]
+        ends = any(
+            request.is_savepoint and request.after is not AfterSavepoint.GO_ON and self._outcomes.get(request)
+            for request in current.requests
+        )
+        if ends:  # The regions are about to end, and must not begin again.
+            return [self._refuse(request, "it ends with a savepoint") for request in waiting]
+        return [self._answer(request, current.checkpoint_id) for request in waiting]
 
     def _go_to(self, phase: Phase) -> None:
         assert (self._phase, phase) in TRANSITIONS, f"{self._phase.name} -> {phase.name}"
