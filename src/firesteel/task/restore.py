@@ -20,8 +20,9 @@ from firesteel.common.files.remote_path import AnyPath, size_of
 from firesteel.common.files.temporary_directories import made_directory
 from firesteel.common.keys.key_groups import key_group_range
 from firesteel.errors import FiresteelError
+from firesteel.functions.operator_descriptors import CollectSinkOperator
 from firesteel.graph.job_graph import JobGraph
-from firesteel.operators.chain.subtask import operators_of
+from firesteel.operators.chain.subtask import described_operators, operators_of
 from firesteel.operators.state.descriptions import NEXT_SUBTASK
 from firesteel.operators.state.keyed_state_backend import Delta
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
@@ -112,9 +113,11 @@ def adopt_max_parallelism(metadata: CheckpointMetadata, job_graph: JobGraph) -> 
         StateRestoreError: a vertex configures another max parallelism, or has more subtasks than that.
     """
     layouts = _layouts_of_operators(metadata)
-    for operator_id, vertex in _vertices_of_operators(job_graph).items():
-        if operator_id in layouts:
-            _adopt_max_parallelism(vertex, layouts[operator_id])
+    for vertex in job_graph.vertices:
+        for operator_id, _, operator in described_operators(vertex):
+            # It has no state, and one subtask, which others in its vertex may not have.
+            if operator_id in layouts and not isinstance(operator, CollectSinkOperator):
+                _adopt_max_parallelism(vertex, layouts[operator_id])
 
 
 def _vertices_of_operators(job_graph: JobGraph) -> dict[str, object]:
