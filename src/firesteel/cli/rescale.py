@@ -53,11 +53,11 @@ def rescale(
     if (parallelism is None) == (not vertices):
         raise click.UsageError("expected either a parallelism for all vertices, or --vertex VERTEX=N")
     with cluster_at(address) as cluster:
-        found = [
-            _Vertex(one["id"], one["name"], one["parallelism"], one["maxParallelism"])
-            for one in cluster.get(f"/jobs/{job_id}")["vertices"]
-        ]
-        wanted = _all(found, parallelism) if parallelism is not None else _some(found, vertices)
+        job = cluster.get(f"/jobs/{job_id}")
+        found = [_Vertex(one["id"], one["name"], one["parallelism"], one["maxParallelism"]) for one in job["vertices"]]
+        edges = [(edge, node["id"]) for node in job["plan"]["nodes"] for edge in node.get("inputs", ())]
+        together = _together(found, [(edge["id"], to) for edge, to in edges if edge["ship_strategy"] == "FORWARD"])
+        wanted = _all(found, together, parallelism) if parallelism is not None else _some(found, together, vertices)
         bounds = {vertex: (min(lower, upper), upper) for vertex, upper in _with_others(cluster, job_id, wanted)}
         cluster.require(job_id, bounds)
         after = {} if detached else _wait(cluster, job_id, wanted)
@@ -65,11 +65,28 @@ def rescale(
     show(output, {"job-id": job_id, "parallelism": after or wanted}, text)
 
 
-def _all(vertices: Sequence[_Vertex], parallelism: int) -> dict[str, int]:
-    return {vertex.id: min(parallelism, vertex.max_parallelism) for vertex in vertices}
+def _together(vertices: Sequence[_Vertex], forwards: Sequence[tuple[str, str]]) -> list[set[str]]:
+    """Return the vertices in groups that need the same parallelism, as FORWARD edges connect them."""
+    groups = [{vertex.id} for vertex in vertices]
+    for edge in forwards:
+        ends = [group for group in groups if not group.isdisjoint(edge)]
+        groups = [group for group in groups if group not in ends] + [set[str]().union(*ends)]
+    return groups
 
 
-def _some(vertices: Sequence[_Vertex], given: tuple[str, ...]) -> dict[str, int]:
+def _all(vertices: Sequence[_Vertex], together: Sequence[set[str]], parallelism: int) -> dict[str, int]:
+    most = {vertex.id: vertex.max_parallelism for vertex in vertices}
+    return {vertex: min(parallelism, *(most[one] for one in group)) for group in together for vertex in group}
+
+
+def _some(vertices: Sequence[_Vertex], together: Sequence[set[str]], given: tuple[str, ...]) -> dict[str, int]:
+    """Return the parallelism of the vertices that are named, and of those that have to change with them."""
+    named = _named(vertices, given)
+    others = {vertex: named[one] for group in together for one in sorted(group & named.keys()) for vertex in group}
+    return others | named
+
+
+def _named(vertices: Sequence[_Vertex], given: tuple[str, ...]) -> dict[str, int]:
     wanted = {}
     for text in given:
         name, _, number = text.rpartition("=")
