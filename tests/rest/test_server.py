@@ -267,6 +267,8 @@ async def test_the_parallelism_of_a_running_job_is_asked_for_and_changed(rest: R
     [
         (bounds(a=(1, 2)), "The request is incomplete, missing job vertex"),
         (bounds(a=(1, "2"), b=(1, 2)), "expected {"),
+        (bounds(a=(True, 2), b=(1, 2)), "expected {"),
+        (bounds(a=(1, True), b=(1, 2)), "expected {"),
         ({"a": 3}, "the requirements of vertex a are 3, expected {"),
     ],
 )

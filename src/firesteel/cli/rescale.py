@@ -107,8 +107,8 @@ def _vertex(vertices: Sequence[_Vertex], name: str) -> str:
     ids = ids or [vertex.id for vertex in vertices if name in vertex.name]
     if len(ids) != 1:
         there = "\n".join(f"  {vertex.id}  {in_one_line(vertex.name)}" for vertex in vertices)
-        how_many = "several vertices" if ids else "no vertex"
-        raise ClusterClientError(0, f"{how_many} of the job match {name!r}; it has\n{there}")
+        found = "several vertices of the job match" if ids else "no vertex of the job matches"
+        raise ClusterClientError(0, f"{found} {name!r}; it has\n{there}")
     return ids[0]
 
 

@@ -46,6 +46,9 @@ async def _require(call: Call) -> Answer:
 
 def _bounds(vertex: str, wanted: Json) -> ParallelismBounds:
     match wanted:
+        # True and False are numbers to Python.
+        case {"parallelism": {"lowerBound": bool()}} | {"parallelism": {"upperBound": bool()}}:
+            pass
         case {"parallelism": {"lowerBound": int(lower), "upperBound": int(upper)}}:
             return ParallelismBounds(lower, upper)
         case {"parallelism": {"upperBound": int(upper), **others}} if "lowerBound" not in others:
