@@ -160,6 +160,27 @@ async def test_state_that_can_not_be_restored_leaves_the_job_as_it_was(cluster: 
     assert (await cluster.gateway.request_job_status(job_id)) is JobStatus.RUNNING
     [rescale] = (await rescales(cluster, job_id)).history
     assert (rescale.end, rescale.error) == (RescaleEnd.EXCEPTION_OCCURRED, "FiresteelError: too few key groups")
+
+
+async def test_a_job_goes_on_when_its_files_can_be_written_again(cluster: Cluster) -> None:
+    job_id = await cluster.submit(pair())
+    cluster.data_plane.restore_error = OSError("no space left on device")
+    await require(cluster, job_id, 3)
+    await pass_time(cluster, 5)
+    assert (await cluster.gateway.request_job_status(job_id)) is JobStatus.RESTARTING
+    cluster.data_plane.restore_error = None
+    await pass_time(cluster, 2)
+    assert (await cluster.gateway.request_job_status(job_id)) is JobStatus.RUNNING
+    assert await parallelism(cluster, job_id) == [2, 2]
+
+
+async def test_a_job_whose_files_can_not_be_written_can_be_cancelled(cluster: Cluster) -> None:
+    job_id = await cluster.submit(pair())
+    cluster.data_plane.restore_error = OSError("no space left on device")
+    await require(cluster, job_id, 3)
+    await cluster.gateway.cancel_job(job_id)
+    await pass_time(cluster, 2)
+    assert (await cluster.gateway.request_job_status(job_id)) is JobStatus.CANCELED
     await pass_time(cluster, 100)
     assert len((await rescales(cluster, job_id)).history) == 1, "it is not tried again"
 

@@ -15,8 +15,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from firesteel.common.options.rescale_options import RESCALE_HISTORY_SIZE
+from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph, JobVertexID, ParallelismBounds
 from firesteel.graph.resource_requirements import ResourceRequirementsError, checked_requirements
+from firesteel.runtime.clock import sleep
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -243,10 +245,19 @@ class Rescaler:
             logger.exception("job %s could not be rescaled", self._session.job_id, extra=about(self._session.job_id))
             self._rescaling.refused(after)
             self._tracker.ended(RescaleEnd.EXCEPTION_OCCURRED, f"{type(error).__name__}: {error}")
-            await self._job.run(_with_parallelism(job_graph, before))
+            await self._go_back(_with_parallelism(job_graph, before))
         else:
             self._rescaling.rescaled(self._now_s)
             self._cause = TriggerCause.NEW_RESOURCE_AVAILABLE
+
+    async def _go_back(self, job_graph: JobGraph) -> None:
+        """Continue with the former parallelism, as soon as that is possible: the job has no tasks any more."""
+        while self._job.graph.status is JobStatus.RESTARTING:
+            try:
+                return await self._job.run(job_graph)
+            except (FiresteelError, OSError) as error:
+                self._log("can't continue, which is tried again: %s", error)
+                await sleep(self._endpoint.clock, _RETRY_S)
 
     def _release_reserved(self) -> None:
         """Let the tasks have the reserved slots, which serve their requests first."""
