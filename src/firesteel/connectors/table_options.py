@@ -21,6 +21,12 @@ class Options:
     Args:
         values: Option and value.
         owner: The connector or format, for messages.
+
+    Example:
+        >>> options = Options({"connector": "squares", "count": "3"}, "squares")
+        >>> options.check(required=["count"], optional=["delay"])
+        >>> options.number("count"), options.duration_ms("delay", 10)
+        (3, 10)
     """
 
     def __init__(self, values: Mapping[str, str], owner: str) -> None:
