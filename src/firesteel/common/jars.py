@@ -27,8 +27,15 @@ class _Replaced:
 REPLACED = (
     _Replaced(r"kafka", "datastream.connectors.kafka", "Kafka", ("kafka", "upsert-kafka")),
     _Replaced(r"jdbc|postgresql|mysql|sqlite|derby|ojdbc", "datastream.connectors.jdbc", "JDBC", ("jdbc",)),
-    _Replaced(r"elasticsearch|opensearch", "datastream.connectors.elasticsearch", "Elasticsearch"),
-    _Replaced(r"kinesis|aws", "datastream.connectors.kinesis", "Kinesis"),
+    _Replaced(r"opensearch", "connectors.elasticsearch", "OpenSearch", ("opensearch",)),
+    _Replaced(
+        r"elasticsearch",
+        "datastream.connectors.elasticsearch",
+        "Elasticsearch",
+        ("elasticsearch-6", "elasticsearch-7", "elasticsearch-8"),
+    ),
+    _Replaced(r"firehose", "datastream.connectors.kinesis", "Firehose", ("firehose",)),
+    _Replaced(r"kinesis|aws", "datastream.connectors.kinesis", "Kinesis", ("kinesis", "kinesis-legacy")),
     _Replaced(r"pulsar", "datastream.connectors.pulsar", "Pulsar"),
     _Replaced(r"rabbitmq|amqp", "datastream.connectors.rabbitmq", "RabbitMQ"),
     _Replaced(r"cassandra", "datastream.connectors.cassandra", "Cassandra"),

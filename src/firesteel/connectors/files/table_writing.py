@@ -10,7 +10,6 @@ from urllib.parse import quote
 from firesteel.columns.column_types import DataType
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.local_path import local_path
-from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.connectors.files.committer import FileCommitter
 from firesteel.connectors.files.sink import FileSink
@@ -120,15 +119,8 @@ def _rolling(options: Options, record_format: Format) -> RollingPolicy:
     rollover = options.duration_ms("sink.rolling-policy.rollover-interval", 30 * 60_000) or 0
     inactivity = options.duration_ms("sink.rolling-policy.inactivity-interval", 30 * 60_000) or 0
     # Tables may set 0, unlike `DefaultRollingPolicy`.
-    return DefaultRollingPolicy(max(1, _size(options)), max(1, rollover), max(1, inactivity))
-
-
-def _size(options: Options) -> int:
-    text = options.text("sink.rolling-policy.file-size", "128mb")
-    try:
-        return parse_bytes(text)
-    except ValueError:
-        raise options.invalid("sink.rolling-policy.file-size", "a size such as '128mb'") from None
+    size = options.size_bytes("sink.rolling-policy.file-size", "128mb")
+    return DefaultRollingPolicy(max(1, size), max(1, rollover), max(1, inactivity))
 
 
 class TableFileCommitter(FileCommitter):
