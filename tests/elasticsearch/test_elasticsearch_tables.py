@@ -144,7 +144,7 @@ def test_sizes_of_requests_are_limited(server: tuple[SearchModel, str]) -> None:
 
 def test_rejected_documents_fail_the_job(server: tuple[SearchModel, str]) -> None:
     _, url = server
-    with pytest.raises(UserFunctionError, match="index 'words'.*status 400, mapper_parsing_exception"):
+    with pytest.raises(UserFunctionError, match=r"index 'words'.*status 400, mapper_parsing_exception"):
         written(table(url, "n STRING"), "SELECT 'no number'")
 
 
