@@ -91,7 +91,7 @@ def test_updates_are_inserted_or_discarded(url: str, run: Run, strategy: str, fo
 
 
 def test_updates_in_place_are_refused(url: str) -> None:
-    with pytest.raises(ValidationException, match="'sink.update-strategy' = 'update' is not supported"):
+    with pytest.raises(ValidationException, match=r"'sink.update-strategy' = 'update' is not supported"):
         explained(table(url, KEYED), CHANGES)
     explained(table(url, KEYED), "SELECT 'a', 1")
 
@@ -121,10 +121,10 @@ def test_credentials_belong_together() -> None:
 def test_errors_name_the_statement(url: str, run: Run) -> None:
     with pytest.raises(UserFunctionError, match=r"ClickHouse at .*INSERT INTO `t`.*status 404: .*doesn't exist"):
         written(table(url, "n INT"), "SELECT 1")
+    run("CREATE TABLE t (n Float64) ENGINE = MergeTree ORDER BY n")
     with pytest.raises(UserFunctionError, match="JSON has no number"):
-        run("CREATE TABLE t (n Float64) ENGINE = MergeTree ORDER BY n")
         written(table(url, "n DOUBLE"), "SELECT CAST('NaN' AS DOUBLE)")
-    with pytest.raises(ClickHouseError, match="ConnectionRefusedError|refused"):
+    with pytest.raises(ClickHouseError, match="refused"):
         ClickHouse("http://127.0.0.1:1", "default", None, 0).run("SELECT 1")
     with pytest.raises(Exception, match=r"SELECT `n` FROM `t`.*Missing columns|Unknown|no column"):
         read("SELECT * FROM t", table(url, "other INT"))

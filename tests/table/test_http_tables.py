@@ -107,7 +107,7 @@ def test_answers_may_be_arrays(service: tuple[Service, str]) -> None:
     assert lookup([("a",)]) == lookup([("a",)]) == [[("a", "[1]"), ("a", "2")]]
     assert len(found.requests) == 1
     found.respond = lambda request: (200, "{}")
-    with pytest.raises(key_lookup.KeyLookupError, match="status 200, but expected an array, found '{}'"):
+    with pytest.raises(key_lookup.KeyLookupError, match=r"status 200, but expected an array, found '\{\}'"):
         lookup([("b",)])
 
 

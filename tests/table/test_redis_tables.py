@@ -49,7 +49,7 @@ CHANGES = f"SELECT k, SUM(v) FROM ({SUMS}) GROUP BY k HAVING SUM(v) > 0"
 
 def test_values_are_set_and_deleted_by_the_key(port: int, client: Any) -> None:
     written(table(port, "set", "k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED"), CHANGES)
-    assert {key: client.get(key) for key in client.keys()} == {"a": "4"}
+    assert {key: client.get(key) for key in client.scan_iter()} == {"a": "4"}
     with pytest.raises(Exception, match="doesn't support consuming update"):
         explained(table(port, "set"), CHANGES)
 
@@ -165,10 +165,11 @@ def test_a_server_is_not_read_as_a_whole() -> None:
 
 def test_errors_name_the_server(port: int, client: Any) -> None:
     client.set("a", "text")
-    with pytest.raises(UserFunctionError, match=f"Redis at 127.0.0.1:{port}/0: ResponseError: .*wrong kind of value"):
+    with pytest.raises(UserFunctionError, match=rf"at 127.0.0.1:{port}/0: ResponseError: .*wrong kind of value"):
         written(table(port, "rpush"), rows("('a', 1)"))
     with pytest.raises(UserFunctionError, match="Redis has no NULL, found"):
         written(table(port, "set"), rows("('a', CAST(NULL AS INT))"))
+    options = {"lookup.max-retries": "0"}
+    query = "SELECT n FROM o JOIN t FOR SYSTEM_TIME AS OF o.p AS t ON o.k = t.k"
     with pytest.raises(UserFunctionError, match=r"Redis lookup of \('a',\), .*: ConnectionError"):
-        options = {"lookup.max-retries": "0"}
-        read("SELECT n FROM o JOIN t FOR SYSTEM_TIME AS OF o.p AS t ON o.k = t.k", table(1, "get", **options), ORDERS)
+        read(query, table(1, "get", **options), ORDERS)

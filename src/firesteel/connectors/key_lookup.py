@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.values import to_arrow
 from firesteel.connectors.lookup_cache import LookupCache
 from firesteel.errors import FiresteelError
 
-Row = tuple[Any, ...]
+Row = tuple[Cell, ...]
 
 
 class KeyLookupError(FiresteelError):
@@ -23,7 +24,7 @@ class KeyLookupError(FiresteelError):
 class RowFinder(Protocol):
     """Finds rows. It is picklable, and connects when it is first used."""
 
-    def find(self, keys: Sequence[Row]) -> Sequence[Sequence[Sequence[Any]]]:
+    def find(self, keys: Sequence[Row]) -> Sequence[Sequence[Sequence[Cell]]]:
         """Return the rows of each key: Python values of all columns."""
 
     def is_transient(self, error: Exception) -> bool:
@@ -89,14 +90,14 @@ class KeyLookup:
                 self._cache.put(key, rows)
         return found
 
-    def _as_stored(self, rows: Sequence[Sequence[Any]]) -> list[Row]:
+    def _as_stored(self, rows: Sequence[Sequence[Cell]]) -> list[Row]:
         """Return rows with values as columns hold them."""
         if not rows:
             return []
         columns = zip(zip(*rows, strict=True), self._types, strict=True)
         return list(zip(*(to_arrow(values, kind).to_pylist() for values, kind in columns), strict=True))
 
-    def _with_retries(self, keys: list[Row]) -> Sequence[Sequence[Sequence[Any]]]:
+    def _with_retries(self, keys: list[Row]) -> Sequence[Sequence[Sequence[Cell]]]:
         for retry in range(self._retries.count + 1):
             try:
                 return self._finder.find(keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.common.watermark_strategy import WatermarkStrategy
@@ -13,6 +13,7 @@ from firesteel.functions.operator_builder import with_operator
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 
 if TYPE_CHECKING:
+    from firesteel.common.types import Row
     from firesteel.connectors.table_connector import Batches
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
     from firesteel.datastream.streams.stream_base import DataStreamSink
@@ -41,7 +42,7 @@ class SourceTable:
 
     kinds: frozenset[Kind] = INSERT_ONLY
 
-    def __init__(self, table: ResolvedTable, source: Source[Any]) -> None:
+    def __init__(self, table: ResolvedTable, source: Source[object]) -> None:
         refuse_metadata(table, table.options["connector"])
         self._table = table
         self._source = source
@@ -88,7 +89,7 @@ class SinkTable:
         ...     return SinkTable(table, LinesSink())
     """
 
-    def __init__(self, table: ResolvedTable, sink: Sink[Any], kinds: frozenset[Kind] = INSERT_ONLY) -> None:
+    def __init__(self, table: ResolvedTable, sink: Sink[Row], kinds: frozenset[Kind] = INSERT_ONLY) -> None:
         refuse_metadata(table, table.options["connector"])
         self._table = table
         self._sink = sink

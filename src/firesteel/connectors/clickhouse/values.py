@@ -7,18 +7,18 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.text_values import reader_of, writer_of
 from firesteel.connectors.table_connector import Column
 
-Convert = Callable[[Any], Any]
-Write = Callable[[Any], str]
+Convert = Callable[[Cell], Cell]
+Write = Callable[[Cell], str]
 
 _NUMBERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
 _FLOATS = (t.FloatType, t.DoubleType)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from firesteel.columns import column_types as t
+from firesteel.columns.cells import Cell
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.java_dates import java_formatter
 from firesteel.columns.type_text import type_text
@@ -63,7 +63,7 @@ class IndexNames:
         elif type(self._type) in _PATTERNS:
             raise ValidationException(f"The column in {text!r} is a time and needs a pattern: {{{name}|yyyy-MM-dd}}")
 
-    def names(self, values: Sequence[Any] | None, count: int) -> list[str]:
+    def names(self, values: Sequence[Cell] | None, count: int) -> list[str]:
         """Return the index of each row.
 
         Args:
@@ -78,7 +78,7 @@ class IndexNames:
         shown = "null" if value is None else self._formatter()(value)
         return _PLACE.sub(lambda _: shown, self._text)
 
-    def _formatter(self) -> Callable[[Any], str]:
+    def _formatter(self) -> Callable[[Cell], str]:
         if self._pattern is None:
             return str
         write = java_formatter(self._pattern)

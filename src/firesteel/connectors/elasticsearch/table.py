@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import ValidationException
@@ -50,11 +51,11 @@ _REFUSED = {
 }  # fmt: skip
 
 
-def _options(*more: str, required: tuple[str, ...] = (), **classes: Any) -> OptionTable:
+def _options(*more: str, required: tuple[str, ...] = (), unused: Mapping[str, str] | None = None) -> OptionTable:
     return OptionTable(
         required=("hosts", "index", *required),
         optional=(*_OPTIONAL, *more),
-        unused={**_UNUSED, **classes.get("unused", {})},
+        unused={**_UNUSED, **(unused or {})},
         refused=_REFUSED,
         formats=("format",),
     )

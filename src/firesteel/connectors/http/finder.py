@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
+from firesteel.columns.cells import Cell
 from firesteel.columns.values import to_python
 from firesteel.connectors.formats.table_format import Format
 from firesteel.connectors.http.requests import Key, KeyRequests, elements_of
@@ -41,7 +41,7 @@ class Answers:
     max_retries: int
     wait_s: Callable[[int], float]
 
-    def rows(self, answer: Answer) -> list[tuple[Any, ...]]:
+    def rows(self, answer: Answer) -> list[tuple[Cell, ...]]:
         """Return the rows of an answer.
 
         Raises:
@@ -71,7 +71,7 @@ class HttpFinder:
         self._answers = answers
         self._at_once = at_once
 
-    def find(self, keys: Sequence[Key]) -> list[list[tuple[Any, ...]]]:
+    def find(self, keys: Sequence[Key]) -> list[list[tuple[Cell, ...]]]:
         """Return the rows of each key.
 
         Raises:
@@ -80,7 +80,7 @@ class HttpFinder:
         with ThreadPoolExecutor(min(self._at_once, len(keys)), "http-lookup") as pool:
             return list(pool.map(self._rows, keys))
 
-    def _rows(self, key: Key) -> list[tuple[Any, ...]]:
+    def _rows(self, key: Key) -> list[tuple[Cell, ...]]:
         requests, answers = self._requests, self._answers
         url, body = requests.address(key), requests.content(key)
         for retry in range(answers.max_retries + 1):
@@ -98,7 +98,7 @@ class HttpFinder:
             time.sleep(answers.wait_s(retry))
         raise AssertionError("the last attempt returns or raises")
 
-    def _read(self, url: str, answer: Answer) -> list[tuple[Any, ...]]:
+    def _read(self, url: str, answer: Answer) -> list[tuple[Cell, ...]]:
         try:
             return self._answers.rows(answer)
         except ValueError as error:

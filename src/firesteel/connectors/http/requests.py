@@ -7,13 +7,13 @@ import json
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.values import to_arrow
 from firesteel.connectors.formats.table_format import Format
 
-Key = tuple[Any, ...]
+Key = tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class KeyRequests:
     url: str
     method: str
     headers: Mapping[str, str] = field(repr=False)
-    texts: tuple[Callable[[Any], str], ...]
+    texts: tuple[Callable[[Cell], str], ...]
     parameters: tuple[tuple[str, int], ...]
     places: tuple[tuple[str, int], ...]
     body: tuple[int, ...]

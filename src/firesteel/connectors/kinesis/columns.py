@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import SerializationSchema
@@ -15,7 +15,10 @@ from firesteel.connectors.key_texts import KeyTexts
 from firesteel.connectors.kinesis.messages import Message, RecordsSchema
 from firesteel.functions.connector_base import Sink, SinkWriter, WriterInitContext
 
-METADATA: dict[str, Callable[[Message], Any]] = {
+Pair = tuple[str, bytes]
+"""A partition key and data."""
+
+METADATA: dict[str, Callable[[Message], Cell]] = {
     "timestamp": lambda record: datetime.datetime.fromtimestamp(record.time_ms / 1000, datetime.UTC),
     "shard-id": lambda record: record.shard_id,
     "sequence-number": lambda record: str(record.sequence_number),
@@ -67,7 +70,7 @@ class RecordSink(Sink[ColumnBatch]):
         keys: The partition keys of rows; None if the sink generates them.
     """
 
-    def __init__(self, sink: Sink[Any], value: Format, keys: KeyTexts | None = None) -> None:
+    def __init__(self, sink: Sink[Pair], value: Format, keys: KeyTexts | None = None) -> None:
         super().__init__()
         self._sink = sink
         self._value = value
@@ -81,7 +84,7 @@ class RecordSink(Sink[ColumnBatch]):
 class RecordWriter(SinkWriter[ColumnBatch]):
     """Writes a record per row."""
 
-    def __init__(self, writer: SinkWriter[Any], value: Format, keys: KeyTexts | None) -> None:
+    def __init__(self, writer: SinkWriter[Pair], value: Format, keys: KeyTexts | None) -> None:
         self._writer = writer
         self._value = value
         self._keys = keys
@@ -100,15 +103,14 @@ class RecordWriter(SinkWriter[ColumnBatch]):
         self._writer.close()
 
 
-class DataOfPair(SerializationSchema[Any]):
+class DataOfPair(SerializationSchema[Pair]):
     """Takes the data of a pair of partition key and data."""
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: Pair) -> bytes:
         """Return the data of a pair."""
-        data: bytes = element[1]
-        return data
+        return element[1]
 
 
-def key_of_pair(element: tuple[str, bytes]) -> str:
+def key_of_pair(element: Pair) -> str:
     """Return the partition key of a pair, as long as Kinesis allows."""
     return element[0][:256]

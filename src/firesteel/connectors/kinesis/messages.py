@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from firesteel.common.serialization import DeserializationSchema
 
@@ -27,11 +26,11 @@ class Message:
     time_ms: int
 
 
-class RecordsSchema(DeserializationSchema[Any]):
+class RecordsSchema(DeserializationSchema[object]):
     """A schema that reads whole records, many at a time."""
 
     @abstractmethod
-    def decode_records(self, records: Sequence[Message]) -> list[Any]:
+    def decode_records(self, records: Sequence[Message]) -> Sequence[object]:
         """Return the elements of records, of which there may be fewer or more.
 
         Raises:

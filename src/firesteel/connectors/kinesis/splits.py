@@ -237,7 +237,7 @@ class KinesisReader(SourceReader):
             first, last = messages[0].sequence_number, messages[-1].sequence_number
             where = f"records {first} to {last} in shard {shard_id} of {stream.name!r}"
             raise KinesisError(f"could not deserialize {where}: {error}") from error
-        return StampedElements(batches, [messages[-1].time_ms] * len(batches))
+        return StampedElements(list(batches), [messages[-1].time_ms] * len(batches))
 
     def close(self) -> None:
         """Close all connections."""

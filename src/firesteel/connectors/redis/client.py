@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.connectors.formats.text_values import reader_of, writer_of
 from firesteel.connectors.redis.commands import RedisCommand
 from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import Sink, SinkWriter, WriterInitContext
+
+if TYPE_CHECKING:
+    import redis
+
+
+class _Pipeline(Protocol):
+    """A buffer of commands."""
+
+    def execute_command(self, *arguments: str) -> object:
+        """Buffer a command."""
+
 
 _COMMANDS_AT_ONCE = 1_000
 _REMOVING = (Kind.DELETE, Kind.UPDATE_BEFORE)
@@ -41,7 +53,7 @@ class RedisAddress:
     timeout_s: float
     max_retries: int
 
-    def connect(self) -> Any:
+    def connect(self) -> redis.Redis:
         """Return a client, which connects with its first command.
 
         Raises:
@@ -93,13 +105,13 @@ class RedisFinder:
         self._types = types
         self._places = places
         self._others = others
-        self._client: Any = None
+        self._client: redis.Redis | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Cell]:
         """Return the state without the client."""
         return {**self.__dict__, "_client": None}
 
-    def find(self, keys: Sequence[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+    def find(self, keys: Sequence[tuple[Cell, ...]]) -> list[list[tuple[Cell, ...]]]:
         """Return the row of each key, none if Redis has no value."""
         if self._client is None:
             self._client = self._address.connect()
@@ -107,10 +119,10 @@ class RedisFinder:
         writers = [writer_of(kind) for kind in self._types]
         for key in keys:
             texts = [writers[index](key[place]) for index, place in enumerate(self._places)]
-            pipeline.execute_command(self._command.find, *texts)
+            _add(pipeline, self._command.find, texts)
         return [self._rows(key, value) for key, value in zip(keys, pipeline.execute(), strict=True)]
 
-    def _rows(self, key: tuple[Any, ...], value: bytes | None) -> list[tuple[Any, ...]]:
+    def _rows(self, key: tuple[Cell, ...], value: bytes | None) -> list[tuple[Cell, ...]]:
         if value is None:
             return []
         found = (*(key[place] for place in self._places), reader_of(self._types[-1])(value.decode()))
@@ -180,13 +192,13 @@ class RedisWriter(SinkWriter[ColumnBatch]):
             if len(self._pipeline) >= _COMMANDS_AT_ONCE:
                 self._send()
 
-    def _add(self, is_removed: bool, row: tuple[Any, ...]) -> None:
+    def _add(self, is_removed: bool, row: tuple[Cell, ...]) -> None:
         command = self._rows.command
         values = row[: command.kept] if is_removed else row
         if None in values:
             raise ValueError(f"Redis has no NULL, found {row!r} for {', '.join(command.arguments)}")
         texts = [write(value) for write, value in zip(self._writers, values, strict=False)]
-        self._pipeline.execute_command(command.remove if is_removed else self._rows.add, *texts)
+        _add(self._pipeline, command.remove if is_removed else self._rows.add, texts)
         if self._rows.ttl_s is not None and not is_removed:
             self._pipeline.expire(texts[0], self._rows.ttl_s)
 
@@ -205,3 +217,7 @@ class RedisWriter(SinkWriter[ColumnBatch]):
     def close(self) -> None:
         """Close the connections; unsent commands are written again after a restart."""
         self._client.close()
+
+
+def _add(pipeline: _Pipeline, command: str, arguments: Sequence[str]) -> None:
+    pipeline.execute_command(command, *arguments)
