@@ -136,7 +136,7 @@ def test_firehose_takes_a_record_per_row(amazon: Amazon) -> None:
         s3.get_object(Bucket="rows", Key=found["Key"])["Body"].read().decode()
         for found in s3.list_objects(Bucket="rows")["Contents"]
     ]
-    assert "".join(bodies) == "to,1be,2to,3"
+    assert sorted(bodies) == ["to,1be,2", "to,3"]
     for made in (s3, client):
         made.close()
     _, t_env = environments()

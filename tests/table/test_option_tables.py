@@ -55,5 +55,5 @@ def test_refused_options_have_their_reason_in_the_message(identifier: str) -> No
         with pytest.raises(ValidationException, match=re.escape(message)):
             table.read(given, identifier)
     given = dict.fromkeys(table.required, "x") | {"no.such.option": "1"}
-    with pytest.raises(ValidationException, match="Unsupported options:\n\nno.such.option"):
+    with pytest.raises(ValidationException, match=r"Unsupported options:\n\nno\.such\.option"):
         table.read(given, identifier)
