@@ -12,6 +12,7 @@ from firesteel.common.files.file_systems import Files
 from firesteel.common.files.local_path import local_path
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.connectors.files.committer import FileCommitter
+from firesteel.connectors.files.partition_commit import CommitTrigger, PartitionMark
 from firesteel.connectors.files.sink import FileSink
 from firesteel.connectors.files.sink_settings import (
     BucketAssigner,
@@ -66,10 +67,12 @@ class TableFileSettings:
     Attributes:
         names: Directories of partitions.
         stored: Positions of the columns that go into the files.
+        trigger: When partitions are committed; None for the checkpoint after each write.
     """
 
     names: PartitionNames
     stored: tuple[int, ...]
+    trigger: CommitTrigger | None = None
 
 
 class TableFileSink(FileSink):
@@ -84,6 +87,7 @@ class TableFileSink(FileSink):
         options: Options,
         request: SinkRequest,
         success_file: str | None,
+        trigger: CommitTrigger | None = None,
     ) -> None:
         factory = BulkWriterFactory("columns", record_format)
         default_name = options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__")
@@ -93,7 +97,7 @@ class TableFileSink(FileSink):
             bucket_assigner=BucketAssigner.base_path_bucket_assigner(),
             rolling_policy=_rolling(options, record_format),
             output_file_config=OutputFileConfig("part", ""),
-            columns=TableFileSettings(PartitionNames(keys, types, default_name), stored),
+            columns=TableFileSettings(PartitionNames(keys, types, default_name), stored, trigger),
         )
         super().__init__(settings)
         self._format = record_format
@@ -110,7 +114,7 @@ class TableFileSink(FileSink):
         """Return the committer of part files; INSERT OVERWRITE removes other files first."""
         if self._overwrites:
             return OverwritingCommitter(self.settings.base_path, self._success_file)
-        return TableFileCommitter(self._success_file)
+        return TableFileCommitter(self._success_file, self.settings.columns.trigger is not None)
 
 
 def _rolling(options: Options, record_format: Format) -> RollingPolicy:
@@ -128,17 +132,23 @@ class TableFileCommitter(FileCommitter):
 
     Args:
         success_file: Name of the empty file that marks a directory; None for no file.
+        is_told: Whether writers tell which directories are complete; otherwise those with new files are.
     """
 
-    def __init__(self, success_file: str | None) -> None:
+    def __init__(self, success_file: str | None, is_told: bool = False) -> None:
         super().__init__()
         self._success_file = success_file
+        self._is_told = is_told
+
+    def check(self, requests: Sequence[CommitRequest]) -> None:
+        """Check that all part files exist."""
+        super().check(_parts(requests))
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Commit the new files, then write the success files."""
-        super().commit(requests)
+        super().commit(_parts(requests))
         if self._success_file is not None:
-            for directory in _directories(requests):
+            for directory in _told(requests) if self._is_told else _directories(requests):
                 (local_path(directory) / self._success_file).touch()
 
 
@@ -171,6 +181,14 @@ class OverwritingCommitter(TableFileCommitter):
         for path in local_path(directory).iterdir():
             if path.is_file() and not path.name.startswith((".", "_")) and str(path) not in new:
                 path.unlink()
+
+
+def _parts(requests: Sequence[CommitRequest]) -> list[CommitRequest]:
+    return [request for request in requests if not isinstance(request.committable, PartitionMark)]
+
+
+def _told(requests: Sequence[CommitRequest]) -> set[str]:
+    return {one.committable.directory for one in requests if isinstance(one.committable, PartitionMark)}
 
 
 def _new_files(requests: Sequence[CommitRequest]) -> set[str]:
