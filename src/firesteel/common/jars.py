@@ -44,6 +44,12 @@ REPLACED = (
     _Replaced(r"avro", "datastream.formats.avro", "Avro", ("avro",)),
     _Replaced(r"parquet", "datastream.formats.parquet", "Parquet", ("parquet",)),
     _Replaced(r"orc", "datastream.formats.orc", "ORC"),
+    _Replaced(r"protobuf", "connectors.formats.protobuf", "Protobuf", ("protobuf",)),
+    _Replaced(r"mongodb", "connectors.mongodb", "MongoDB", ("mongodb",)),
+    _Replaced(r"redis", "connectors.redis", "Redis", ("redis",)),
+    _Replaced(r"clickhouse", "connectors.clickhouse", "ClickHouse", ("clickhouse",)),
+    _Replaced(r"connector-http", "connectors.http", "HTTP", ("http", "rest-lookup")),
+    _Replaced(r"faker", "connectors.faker", "faker", ("faker",)),
     _Replaced(r"flink-json", "datastream.formats.json", "JSON", ("json",)),
     _Replaced(r"flink-csv", "datastream.formats.csv", "CSV", ("csv",)),
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.files.file_systems import join
+from firesteel.common.snapshots import Snapshot
 from firesteel.connectors.files.gathered_file import GatheredStream
 from firesteel.connectors.files.partition_commit import PartitionMark
 from firesteel.connectors.files.sink_settings import FileSinkSettings
@@ -86,7 +87,7 @@ class TableFileWriter(FileWriter):
         parts = super().snapshot_state()
         return parts if self._trigger is None else (parts, dict(self._open))
 
-    def restore_state(self, state: Any) -> None:
+    def restore_state(self, state: Snapshot) -> None:
         """Restore a state, also one of a sink without a trigger."""
         parts, opened = state if state is not None and len(state) == 2 else (state, {})
         for bucket, at in opened.items():
