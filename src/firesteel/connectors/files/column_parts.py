@@ -82,18 +82,21 @@ class TableFileWriter(FileWriter):
         """Whether a partition is complete, or parts wait for compaction."""
         return super().awaits_checkpoint or bool(self._complete(False))
 
-    def snapshot_state(self) -> object:
-        """Return the state of the parts and, if there is a trigger, the partitions that are not committed."""
-        parts = super().snapshot_state()
-        return parts if self._trigger is None else (parts, dict(self._open))
+    def snapshot_state(self) -> Snapshot:
+        """Return the state of the parts, with partitions that are not committed where others have compaction's state.
+
+        Parts of tables are not compacted.
+        """
+        state: Snapshot = super().snapshot_state()
+        return None if state is None else (*state[:3], dict(self._open))
 
     def restore_state(self, state: Snapshot) -> None:
         """Restore a state, also one of a sink without a trigger."""
-        parts, opened = state if state is not None and len(state) == 2 else (state, {})
+        *parts, opened = state
         for bucket, at in opened.items():
-            self._open[bucket] = min(at, self._open.get(bucket, at))
-        if parts is not None:
-            super().restore_state(parts)
+            if self._trigger is not None:
+                self._open[bucket] = min(at, self._open.get(bucket, at))
+        super().restore_state((*parts, {}))
 
     def _by_partition(self, batch: ColumnBatch) -> Iterator[tuple[str, ColumnBatch]]:
         positions = self._names.positions
