@@ -57,3 +57,57 @@ def sql_type(kind: Any, column: str) -> t.DataType:
 def _nested(kind: object, is_nullable: bool, column: str) -> t.DataType:
     found = sql_type(kind, column)
     return found if is_nullable else found.not_null()
+
+
+def bare(kind: t.DataType) -> t.DataType:
+    """Return a type without its nullability and that of its parts."""
+    if isinstance(kind, t.ArrayType):
+        return t.ArrayType(bare(kind.element_type))
+    if isinstance(kind, t.MapType):
+        return t.MapType(bare(kind.key_type), bare(kind.value_type))
+    if isinstance(kind, t.RowType):
+        return t.RowType([t.RowField(field.name, bare(field.data_type)) for field in kind.fields])
+    return kind.nullable()
+
+
+def spark_type(kind: t.DataType, column: str) -> str:
+    """Return the name of Spark's type for a SQL type.
+
+    Args:
+        kind: The type.
+        column: The column, for the message.
+
+    Raises:
+        ValidationException: Spark has no such type.
+    """
+    if isinstance(kind, t.DecimalType):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if isinstance(kind, t.ArrayType):
+        return f"ARRAY<{spark_type(kind.element_type, column)}>"
+    if isinstance(kind, t.MapType):
+        return f"MAP<{spark_type(kind.key_type, column)}, {spark_type(kind.value_type, column)}>"
+    if isinstance(kind, t.RowType):
+        fields = (f"`{field.name}`: {spark_type(field.data_type, column)}" for field in kind.fields)
+        return f"STRUCT<{', '.join(fields)}>"
+    name = _NAMES.get(type(kind))
+    if name is None:
+        raise ValidationException(f"Column '{column}' has the type {kind.type_name()}, which Spark has not")
+    return name
+
+
+_NAMES: dict[type[t.DataType], str] = {
+    t.BooleanType: "BOOLEAN",
+    t.TinyIntType: "TINYINT",
+    t.SmallIntType: "SMALLINT",
+    t.IntType: "INT",
+    t.BigIntType: "BIGINT",
+    t.FloatType: "FLOAT",
+    t.DoubleType: "DOUBLE",
+    t.CharType: "STRING",
+    t.VarCharType: "STRING",
+    t.BinaryType: "BINARY",
+    t.VarBinaryType: "BINARY",
+    t.DateType: "DATE",
+    t.TimestampType: "TIMESTAMP_NTZ",
+    t.LocalZonedTimestampType: "TIMESTAMP",
+}
