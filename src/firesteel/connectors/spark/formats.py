@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 from firesteel.client.spark_formats import SparkReading
 from firesteel.client.spark_tables import SparkTableError, SparkTables
 from firesteel.columns.batch import Kind
+from firesteel.columns.spark_types import NoSparkTypeError, spark_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.table_format import Columns, make_format
 from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.spark.sink import SparkSink, SparkTarget
 from firesteel.connectors.spark.staging import StagedRead, staged_rows, staging_root
-from firesteel.connectors.spark.types import bare, spark_type, sql_type
-from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest, refuse_metadata
+from firesteel.connectors.spark.types import bare, sql_type
+from firesteel.connectors.table_connector import (
+    INSERT_ONLY,
+    Column,
+    ResolvedTable,
+    ScanRequest,
+    SinkRequest,
+    refuse_metadata,
+)
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -28,6 +36,13 @@ _SPARK, _OPTION = "spark.", "spark.option."
 OPTIONS = {"spark": OptionTable(("format",), ("path", "staging.path"), (_SPARK, _OPTION))}
 
 
+def _spark_type(column: Column) -> str:
+    try:
+        return spark_type(column.type)
+    except NoSparkTypeError as error:
+        raise ValidationException(f"Column '{column.name}' has the type {error}, which Spark has not") from None
+
+
 class _FormatTable:
     """What source and sink share: the options and types of a table."""
 
@@ -37,9 +52,7 @@ class _FormatTable:
         self._options = OPTIONS["spark"].read(table.options, "spark")
         self._configuration = context.config.get_configuration().to_dict()
         self._path = self._options.values.get("path")
-        self._declared = ", ".join(
-            f"`{column.name}` {spark_type(column.type, column.name)}" for column in table.physical_columns
-        )
+        self._declared = ", ".join(f"`{column.name}` {_spark_type(column)}" for column in table.physical_columns)
         self._session = {k: v for k, v in table.options.items() if k.startswith(_SPARK) and not k.startswith(_OPTION)}
         self._tables = SparkTables(self._session, self._configuration)
         try:
