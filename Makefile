@@ -53,9 +53,11 @@ zookeeper:  ## install Debian's ZooKeeper for the tests of high availability, wh
 chromium:  ## install Debian's Chromium for the tests of the plan page, where apt-get and root are at hand
 	@$(call debian,chromium,command -v chromium > /dev/null)
 
-databases:  ## install Debian's PostgreSQL and MariaDB for the tests of JDBC, where apt-get and root are at hand
+databases:  ## install Debian's database servers for the tests of connectors, where apt-get and root are at hand
 	@$(call debian,postgresql,ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1)
 	@$(call debian,mariadb-server-core mariadb-client-core,command -v /usr/sbin/mariadbd > /dev/null)
+	@$(call debian,redis-server,command -v redis-server > /dev/null)
+	@$(call debian,clickhouse-server,command -v /usr/sbin/clickhouse-server > /dev/null)
 
 namespaces:  ## install what makes hosts out of network namespaces for the tests, where apt-get and root are at hand
 	@$(call debian,iproute2,command -v ip > /dev/null)

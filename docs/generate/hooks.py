@@ -41,8 +41,9 @@ def copied_files() -> dict[str, str]:
     copies = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
     for path in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
         copies[path.relative_to(ROOT).as_posix()] = f"results/{path.name}"
-    for path in sorted((ROOT / "examples").glob("*.py")):
-        copies[path.relative_to(ROOT).as_posix()] = f"examples/{path.name}"
+    for path in sorted((ROOT / "examples").rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
+        copies[place] = place
     return copies
 
 

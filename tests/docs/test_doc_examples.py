@@ -31,6 +31,7 @@ PUBLIC_PACKAGES = (
     "testing",
     "table",
     "table.catalog",
+    "table.connector",
     "table.expressions",
     "table.udf",
     "table.window",

@@ -43,29 +43,40 @@ class SearchModel:
 
     def bulk(self, body: str) -> dict[str, Any]:
         lines = [json.loads(line) for line in body.splitlines()]
-        pairs = list(zip(lines[::2], lines[1::2], strict=True))
+        pairs = list(_pairs(lines))
         self.requests.append([action for action, _ in pairs])
         items = [self._carry_out(action, source) for action, source in pairs]
         return {"took": 1, "errors": any("error" in next(iter(i.values())) for i in items), "items": items}
 
-    def _carry_out(self, action: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    def _carry_out(self, action: dict[str, Any], source: dict[str, Any] | None) -> dict[str, Any]:
         ((kind, about),) = action.items()
         index, doc_id = about["_index"], about.get("_id")
         result = {"_index": index, "_id": doc_id}
         if self.busy_items:
             self.busy_items -= 1
             return {kind: {**result, "status": 429, "error": {"type": "es_rejected_execution_exception"}}}
-        document = source["doc"] if kind == "update" else source
+        document = source["doc"] if kind == "update" else source or {}
         if not isinstance(document.get("n", 0), int):
             error = {"type": "mapper_parsing_exception", "reason": "failed to parse field [n] of type [long]"}
             return {kind: {**result, "status": 400, "error": error}}
         documents = self.indices[index]
+        if kind == "delete":
+            found = documents.pop(doc_id, None) is not None
+            return {kind: {**result, "status": 200 if found else 404, "result": "deleted" if found else "not_found"}}
         if kind == "index":
             doc_id = doc_id or f"auto-{len(documents)}"
             documents[doc_id] = document
         else:
+            assert source is not None
             documents[doc_id] = {**documents[doc_id], **document} if doc_id in documents else source["upsert"]
         return {kind: {**result, "_id": doc_id, "status": 201}}
+
+
+def _pairs(lines: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Each action with its document; a deletion has none."""
+    rest = iter(lines)
+    for action in rest:
+        yield action, None if "delete" in action else next(rest)
 
 
 @contextmanager

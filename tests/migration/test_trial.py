@@ -197,8 +197,9 @@ def test_advice_on_jars_knows_what_tables_have():
     for one in REPLACED:
         assert set(one.tables) <= known, one.name
         assert bool(one.tables) == any(one.name.lower() in identifier for identifier in known) or one.tables, one.name
-    assert "not supported in tables" in jar_advice("flink-sql-connector-kinesis-4.3.jar")
-    assert jar_advice("flink-connector-aws-kinesis-4.3.jar").startswith("not needed in a DataStream program")
+    assert "not supported in tables" in jar_advice("flink-sql-orc-1.20.jar")
+    assert jar_advice("flink-orc-1.20.jar").startswith("not needed in a DataStream program")
+    assert jar_advice("flink-sql-connector-kinesis-4.3.jar") == "not needed: Kinesis is built in"
     assert jar_advice("flink-sql-connector-kafka-3.0.jar") == "not needed: Kafka is built in"
 
 

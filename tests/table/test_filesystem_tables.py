@@ -76,14 +76,18 @@ def test_no_row_of_files_in_the_order_of_event_time_is_late(tmp_path):
     ("option", "value"),
     [
         ("sink.partition-commit.policy.kind", "metastore"),
-        ("sink.partition-commit.trigger", "partition-time"),
-        ("sink.partition-commit.delay", "1 h"),
+        ("sink.partition-commit.trigger", "custom"),
+        ("sink.partition-commit.delay", "soon"),
+        ("sink.partition-commit.watermark-time-zone", "Nowhere"),
+        ("partition.time-extractor.kind", "custom"),
+        ("partition.time-extractor.class", "org.Mine"),
+        ("partition.time-extractor.timestamp-formatter", "bbb"),
         ("sink.parallelism", "0"),
         ("scan.watermark.idle-timeout", "1 s"),
     ],
 )
 def test_unsupported_options_are_refused(tmp_path, option, value):
-    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     options = {"connector": "filesystem", "path": str(tmp_path), "format": "csv",
                "sink.partition-commit.policy.kind": "success-file", option: value}  # fmt: skip
     text = ", ".join(f"'{key}' = '{text}'" for key, text in options.items())

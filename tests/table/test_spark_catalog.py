@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from firesteel.client.spark_tables import SparkTableError
 from firesteel.common.files.run_directory import run_directory
-from firesteel.connectors.spark import table as connector
+from firesteel.connectors.spark import staging as connector
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.table import DataTypes, ExplainDetail
 from firesteel.table.errors import CatalogException, ValidationException
@@ -273,5 +273,5 @@ def test_an_error_of_spark_ends_the_query(spark):
 
 
 def test_staging_is_not_part_of_the_job():
-    staging = connector.Staging(None, "t", (), "/nowhere", None, {})
+    staging = connector.Staging(lambda path: None, "/nowhere", {})
     assert pickle.loads(pickle.dumps(staging)) is None

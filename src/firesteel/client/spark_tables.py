@@ -6,12 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.options.execution_options import EXECUTION_TARGET
@@ -20,7 +21,16 @@ from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.errors import FiresteelError
 from firesteel.spark.executors import ON_DEMAND
 
-__all__ = ["SparkTableError", "SparkTableMetadata", "SparkTables", "partition_texts", "quoted_name"]
+__all__ = [
+    "SparkTableError",
+    "SparkTableMetadata",
+    "SparkTables",
+    "checked",
+    "partition_texts",
+    "quoted_name",
+    "spark_path",
+    "write_staged",
+]
 
 ROWS_PER_FILE = 1_000_000
 """Maximum number of rows per staged file. A file is a split, so a large Spark partition must become several files."""
@@ -37,6 +47,8 @@ _SESSION_OPTIONS = {
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
 """Options with which staged files have the same dates and timestamps for Arrow as for Spark."""
+
+T = TypeVar("T")
 
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
 
@@ -99,23 +111,23 @@ class SparkTables:
 
     def databases(self, catalog: str) -> list[str]:
         """Return the names of the databases of a catalog."""
-        rows = _checked(lambda: self.session().sql(f"SHOW DATABASES IN {quoted_name(catalog)}").collect())
+        rows = checked(lambda: self.session().sql(f"SHOW DATABASES IN {quoted_name(catalog)}").collect())
         return sorted(str(row[0]) for row in rows)
 
     def database_comment(self, catalog: str, database: str) -> str | None:
         """Return the comment of a database."""
         name = _database_name(catalog, database)
-        return _checked(lambda: self.session().catalog.getDatabase(name)).description or None
+        return checked(lambda: self.session().catalog.getDatabase(name)).description or None
 
     def database_exists(self, catalog: str, database: str) -> bool:
         """Return whether a database exists."""
         name = _database_name(catalog, database)
-        return bool(_checked(lambda: self.session().catalog.databaseExists(name)))
+        return bool(checked(lambda: self.session().catalog.databaseExists(name)))
 
     def tables(self, catalog: str, database: str) -> list[str]:
         """Return the names of the tables and views of a database, without temporary views."""
         sql = f"SHOW TABLES IN {_database_name(catalog, database)}"
-        rows = _checked(lambda: self.session().sql(sql).collect())
+        rows = checked(lambda: self.session().sql(sql).collect())
         return sorted(row["tableName"] for row in rows if not row["isTemporary"])
 
     def metadata(self, name: str) -> SparkTableMetadata | None:
@@ -166,23 +178,12 @@ class SparkTables:
         """
         session = self.session()
         # Another session may have written to the table since this one listed its files.
-        _checked(lambda: session.catalog.refreshTable(name))
-        frame = _checked(lambda: session.table(name))
+        checked(lambda: session.catalog.refreshTable(name))
+        frame = checked(lambda: session.table(name))
         condition = None if wanted is None else self._partition_filter(name, wanted, keys)
         if condition is not None:
             frame = frame.where(condition)
-        frame = frame.select(*map(_quoted, columns))
-        context, cores = session.sparkContext, os.cpu_count() or 1
-        if str(context.master).startswith("local") and context.defaultParallelism > cores:
-            # firesteel's local Spark has many threads per core, and each task of Parquet needs memory for a row group.
-            frame = frame.coalesce(cores)
-        writer = (
-            frame.write.mode("overwrite")
-            .option("compression", "snappy")
-            .option("maxRecordsPerFile", ROWS_PER_FILE)
-            .option("parquet.block.size", _ROW_GROUP_BYTES)
-        )
-        _checked(lambda: writer.parquet(_spark_path(path)))
+        write_staged(session, frame.select(*map(_quoted, columns)), path)
 
     def _partition_filter(self, name: str, wanted: Callable[[str], bool], keys: Sequence[str]) -> str | None:
         """Return a condition for the wanted partitions; None if Spark lists no partitions, or too many are wanted."""
@@ -195,6 +196,30 @@ class SparkTables:
             return None
         types = {field.name: field.dataType.simpleString() for field in self.session().table(name).schema.fields}
         return " OR ".join(_is_partition(partition, keys, types) for partition in kept) or "false"
+
+
+def write_staged(session: SparkSession, frame: DataFrame, path: str) -> None:
+    """Write a DataFrame to Parquet files that a job reads.
+
+    Args:
+        session: The session of the DataFrame.
+        frame: The DataFrame.
+        path: The directory, which is replaced.
+
+    Raises:
+        SparkTableError: Spark failed.
+    """
+    context, cores = session.sparkContext, os.cpu_count() or 1
+    if str(context.master).startswith("local") and context.defaultParallelism > cores:
+        # firesteel's local Spark has many threads per core, and each task of Parquet needs memory for a row group.
+        frame = frame.coalesce(cores)
+    writer = (
+        frame.write.mode("overwrite")
+        .option("compression", "snappy")
+        .option("maxRecordsPerFile", ROWS_PER_FILE)
+        .option("parquet.block.size", _ROW_GROUP_BYTES)
+    )
+    checked(lambda: writer.parquet(spark_path(path)))
 
 
 _lock = threading.Lock()
@@ -252,11 +277,18 @@ def _try_set(session: SparkSession, key: str, value: str) -> bool:
     return key.startswith(("spark.sql.", "spark.hadoop."))
 
 
-def _checked(request: Callable[[], Any]) -> Any:
+def checked(request: Callable[[], T]) -> T:
+    """Return the result of a request to Spark.
+
+    Raises:
+        SparkTableError: Spark failed.
+    """
     try:
         return request()
     except PySparkException as error:
         raise SparkTableError(_reason(error)) from error
+    except Py4JJavaError as error:  # of the JVM, without a class of PySpark
+        raise SparkTableError(f"Spark: {error.java_exception.getMessage()}") from error
 
 
 def _reason(error: PySparkException) -> str:
@@ -298,7 +330,7 @@ def _literal(text: str | None) -> str:
     return "NULL" if text is None else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _spark_path(path: str) -> str:
+def spark_path(path: str) -> str:
     """Return a path for Hadoop's file systems, whose default one may be remote."""
     scheme = scheme_of(path)
     if scheme is None:

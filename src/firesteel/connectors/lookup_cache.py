@@ -6,8 +6,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from firesteel.columns.cells import Cell
 from firesteel.connectors.table_options import Options
 
 OPTIONS = (
@@ -21,7 +21,7 @@ OPTIONS = (
     "lookup.partial-cache.max-rows",
 )
 
-Row = tuple[Any, ...]
+Row = tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class LookupCache:
         self._now_ms = now_ms or _now_ms
         self._entries: OrderedDict[Row, tuple[list[Row], float, float]] = OrderedDict()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return LookupCache, (self._limits,)
 
     def get(self, key: Row) -> list[Row] | None:

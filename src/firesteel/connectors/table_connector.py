@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Rex
 from firesteel.common.table_errors import ValidationException
@@ -152,7 +153,7 @@ class StatisticsSource(Protocol):
 class Lookup(Protocol):
     """Finds the rows of keys. It is picklable."""
 
-    def __call__(self, keys: Sequence[Sequence[Any]]) -> Sequence[Sequence[Sequence[Any]]]:
+    def __call__(self, keys: Sequence[Sequence[Cell]]) -> Sequence[Sequence[Sequence[Cell]]]:
         """Return the rows of each key."""
 
     def open(self) -> None:
@@ -191,7 +192,7 @@ class SinkRequest:
     """
 
     overwrite: bool = False
-    static_partition: Mapping[str, Any] = field(default_factory=dict)
+    static_partition: Mapping[str, Cell] = field(default_factory=dict)
     is_bounded: bool = False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.options.sensitive_values import masked_value
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
@@ -21,6 +22,12 @@ class Options:
     Args:
         values: Option and value.
         owner: The connector or format, for messages.
+
+    Example:
+        >>> options = Options({"connector": "squares", "count": "3"}, "squares")
+        >>> options.check(required=["count"], optional=["delay"])
+        >>> options.number("count"), options.duration_ms("delay", 10)
+        (3, 10)
     """
 
     def __init__(self, values: Mapping[str, str], owner: str) -> None:
@@ -93,6 +100,20 @@ class Options:
             return Duration.parse(text).to_millis()
         except ValueError:
             raise self.invalid(key, "a duration such as '10 s'") from None
+
+    def positive(self, key: str, default: int) -> int:
+        """Return an option that is an integer above zero."""
+        found: int = self.number(key, default)
+        if found < 1:
+            raise self.invalid(key, "an integer above zero")
+        return found
+
+    def size_bytes(self, key: str, default: str) -> int:
+        """Return an option that is a size such as `2mb`, in bytes."""
+        try:
+            return parse_bytes(self.text(key, default))
+        except ValueError:
+            raise self.invalid(key, f"a size such as '{default}'") from None
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
         """Return an option that is one of several words."""

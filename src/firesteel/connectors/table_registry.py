@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.identifiers import table_connectors
+from firesteel.connectors.identifiers import connector_module, known_connectors
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
 
 if TYPE_CHECKING:
@@ -74,16 +73,16 @@ def _module(table: ResolvedTable, direction: str) -> ModuleType:
             "assumes a managed table. However, a managed table factory that implements "
             "org.apache.flink.table.factories.ManagedTableFactory is not in the classpath.",
         )
-    modules = table_connectors()
-    if name not in modules:
-        known = "\n".join(modules)
-        raise _failed(
-            table,
-            direction,
-            f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'.\n\n"
-            f"Available factory identifiers are:\n\n{known}",
-        )
-    return importlib.import_module(modules[name])
+    try:
+        found = connector_module(name)
+        if found is None:
+            raise ValidationException(
+                f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'.\n\n"
+                "Available factory identifiers are:\n\n" + "\n".join(known_connectors())
+            )
+    except ValidationException as error:
+        raise _failed(table, direction, str(error)) from error
+    return found
 
 
 def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.columns.column_type_information import type_info_of
 from firesteel.columns.column_types import RowField, RowType
@@ -12,9 +12,10 @@ from firesteel.functions.operator_builder import with_operator
 from firesteel.functions.operator_descriptors import RowsToColumnsOperator
 
 if TYPE_CHECKING:
-    from firesteel.common.types import Row
     from firesteel.connectors.table_connector import Batches, Column
     from firesteel.datastream.data_stream import DataStream
+
+T = TypeVar("T")
 
 
 def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
@@ -24,7 +25,7 @@ def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
     return found
 
 
-def batches_of(rows: DataStream[Row], columns: Sequence[Column], places: Sequence[int] | None = None) -> Batches:
+def batches_of(rows: DataStream[T], columns: Sequence[Column], places: Sequence[int] | None = None) -> Batches:
     """Return a stream of column batches, given one of rows.
 
     Args:

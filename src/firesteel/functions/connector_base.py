@@ -274,6 +274,13 @@ class SinkWriter(Generic[T_in]):
         for position, element in enumerate(elements):
             self.write(element, None if timestamps is None else timestamps[position])
 
+    def write_watermark(self, watermark: int) -> None:
+        """Take note of a watermark; override it if what is written depends on event time.
+
+        Args:
+            watermark: Milliseconds since the epoch: no earlier elements follow, unless they are late.
+        """
+
     def flush(self, end_of_input: bool) -> None:
         """Write buffered elements, at the end of each batch; this makes a sink without a committer at-least-once.
 

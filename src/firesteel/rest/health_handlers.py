@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.common.options.ha_options import HA_STORAGE_DIR
 from firesteel.rest.routes import Accepted, Answer, Call, Route
 from firesteel.runtime.thread_pools import REQUESTED_FILES
+
+logger = logging.getLogger(__name__)
 
 _PATIENCE_S = 5.0
 """After that time a check has failed; Kubernetes' probes give up after the time that is set for them."""
@@ -39,7 +42,9 @@ async def _outcome(check: Awaitable[str]) -> tuple[bool, str]:
     except TimeoutError:
         return False, f"no answer within {_PATIENCE_S:g} s"
     except Exception as error:
-        return False, f"{type(error).__name__}: {error}"
+        # Anybody may ask, and the message may name paths and hosts.
+        logger.warning("this JobManager is not ready: %s: %s", type(error).__name__, error)
+        return False, f"{type(error).__name__}; the log has the details"
 
 
 async def _leader(call: Call) -> str:

@@ -1,4 +1,4 @@
-"""Temporary servers of PostgreSQL and MariaDB for tests."""
+"""Temporary servers of databases for tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +77,46 @@ def mariadb() -> Iterator[str]:
         at = {"host": "127.0.0.1", "port": port, "user": "tester", "password": "se&cret", "database": "test"}
         with _until_stopped(process, lambda: pymysql.connect(**at).close()):
             yield f"jdbc:mysql://127.0.0.1:{port}/test?user=tester&password=se%26cret"
+
+
+@contextmanager
+def redis() -> Iterator[int]:
+    """The port of a Redis server of our own."""
+    needs("redis-server")
+    with _directory() as (directory, user), _log(directory) as log:
+        port = _free_port()
+        options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(directory)]
+        command = [_program("redis-server"), *options]
+        process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
+        with _until_stopped(process, lambda: socket.create_connection(("127.0.0.1", port)).close()):
+            yield port
+
+
+@contextmanager
+def clickhouse() -> Iterator[str]:
+    """The address of the HTTP interface of a ClickHouse server of our own, with a user `tester`."""
+    needs("clickhouse-server")
+    with _directory() as (directory, user), _log(directory) as log:
+        http, tcp, hosts = _free_port(), _free_port(), "<networks><ip>127.0.0.1</ip></networks>"
+        rights = f"{hosts}<profile>default</profile><quota>default</quota>"
+        (directory / "users.xml").write_text(
+            "<yandex><profiles><default/></profiles><quotas><default/></quotas><users>"
+            f"<tester><password>secret</password>{rights}</tester></users></yandex>"
+        )
+        (directory / "config.xml").write_text(
+            f"<yandex><http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><listen_host>127.0.0.1</listen_host>"
+            f"<path>{directory}/data/</path><tmp_path>{directory}/tmp/</tmp_path><users_config>users.xml</users_config>"
+            "<mark_cache_size>1048576</mark_cache_size><default_profile>default</default_profile>"
+            "<logger><level>warning</level></logger></yandex>"
+        )
+        (directory / "data").mkdir()
+        if user is not None:
+            shutil.chown(directory / "data", user)
+        command = [_program("clickhouse-server"), f"--config-file={directory}/config.xml"]
+        process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
+        url = f"http://127.0.0.1:{http}"
+        with _until_stopped(process, lambda: urllib.request.urlopen(url, timeout=1).close()):
+            yield url
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _BLOCK_ROWS = 4096
-_ROWS_PER_SECOND = 10_000
+ROWS_PER_SECOND = 10_000
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> DataGenTable:
@@ -53,7 +53,7 @@ class DataGenTable:
         if self.is_bounded:
             counts.append(self._options.number("number-of-rows"))
         fields = tuple(self._fields[column.name] for column in request.columns)
-        rate = self._options.number("rows-per-second", _ROWS_PER_SECOND)
+        rate = self._options.number("rows-per-second", ROWS_PER_SECOND)
         numbers = tuple(list(self._fields).index(column.name) for column in request.columns)
         made = RowGenerator(fields, numbers, min(counts, default=None), rate)
         return environment.from_source(made, WatermarkStrategy.no_watermarks(), name)

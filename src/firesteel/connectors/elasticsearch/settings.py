@@ -10,6 +10,8 @@ from typing import Any
 
 from firesteel.common.types import Row
 
+ELASTICSEARCH, OPENSEARCH = "Elasticsearch", "OpenSearch"
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -128,6 +130,8 @@ class ElasticsearchSettings:
         user: (name, password), or None.
         path_prefix: Prefix of the paths of all requests.
         timeout_s: Timeout of a request in seconds.
+        product: Elasticsearch or OpenSearch, each with a client of its own.
+        tls: Arguments of the client for connections by https.
     """
 
     hosts: tuple[str, ...] = ()
@@ -139,6 +143,8 @@ class ElasticsearchSettings:
     user: tuple[str, str] | None = field(default=None, repr=False)
     path_prefix: str = ""
     timeout_s: float = 30.0
+    product: str = ELASTICSEARCH
+    tls: Mapping[str, object] = field(default_factory=dict)
 
     def wait_s(self, retry: int) -> float:
         """Return the delay in seconds before a retry, counted from 0 (Elasticsearch: `BackoffPolicy`)."""

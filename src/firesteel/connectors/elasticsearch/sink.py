@@ -92,7 +92,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         addresses = [hosts] if isinstance(hosts, str) else list(hosts)
         if not addresses:
             raise ValueError("ElasticsearchSink: hosts must not be empty")
-        return self._change(hosts=tuple(map(_address, addresses)))
+        return self._change(hosts=tuple(map(address_of, addresses)))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> ElasticsearchSinkBuilderBase:
         """Set the delivery guarantee, which is at-least-once in any case.
@@ -275,7 +275,12 @@ def _limit(name: str, value: int) -> int:
     return value
 
 
-def _address(host: str) -> str:
+def address_of(host: str) -> str:
+    """Return the address of a host as a URL.
+
+    Raises:
+        ValueError: it is no address.
+    """
     address = host if "://" in host else f"http://{host}"
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:

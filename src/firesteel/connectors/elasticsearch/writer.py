@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from firesteel.connectors.elasticsearch.settings import ElasticsearchSettings
+from firesteel.connectors.elasticsearch.settings import OPENSEARCH, ElasticsearchSettings
 from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import SinkWriter
 
@@ -25,18 +26,9 @@ class ElasticsearchWriter(SinkWriter[Any]):
     """
 
     def __init__(self, settings: ElasticsearchSettings) -> None:
-        library = _library()
         self._settings = settings
-        assert settings.emitter is not None
-        self._action_of = settings.emitter.action
-        prefix = f"/{settings.path_prefix}" if settings.path_prefix else ""
-        self._client = library.Elasticsearch(
-            [f"{host.rstrip('/')}{prefix}" for host in settings.hosts],
-            http_auth=settings.user,
-            timeout=settings.timeout_s,
-        )
+        self._client, self._failure = _client(settings)
         self._dumps: Callable[[Any], str] = self._client.transport.serializer.dumps
-        self._failure = library.ElasticsearchException
         self._lines: list[str] = []
         self._bytes = 0
 
@@ -46,8 +38,12 @@ class ElasticsearchWriter(SinkWriter[Any]):
         Raises:
             ElasticsearchError: documents were rejected.
         """
+        assert self._settings.emitter is not None
+        self._add(self._settings.emitter.action(element).lines(self._dumps))
+
+    def _add(self, lines: str) -> None:
+        """Buffer the lines of an action."""
         settings = self._settings
-        lines = self._action_of(element).lines(self._dumps)
         size = len(lines.encode()) if settings.max_bytes >= 0 else 0
         if self._lines and 0 <= settings.max_bytes < self._bytes + size:
             self._send()
@@ -96,7 +92,7 @@ class ElasticsearchWriter(SinkWriter[Any]):
         return [line for line, result in zip(lines, results, strict=True) if "error" in result]
 
     def _error(self, text: str) -> ElasticsearchError:
-        return ElasticsearchError(f"Elasticsearch at {', '.join(self._settings.hosts)}: {text}")
+        return ElasticsearchError(f"{self._settings.product} at {', '.join(self._settings.hosts)}: {text}")
 
     def close(self) -> None:
         """Close the connections; unsent documents are written again after a restart."""
@@ -110,12 +106,25 @@ def _about(result: dict[str, Any]) -> str:
     return f"index {result.get('_index')!r}{document}: status {result['status']}, {cause}"
 
 
-def _library() -> Any:
+def _client(settings: ElasticsearchSettings) -> tuple[Any, type[Exception]]:
+    """Return a client and the class of its errors."""
+    prefix = f"/{settings.path_prefix}" if settings.path_prefix else ""
+    hosts = [f"{host.rstrip('/')}{prefix}" for host in settings.hosts]
+    library = _library(settings.product)
+    is_open = settings.product == OPENSEARCH
+    make, failure = (
+        (library.OpenSearch, library.OpenSearchException)
+        if is_open
+        else (library.Elasticsearch, library.ElasticsearchException)
+    )
+    return make(hosts, http_auth=settings.user, timeout=settings.timeout_s, **settings.tls), failure
+
+
+def _library(product: str) -> Any:
+    package, extra = ("opensearchpy", "opensearch") if product == OPENSEARCH else ("elasticsearch7", "elasticsearch")
     try:
-        import elasticsearch7
+        return importlib.import_module(package)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "ElasticsearchSink needs the package elasticsearch7: pip install 'firesteel[elasticsearch]'",
-            name=error.name,
+            f"{product}Sink needs the package {package}: pip install 'firesteel[{extra}]'", name=error.name
         ) from None
-    return elasticsearch7

@@ -9,11 +9,17 @@ from typing import IO, Any
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.common.files.file_systems import join
+from firesteel.common.snapshots import Snapshot
 from firesteel.connectors.files.gathered_file import GatheredStream
+from firesteel.connectors.files.partition_commit import PartitionMark
 from firesteel.connectors.files.sink_settings import FileSinkSettings
 from firesteel.connectors.files.writer import FileWriter
 from firesteel.connectors.files.writer_settings import EncodedStream, PartFormat
 from firesteel.functions.connector_base import WriterInitContext
+
+_BEFORE_ALL = -(2**63)
+"""The watermark before the first one."""
 
 
 class TableFileWriter(FileWriter):
@@ -29,6 +35,10 @@ class TableFileWriter(FileWriter):
         super().__init__(settings, context, part_format(record_format))
         self._names = settings.columns.names
         self._stored = settings.columns.stored
+        self._trigger = settings.columns.trigger
+        self._watermark = _BEFORE_ALL
+        self._open: dict[str, int] = {}
+        """Partitions that are not committed, with the time of their first row, if there is a trigger."""
 
     def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
         """Write column batches."""
@@ -36,6 +46,57 @@ class TableFileWriter(FileWriter):
         for batch in elements:
             for bucket, rows in self._by_partition(batch):
                 self.write_to(bucket, [rows.with_columns([rows.columns[i] for i in self._stored])], now)
+                if self._trigger is not None and bucket not in self._open:
+                    self._trigger.due_ms(bucket, now)  # raises an error if its values are no time
+                    self._open[bucket] = now
+
+    def write_watermark(self, watermark: int) -> None:
+        """Remember how far event time is."""
+        self._watermark = watermark
+
+    def flush(self, end_of_input: bool) -> None:
+        """Finish parts, and those of partitions that are complete before a checkpoint, which are then committed."""
+        complete = self._complete(end_of_input) if end_of_input or self._is_checkpoint() else []
+        for bucket in complete:
+            if bucket in self._parts:
+                self._finish(bucket)
+            del self._open[bucket]
+        super().flush(end_of_input)
+        self._finished += [PartitionMark(join(self._base, bucket)) for bucket in complete]
+
+    def _complete(self, end_of_input: bool) -> list[str]:
+        now, watermark, trigger = self._now(), self._watermark, self._trigger
+        if trigger is None:
+            return []
+        return [b for b, at in self._open.items() if end_of_input or trigger.is_due(b, at, now, watermark)]
+
+    def next_flush_ms(self) -> int | None:
+        """Return when the next part must be finished, or the next partition is complete by the clock."""
+        times = [super().next_flush_ms()]
+        if self._trigger is not None and self._trigger.time is None:
+            times += [self._trigger.due_ms(bucket, at) for bucket, at in self._open.items()]
+        return min((time for time in times if time is not None), default=None)
+
+    @property
+    def awaits_checkpoint(self) -> bool:
+        """Whether a partition is complete, or parts wait for compaction."""
+        return super().awaits_checkpoint or bool(self._complete(False))
+
+    def snapshot_state(self) -> Snapshot:
+        """Return the state of the parts, with partitions that are not committed where others have compaction's state.
+
+        Parts of tables are not compacted.
+        """
+        state: Snapshot = super().snapshot_state()
+        return None if state is None else (*state[:3], dict(self._open))
+
+    def restore_state(self, state: Snapshot) -> None:
+        """Restore a state, also one of a sink without a trigger."""
+        *parts, opened = state
+        for bucket, at in opened.items():
+            if self._trigger is not None:
+                self._open[bucket] = min(at, self._open.get(bucket, at))
+        super().restore_state((*parts, {}))
 
     def _by_partition(self, batch: ColumnBatch) -> Iterator[tuple[str, ColumnBatch]]:
         positions = self._names.positions

@@ -12,6 +12,7 @@ from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.files.partition_commit import commit_trigger
 from firesteel.connectors.files.source import FileSource, FileSourceSettings
 from firesteel.connectors.files.splits import local_files_below
 from firesteel.connectors.files.table_paths import ColumnsFileFormat, TableFiles, TablePathFilter
@@ -162,6 +163,8 @@ class FileTableSink(_Files):
                 "sink.shuffle-by-partition.enable is not supported; set sink.parallelism to write fewer files"
             )
         self._success_file = _success_file(self.options, bool(table.partition_keys), request.is_bounded)
+        has_trigger = self._success_file is not None and not request.is_bounded
+        self._trigger = commit_trigger(self.options, bool(table.partition_keys)) if has_trigger else None
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return the kinds of rows that the format can write."""
@@ -173,7 +176,8 @@ class FileTableSink(_Files):
         keys = tuple((key, names.index(key)) for key in self.table.partition_keys)
         stored = tuple(names.index(column.name) for column in self.stored)
         types = tuple(column.type for column in self.table.physical_columns)
-        sink = TableFileSink(self._format, keys, stored, types, self.options, self._request, self._success_file)
+        options, success_file, trigger = self.options, self._success_file, self._trigger
+        sink = TableFileSink(self._format, keys, stored, types, options, self._request, success_file, trigger)
         return stream.sink_to(sink).name(name)
 
 
@@ -201,10 +205,6 @@ def _success_file(options: Options, is_partitioned: bool, is_bounded: bool) -> s
         )
     if policies == [""]:
         return None
-    if options.text("sink.partition-commit.trigger", "process-time") != "process-time":
-        raise ValidationException("sink.partition-commit.trigger is supported with 'process-time' only")
-    if options.duration_ms("sink.partition-commit.delay", 0):
-        raise ValidationException("sink.partition-commit.delay is not supported; partitions commit at checkpoints")
     if scheme_of(options.text("path")) not in (None, "file"):
         raise ValidationException("sink.partition-commit.policy.kind is supported for local files only")
     writes = is_partitioned or is_bounded  # A streaming job commits partitions only, as Flink's does.

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from firesteel.columns.column_types import DataType
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.local_path import local_path
-from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.connectors.files.committer import FileCommitter
+from firesteel.connectors.files.partition_commit import CommitTrigger, PartitionMark
 from firesteel.connectors.files.sink import FileSink
 from firesteel.connectors.files.sink_settings import (
     BucketAssigner,
@@ -67,10 +67,12 @@ class TableFileSettings:
     Attributes:
         names: Directories of partitions.
         stored: Positions of the columns that go into the files.
+        trigger: When partitions are committed; None for the checkpoint after each write.
     """
 
     names: PartitionNames
     stored: tuple[int, ...]
+    trigger: CommitTrigger | None = None
 
 
 class TableFileSink(FileSink):
@@ -85,6 +87,7 @@ class TableFileSink(FileSink):
         options: Options,
         request: SinkRequest,
         success_file: str | None,
+        trigger: CommitTrigger | None = None,
     ) -> None:
         factory = BulkWriterFactory("columns", record_format)
         default_name = options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__")
@@ -94,7 +97,7 @@ class TableFileSink(FileSink):
             bucket_assigner=BucketAssigner.base_path_bucket_assigner(),
             rolling_policy=_rolling(options, record_format),
             output_file_config=OutputFileConfig("part", ""),
-            columns=TableFileSettings(PartitionNames(keys, types, default_name), stored),
+            columns=TableFileSettings(PartitionNames(keys, types, default_name), stored, trigger),
         )
         super().__init__(settings)
         self._format = record_format
@@ -111,7 +114,7 @@ class TableFileSink(FileSink):
         """Return the committer of part files; INSERT OVERWRITE removes other files first."""
         if self._overwrites:
             return OverwritingCommitter(self.settings.base_path, self._success_file)
-        return TableFileCommitter(self._success_file)
+        return TableFileCommitter(self._success_file, self.settings.columns.trigger is not None)
 
 
 def _rolling(options: Options, record_format: Format) -> RollingPolicy:
@@ -120,15 +123,8 @@ def _rolling(options: Options, record_format: Format) -> RollingPolicy:
     rollover = options.duration_ms("sink.rolling-policy.rollover-interval", 30 * 60_000) or 0
     inactivity = options.duration_ms("sink.rolling-policy.inactivity-interval", 30 * 60_000) or 0
     # Tables may set 0, unlike `DefaultRollingPolicy`.
-    return DefaultRollingPolicy(max(1, _size(options)), max(1, rollover), max(1, inactivity))
-
-
-def _size(options: Options) -> int:
-    text = options.text("sink.rolling-policy.file-size", "128mb")
-    try:
-        return parse_bytes(text)
-    except ValueError:
-        raise options.invalid("sink.rolling-policy.file-size", "a size such as '128mb'") from None
+    size = options.size_bytes("sink.rolling-policy.file-size", "128mb")
+    return DefaultRollingPolicy(max(1, size), max(1, rollover), max(1, inactivity))
 
 
 class TableFileCommitter(FileCommitter):
@@ -136,17 +132,23 @@ class TableFileCommitter(FileCommitter):
 
     Args:
         success_file: Name of the empty file that marks a directory; None for no file.
+        is_told: Whether writers tell which directories are complete; otherwise those with new files are.
     """
 
-    def __init__(self, success_file: str | None) -> None:
+    def __init__(self, success_file: str | None, is_told: bool = False) -> None:
         super().__init__()
         self._success_file = success_file
+        self._is_told = is_told
+
+    def check(self, requests: Sequence[CommitRequest]) -> None:
+        """Check that all part files exist."""
+        super().check(_parts(requests))
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Commit the new files, then write the success files."""
-        super().commit(requests)
+        super().commit(_parts(requests))
         if self._success_file is not None:
-            for directory in _directories(requests):
+            for directory in _told(requests) if self._is_told else _directories(requests):
                 (local_path(directory) / self._success_file).touch()
 
 
@@ -179,6 +181,14 @@ class OverwritingCommitter(TableFileCommitter):
         for path in local_path(directory).iterdir():
             if path.is_file() and not path.name.startswith((".", "_")) and str(path) not in new:
                 path.unlink()
+
+
+def _parts(requests: Sequence[CommitRequest]) -> list[CommitRequest]:
+    return [request for request in requests if not isinstance(request.committable, PartitionMark)]
+
+
+def _told(requests: Sequence[CommitRequest]) -> set[str]:
+    return {one.committable.directory for one in requests if isinstance(one.committable, PartitionMark)}
 
 
 def _new_files(requests: Sequence[CommitRequest]) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from firesteel.columns.rex import Rex
 from firesteel.common.files.file_systems import Files
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.files.text_files import is_compressed
-from firesteel.connectors.identifiers import Use, table_formats
+from firesteel.connectors.identifiers import Use, format_module, known_formats
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.connectors.table_options import Options
 
@@ -23,7 +22,16 @@ _SAMPLE_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Columns:
-    """Names and types of the columns that a format reads or writes."""
+    """Names and types of the columns that a format reads or writes.
+
+    Attributes:
+        names: The names.
+        types: The types.
+
+    Example:
+        >>> Columns(("word", "total"), ()).names
+        ('word', 'total')
+    """
 
     names: tuple[str, ...]
     types: tuple[DataType, ...]
@@ -132,12 +140,11 @@ def make_format(name: str, columns: Columns, options: Options, use: Use) -> Form
     Raises:
         ValidationException: there is no such format, or an option is invalid.
     """
-    modules = table_formats(use)
-    if name not in modules:
-        known = "\n".join(modules)
+    module = format_module(name, use)
+    if module is None:
         raise ValidationException(
             f"Could not find any format factory for identifier '{name}' in the classpath.\n\n"
-            f"Available factory identifiers for {use} are:\n\n{known}"
+            f"Available factory identifiers for {use} are:\n\n" + "\n".join(known_formats(use))
         )
-    made: Format = importlib.import_module(modules[name]).make(columns, options)
+    made: Format = module.make(columns, options)
     return made

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.values import to_arrow
 from firesteel.common.typeinfo import RowTypeInfo
@@ -18,7 +19,7 @@ from firesteel.errors import FiresteelError
 
 _FETCH_SIZE = 1_000
 
-Row = tuple[Any, ...]
+Row = tuple[Cell, ...]
 
 
 class JdbcLookupError(FiresteelError):
@@ -60,7 +61,7 @@ class JdbcLookup:
         self._connection: Any = None
         self._prepared: tuple[str, list[Any], Callable[[list[Any]], list[Any]]] | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return JdbcLookup, (self._query, self._cache)
 
     def __call__(self, keys: list[Row]) -> list[list[Row]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.connectors.formats.table_format import Format
-from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema, Record, _RecordSettings
+from firesteel.connectors.kafka.records import Headers, KafkaRecordSerializationSchema, Record, _RecordSettings
 
 METADATA: dict[str, Callable[[Any], Any]] = {
     "topic": lambda record: record.topic(),
@@ -107,11 +109,69 @@ class KafkaColumns(DeserializationSchema[Any]):
         return [ColumnBatch(arranged.columns, arranged.length, kinds)]
 
 
+WRITABLE = ("headers", "timestamp", "topic")
+"""Metadata columns that a sink writes."""
+
+
+@dataclass(frozen=True)
+class RecordTarget:
+    """Where the records of a table go, and what else of rows they have.
+
+    Attributes:
+        topics: The topics that rows may name, or the only one.
+        pattern: The topics that rows may name, as a regular expression; None if `topics` has them.
+        metadata: Positions of the metadata columns by key.
+    """
+
+    topics: tuple[str, ...]
+    pattern: str | None
+    metadata: Mapping[str, int]
+
+    def topics_of(self, batch: ColumnBatch) -> list[str]:
+        """Return the topic of each row.
+
+        Raises:
+            ValueError: a row names none, or another one.
+        """
+        place = self.metadata.get("topic")
+        if place is None:
+            return [self.topics[0]] * batch.length
+        named: list[str] = batch.columns[place].to_pylist()
+        for topic in set(named):
+            if topic is None or not self._may_be(topic):
+                allowed = self.pattern or ", ".join(self.topics)
+                raise ValueError(f"The topic of a row must be one of {allowed}, found {topic!r}")
+        return named
+
+    def _may_be(self, topic: str) -> bool:
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, topic) is not None
+        return not self.topics or topic in self.topics
+
+    def times(self, batch: ColumnBatch) -> list[int]:
+        """Return the timestamp of each record in ms, 0 for the time of writing."""
+        place = self.metadata.get("timestamp")
+        if place is None:
+            return [0] * batch.length
+        return [0 if value is None else _millis(value) for value in batch.columns[place].to_pylist()]
+
+    def headers(self, batch: ColumnBatch) -> list[Headers]:
+        """Return the headers of each record."""
+        place = self.metadata.get("headers")
+        if place is None:
+            return [None] * batch.length
+        return [None if value is None else list(value) for value in batch.columns[place].to_pylist()]
+
+
+def _millis(value: datetime.datetime) -> int:
+    return round(value.replace(tzinfo=value.tzinfo or datetime.UTC).timestamp() * 1000)
+
+
 class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
     """A serializer from column batches to records.
 
     Args:
-        topic: The target topic.
+        target: The topics, and the metadata that rows have.
         key: The format of keys; None for no keys.
         key_columns: Positions of the key columns.
         value: The format of values.
@@ -121,15 +181,15 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
 
     def __init__(
         self,
-        topic: str,
+        target: RecordTarget,
         key: Format | None,
         key_columns: tuple[int, ...],
         value: Format,
         value_columns: tuple[int, ...],
         is_upsert: bool,
     ) -> None:
-        super().__init__(_RecordSettings(topic=topic))
-        self._topic = topic
+        super().__init__(_RecordSettings(topic=target.topics[0] if target.topics else None))
+        self._target = target
         self._key = key
         self._key_columns = key_columns
         self._value = value
@@ -144,7 +204,9 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
             if self._key is not None:
                 keys = self._key.encode(batch.with_columns([batch.columns[i] for i in self._key_columns]))
             values = self._values(batch)
-            found += [(self._topic, key, value, 0, None) for key, value in zip(keys, values, strict=True)]
+            target = self._target
+            parts = (target.topics_of(batch), keys, values, target.times(batch), target.headers(batch))
+            found += zip(*parts, strict=True)
         return found
 
     def _values(self, batch: ColumnBatch) -> Sequence[bytes | None]:

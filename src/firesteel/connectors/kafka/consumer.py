@@ -12,6 +12,7 @@ from typing import Any
 from firesteel.common.values.batch_decoding import decode_each
 from firesteel.connectors.kafka.client import QUIET, KafkaError, LastError, kafka_library
 from firesteel.connectors.kafka.properties import consumer_settings, timeout_s
+from firesteel.connectors.kafka.record_schema import KafkaRecord, KafkaRecordDeserializationSchema
 from firesteel.connectors.kafka.source_settings import (
     KafkaOffsetResetStrategy,
     KafkaSourceSettings,
@@ -67,7 +68,11 @@ class PartitionConsumer:
         self._decode_records = getattr(self._deserializer, "decode_records", None)
         most = _MOST_RECORDS if self._decode_records is None else _MOST_IN_COLUMNS
         self._most = min(most, int(settings.properties.get("max.poll.records", most)))
-        self._takes_tombstones = getattr(self._deserializer, "takes_tombstones", False)
+        schema = self._deserializer
+        self._record_schema = (
+            schema if isinstance(schema, KafkaRecordDeserializationSchema) and schema.takes_records else None
+        )
+        self._takes_tombstones = self._record_schema is not None or getattr(schema, "takes_tombstones", False)
         self._position, self._is_at_end = -1, False
         self._ahead: list[Any] = []
 
@@ -152,8 +157,31 @@ class PartitionConsumer:
         return KafkaError(f"could not deserialize {self._where(records[0].offset())} or shortly after: {error}")
 
     def _decode(self, records: list[Any]) -> list[Any]:
+        if self._record_schema is not None:
+            return [self._of_record(self._record_schema, record) for record in records]
         messages = [record.value() for record in records]
         return decode_each(self._deserializer, messages, lambda i: self._where(records[i].offset()), KafkaError)
+
+    def _of_record(self, schema: KafkaRecordDeserializationSchema[Any], record: Any) -> object:
+        """Return the element of a whole record.
+
+        Raises:
+            KafkaError: the schema raised an error.
+        """
+        made = KafkaRecord(
+            record.topic(),
+            record.partition(),
+            record.offset(),
+            record.timestamp()[1],
+            record.key(),
+            record.value(),
+            tuple(record.headers() or ()),
+        )
+        try:
+            return schema.deserialize_record(made)
+        except Exception as error:
+            where = self._where(record.offset())
+            raise KafkaError(f"could not deserialize {where}: {type(error).__name__}: {error}") from error
 
     def _where(self, offset: int) -> str:
         return f"topic {self._partition.topic!r}, partition {self._partition.partition}, offset {offset}"

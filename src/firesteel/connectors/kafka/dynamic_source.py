@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from firesteel.common.checks import require
 from firesteel.common.serialization import DeserializationSchema
-from firesteel.common.typeinfo import TypeInformation
+from firesteel.connectors.kafka.record_schema import KafkaRecordDeserializationSchema
 from firesteel.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
 from firesteel.connectors.kafka.source_settings import DISCOVERY_INTERVAL, KafkaOffsetsInitializer
 from firesteel.errors import InvalidProgramError
@@ -143,52 +143,6 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
     def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
         """Set the topics to read in a builder."""
         return builder.set_topic_pattern(self.stream_pattern)
-
-
-class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
-    """Deserializes Kafka records; PyFlink only has the variant that uses the value alone.
-
-    Args:
-        j_deserialization_schema: A schema in Python for the values of records; keys are ignored.
-
-    Raises:
-        NotImplementedError: the argument is not a `DeserializationSchema`.
-
-    Example:
-        >>> KafkaRecordDeserializationSchema.value_only(SimpleStringSchema()).deserialize(b"order 1")
-        'order 1'
-    """
-
-    def __init__(self, j_deserialization_schema: DeserializationSchema[T_out]) -> None:
-        if not isinstance(j_deserialization_schema, DeserializationSchema):
-            raise NotImplementedError(
-                "KafkaRecordDeserializationSchema wraps a Java object; use its value_only(schema)"
-            )
-        self._value_schema = j_deserialization_schema
-
-    @staticmethod
-    def value_only(deserialization_schema: DeserializationSchema[T]) -> KafkaRecordDeserializationSchema[T]:
-        """Return a schema that ignores keys, headers and timestamps of records.
-
-        Args:
-            deserialization_schema: Deserializes the values.
-
-        Raises:
-            NotImplementedError: it is not a `DeserializationSchema`.
-        """
-        return KafkaRecordDeserializationSchema(deserialization_schema)
-
-    def deserialize(self, message: bytes) -> T_out | None:
-        """Return the element of a value."""
-        return self._value_schema.deserialize(message)
-
-    def deserialize_all(self, messages: list[bytes]) -> list[Any]:
-        """Return the elements of several values."""
-        return self._value_schema.deserialize_all(messages)
-
-    def get_produced_type(self) -> TypeInformation[Any]:
-        """Return the type of the elements."""
-        return self._value_schema.get_produced_type()
 
 
 class DynamicKafkaSource(KafkaSource[T_out]):

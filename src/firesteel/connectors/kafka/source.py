@@ -14,6 +14,7 @@ from firesteel.common.options.checkpointing_options import CHECKPOINTING_INTERVA
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.kafka.properties import consumer_settings, warn_of_unknown
+from firesteel.connectors.kafka.record_schema import KafkaRecordDeserializationSchema
 from firesteel.connectors.kafka.source_settings import (
     AUTO_COMMIT,
     CLIENT_ID_PREFIX,
@@ -246,6 +247,15 @@ class KafkaSourceBuilder(Generic[T]):
         """
         require(deserialization_schema, DeserializationSchema, "set_value_only_deserializer()")
         return cast("KafkaSourceBuilder[R]", self._change(deserializer=deserialization_schema))
+
+    def set_deserializer(self, record_deserializer: KafkaRecordDeserializationSchema[R]) -> KafkaSourceBuilder[R]:
+        """Set the deserialization schema of whole records: keys, headers, topics, partitions, offsets, timestamps.
+
+        Args:
+            record_deserializer: A class with `deserialize_record`, or `KafkaRecordDeserializationSchema.rows()`.
+        """
+        require(record_deserializer, KafkaRecordDeserializationSchema, "set_deserializer()")
+        return cast("KafkaSourceBuilder[R]", self._change(deserializer=record_deserializer))
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder[T]:
         """Set the prefix of client ids; the number of the subtask follows.

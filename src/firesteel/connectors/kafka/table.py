@@ -10,7 +10,7 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
-from firesteel.connectors.kafka.columns import METADATA, ColumnsToKafka, KafkaColumns
+from firesteel.connectors.kafka.columns import METADATA, WRITABLE, ColumnsToKafka, KafkaColumns, RecordTarget
 from firesteel.connectors.kafka.sink import KafkaSink
 from firesteel.connectors.kafka.source import KafkaSource
 from firesteel.connectors.kafka.source_settings import KafkaOffsetResetStrategy as Reset
@@ -165,10 +165,31 @@ class KafkaTable:
         Raises:
             ValidationException: there is no topic or several, or an option of a format is missing or invalid.
         """
-        self.check_topic()
+        self._target()
         for each in (self._value, self._key):
             if each is not None:
                 each.check_sink()
+
+    @property
+    def _persisted(self) -> list[Column]:
+        return [column for column in self._table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+
+    def _target(self) -> RecordTarget:
+        """Return where records go: to the only topic, or to those that rows name in a metadata column `topic`.
+
+        Raises:
+            ValidationException: there is no topic, or a metadata column cannot be written.
+        """
+        metadata = {c.metadata_key or c.name: n for n, c in enumerate(self._persisted) if c.kind == "METADATA"}
+        for key in metadata:
+            if key not in WRITABLE:
+                raise ValidationException(
+                    f"Invalid metadata key '{key}'. The connector supports the following metadata keys for writing:\n"
+                    f"{chr(10).join(WRITABLE)}"
+                )
+        if "topic" not in metadata:
+            return RecordTarget((self.check_topic(),), None, metadata)
+        return RecordTarget(tuple(self._topics), self._options.values.get("topic-pattern"), metadata)
 
     def check_topic(self) -> str:
         """Return the only topic, to write to.
@@ -287,9 +308,9 @@ class KafkaTable:
 
     def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write the column batches."""
-        names = [column.name for column in self._table.physical_columns]
+        names = [column.name for column in self._persisted]
         serializer = ColumnsToKafka(
-            self.check_topic(),
+            self._target(),
             self._key,
             tuple(names.index(key) for key in self._keys),
             self._value,

@@ -19,15 +19,28 @@ TIMESTAMP_FORMAT = "flink.stream.initpos.timestamp.format"
 MOST_RECORDS = "flink.shard.getrecords.maxrecordcount"
 POLLING_INTERVAL = "flink.shard.getrecords.intervalmillis"
 DISCOVERY_INTERVAL = "flink.shard.discovery.intervalmillis"
-_TRUST_ALL = "aws.trust.all.certificates"
+TRUST_ALL = "aws.trust.all.certificates"
 
 _ACCESS_KEY, _SECRET_KEY = f"{CREDENTIALS}.basic.accesskeyid", f"{CREDENTIALS}.basic.secretkey"
 _PROFILE_NAME, _PROFILE_PATH = f"{CREDENTIALS}.profile.name", f"{CREDENTIALS}.profile.path"
 _ROLE, _ROLE_SESSION, _EXTERNAL_ID = (f"{CREDENTIALS}.role.{name}" for name in ("arn", "sessionName", "externalId"))
-_KNOWN = {
-    *(REGION, ENDPOINT, CREDENTIALS, INITIAL_POSITION, INITIAL_TIMESTAMP, TIMESTAMP_FORMAT, MOST_RECORDS),
-    *(POLLING_INTERVAL, DISCOVERY_INTERVAL, _TRUST_ALL, _ACCESS_KEY, _SECRET_KEY, _PROFILE_NAME, _PROFILE_PATH),
+AWS_PROPERTIES = (
+    *(REGION, ENDPOINT, TRUST_ALL, CREDENTIALS, _ACCESS_KEY, _SECRET_KEY, _PROFILE_NAME, _PROFILE_PATH),
     *(_ROLE, _ROLE_SESSION, _EXTERNAL_ID),
+)
+"""Properties that take effect in each connector of Amazon's services."""
+
+REFUSED_PROPERTIES = {
+    f"{CREDENTIALS}.role.stsEndpoint": "STS is found by the region",
+    f"{CREDENTIALS}.role.provider": "a role is assumed with the credentials that boto3 finds",
+    f"{CREDENTIALS}.webIdentityToken.file": "boto3 finds it by the environment variable AWS_WEB_IDENTITY_TOKEN_FILE",
+    f"{CREDENTIALS}.custom.class": "it names a class of Java",
+}
+"""Flink's other properties, each with the reason why tables refuse it."""
+
+_KNOWN = {
+    *AWS_PROPERTIES,
+    *(INITIAL_POSITION, INITIAL_TIMESTAMP, TIMESTAMP_FORMAT, MOST_RECORDS, POLLING_INTERVAL, DISCOVERY_INTERVAL),
 }
 _AMBIENT = ("AUTO", "ENV_VAR", "SYS_PROP", "WEB_IDENTITY_TOKEN")
 _PROVIDERS = (*_AMBIENT, "BASIC", "PROFILE", "ASSUME_ROLE")
@@ -92,7 +105,7 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if ENDPOINT in properties:
         settings["endpoint_url"] = properties[ENDPOINT]
-    if properties.get(_TRUST_ALL, "false").lower() == "true":
+    if properties.get(TRUST_ALL, "false").lower() == "true":
         settings["verify"] = False
     return settings
 

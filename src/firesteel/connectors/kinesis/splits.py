@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from firesteel.common.values.batch_decoding import decode_each
 from firesteel.connectors.kinesis.aggregation import deaggregated
 from firesteel.connectors.kinesis.client import KinesisError, KinesisStream, Page, Record, Shard, time_position
+from firesteel.connectors.kinesis.messages import Message, RecordsSchema
 from firesteel.connectors.kinesis.properties import initial_time_ms
 from firesteel.functions.source_reading import SourceEnumerator, SourceReader
 from firesteel.functions.splits import Discovered, Known, Split, SplitRange, StampedElements, Stop
@@ -214,6 +215,8 @@ class KinesisReader(SourceReader):
 
     def _elements(self, stream: KinesisStream, shard_id: str, records: list[Record]) -> StampedElements:
         unpacked = [(record, data) for record in records for data in deaggregated(record.data)]
+        if isinstance(self._settings.deserializer, RecordsSchema):
+            return self._batches(stream, shard_id, unpacked)
         elements = decode_each(
             self._settings.deserializer,
             [data for _, data in unpacked],
@@ -222,6 +225,19 @@ class KinesisReader(SourceReader):
         )
         kept = [(e, record.time_ms) for e, (record, _) in zip(elements, unpacked, strict=True) if e is not None]
         return StampedElements([element for element, _ in kept], [stamp for _, stamp in kept])
+
+    def _batches(self, stream: KinesisStream, shard_id: str, unpacked: list[tuple[Record, bytes]]) -> StampedElements:
+        """Return the column batches of a table, with the arrival time of the last record."""
+        schema = self._settings.deserializer
+        assert isinstance(schema, RecordsSchema)
+        messages = [Message(data, shard_id, record.sequence_number, record.time_ms) for record, data in unpacked]
+        try:
+            batches = schema.decode_records(messages)
+        except ValueError as error:
+            first, last = messages[0].sequence_number, messages[-1].sequence_number
+            where = f"records {first} to {last} in shard {shard_id} of {stream.name!r}"
+            raise KinesisError(f"could not deserialize {where}: {error}") from error
+        return StampedElements(list(batches), [messages[-1].time_ms] * len(batches))
 
     def close(self) -> None:
         """Close all connections."""

@@ -57,3 +57,14 @@ def sql_type(kind: Any, column: str) -> t.DataType:
 def _nested(kind: object, is_nullable: bool, column: str) -> t.DataType:
     found = sql_type(kind, column)
     return found if is_nullable else found.not_null()
+
+
+def bare(kind: t.DataType) -> t.DataType:
+    """Return a type without its nullability and that of its parts."""
+    if isinstance(kind, t.ArrayType):
+        return t.ArrayType(bare(kind.element_type))
+    if isinstance(kind, t.MapType):
+        return t.MapType(bare(kind.key_type), bare(kind.value_type))
+    if isinstance(kind, t.RowType):
+        return t.RowType([t.RowField(field.name, bare(field.data_type)) for field in kind.fields])
+    return kind.nullable()

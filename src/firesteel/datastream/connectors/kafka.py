@@ -7,6 +7,7 @@ from firesteel.connectors.kafka.functions import (
     FlinkKafkaProducerBase,
     Semantic,
 )
+from firesteel.connectors.kafka.record_schema import KafkaRecord, KafkaRecordDeserializationSchema
 from firesteel.connectors.kafka.records import (
     KafkaRecordSerializationSchema,
     KafkaRecordSerializationSchemaBuilder,
@@ -27,6 +28,8 @@ __all__ = [
     "FlinkKafkaProducerBase",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
+    "KafkaRecord",
+    "KafkaRecordDeserializationSchema",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaSink",

@@ -200,6 +200,11 @@ class SinkWriterRunner(Operator):
         """Write the elements."""
         self.writer.write_all(values, timestamps)
 
+    def process_watermark(self, timestamp: int) -> None:
+        """Tell the writer, and emit the watermark."""
+        self.writer.write_watermark(timestamp)
+        super().process_watermark(timestamp)
+
     def end_input(self, index: int) -> None:
         """Flush the writer at the end of input."""
         self._flush(end_of_input=True)

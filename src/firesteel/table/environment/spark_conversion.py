@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
-from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.spark_types import NoSparkTypeError, spark_type
+from firesteel.columns.type_text import quoted
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
@@ -17,23 +18,6 @@ from firesteel.table.planner.rel.rel import StreamScan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_NAMES: dict[type[t.DataType], str] = {
-    t.BooleanType: "BOOLEAN",
-    t.TinyIntType: "TINYINT",
-    t.SmallIntType: "SMALLINT",
-    t.IntType: "INT",
-    t.BigIntType: "BIGINT",
-    t.FloatType: "FLOAT",
-    t.DoubleType: "DOUBLE",
-    t.CharType: "STRING",
-    t.VarCharType: "STRING",
-    t.BinaryType: "BINARY",
-    t.VarBinaryType: "BINARY",
-    t.DateType: "DATE",
-    t.TimestampType: "TIMESTAMP_NTZ",
-    t.LocalZonedTimestampType: "TIMESTAMP",
-}
 
 
 def spark_scan(dataframe: DataFrame) -> StreamScan:
@@ -59,25 +43,11 @@ def to_spark(rows: Iterable[Row], row_type: t.RowType, spark_session: SparkSessi
         TableException: Spark has no type for a column.
     """
     types = row_type.field_types()
-    columns = ", ".join(f"{quoted(name)} {_type(kind)}" for name, kind in zip(row_type.names, types, strict=True))
+    try:
+        named = [f"{quoted(name)} {spark_type(kind)}" for name, kind in zip(row_type.names, types, strict=True)]
+    except NoSparkTypeError as error:
+        text = f"to_spark() does not support columns of type {error}; cast them, for example to STRING"
+        raise TableException(text) from None
     left = materialized(rows)
     arrays = [to_arrow([row[index] for row in left], kind) for index, kind in enumerate(types)]
-    return spark_session.createDataFrame(pa.Table.from_arrays(arrays, names=list(row_type.names)), columns)
-
-
-def _type(kind: t.DataType) -> str:
-    """Return the name of Spark's type for a type."""
-    if isinstance(kind, t.DecimalType):
-        return f"DECIMAL({kind.precision}, {kind.scale})"
-    if isinstance(kind, t.ArrayType):
-        return f"ARRAY<{_type(kind.element_type)}>"
-    if isinstance(kind, t.MapType):
-        return f"MAP<{_type(kind.key_type)}, {_type(kind.value_type)}>"
-    if isinstance(kind, t.RowType):
-        return f"STRUCT<{', '.join(f'{quoted(field.name)}: {_type(field.data_type)}' for field in kind.fields)}>"
-    name = _NAMES.get(type(kind))
-    if name is None:
-        raise TableException(
-            f"to_spark() does not support columns of type {type_text(kind)}; cast them, for example to STRING"
-        )
-    return name
+    return spark_session.createDataFrame(pa.Table.from_arrays(arrays, names=list(row_type.names)), ", ".join(named))

@@ -1,0 +1,3 @@
+"""The table connector `clickhouse`, over ClickHouse's HTTP interface."""
+
+TABLES = {"clickhouse": "table"}

@@ -1,0 +1,3 @@
+"""The table connector `faker`: rows of made-up data."""
+
+TABLES = {"faker": "table"}

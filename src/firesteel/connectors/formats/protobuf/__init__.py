@@ -1,0 +1,3 @@
+"""Protocol Buffers."""
+
+MESSAGES = {"protobuf": "table"}

@@ -1,0 +1,3 @@
+"""The table connectors `http` and `rest-lookup`: rows that a service has for keys."""
+
+TABLES = dict.fromkeys(("http", "rest-lookup"), "table")

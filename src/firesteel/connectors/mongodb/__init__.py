@@ -1,0 +1,3 @@
+"""The table connector `mongodb`."""
+
+TABLES = {"mongodb": "table"}
