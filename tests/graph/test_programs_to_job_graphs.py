@@ -201,17 +201,6 @@ def test_a_collecting_sink_is_not_merged_with_other_consumers():
     assert sorted(names) == ["Filter", "Map", "Sink: Data stream collect sink", "Sink: Print to Std. Out", "Source: a"]
 
 
-@pytest.mark.parametrize(("parallelism", "limits"), [(2, [-1, 1]), (1, [-1])])
-def test_a_collecting_sink_gets_no_more_subtasks_when_the_job_is_rescaled(parallelism, limits):
-    """Several of them would mix up changes of the same row; with others in a vertex it has the order of their keys."""
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(parallelism)
-    source = env.from_source(NumberSequenceSource(1, 9), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
-    source.collect_async()
-    vertices = env.get_stream_graph().get_job_graph().vertices
-    assert [vertex.max_parallelism for vertex in vertices] == limits
-
-
 @pytest.mark.parametrize("collects", [False, True])
 def test_union_of_keyed_streams_is_read_with_different_parallelisms(collects):
     env = environment({})

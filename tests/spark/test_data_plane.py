@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.spark.data_plane import SparkDataPlane
 from tests.runtime.helpers import job_graph
 
@@ -35,3 +41,21 @@ async def test_the_directory_that_a_job_names_is_kept(tmp_path):
     data_plane.close()
     assert job.configuration[CHECKPOINTING_DIR.key] == str(tmp_path)
     assert is_there(tmp_path)
+
+
+@pytest.mark.parametrize(("parallelism", "limits"), [(2, [128, 1]), (1, [128])])
+async def test_a_collecting_sink_gets_no_more_subtasks_when_the_job_is_rescaled(
+    tmp_path: Path, parallelism: int, limits: list[int]
+) -> None:
+    """Several of them would mix up the changes of a row; in a vertex with others it has those of some keys."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(parallelism)
+    source = env.from_source(NumberSequenceSource(1, 9), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    source.collect_async()
+    job = env.get_stream_graph().get_job_graph()
+    resolve_parallelism(job, 1)
+    job.configuration[CHECKPOINTING_DIR.key] = str(tmp_path)
+    data_plane = SparkDataPlane(no_context, {})
+    await data_plane.restore(job)
+    data_plane.close()
+    assert [vertex.max_parallelism for vertex in job.vertices] == limits

@@ -266,3 +266,13 @@ def collect_ids_of(job_graph: JobGraph) -> list[str]:
     """Return the ids of a job's collecting sinks."""
     operators = [operator.operator for vertex in job_graph.vertices for operator in vertex.chain]
     return [operator.collect_id for operator in operators if isinstance(operator, CollectSinkOperator)]
+
+
+def limit_collecting_sinks(job_graph: JobGraph) -> None:
+    """Let vertices of collecting sinks keep their parallelism if the job is rescaled, as the order of changes counts.
+
+    In a vertex with other operators, a sink has the changes of some keys, in order.
+    """
+    for vertex in job_graph.vertices:
+        if any(isinstance(head.operator, CollectSinkOperator) for head in vertex.chain[:1]):
+            vertex.max_parallelism = vertex.parallelism

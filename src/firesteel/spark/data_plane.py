@@ -27,7 +27,7 @@ from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.runtime.thread_pools import JOBS, RESULTS
 from firesteel.spark.batch_run import BatchRun
-from firesteel.spark.collect_buffers import CollectBuffers
+from firesteel.spark.collect_buffers import CollectBuffers, limit_collecting_sinks
 from firesteel.spark.printed_texts import PrintedTexts
 from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
@@ -99,6 +99,7 @@ class SparkDataPlane:
         if place.remote is not None:
             store_artifacts(job_graph, place.remote, place.work)
         restore_job(job_graph, self._options_of(job_graph), place.work, place.store, self._seal)
+        limit_collecting_sinks(job_graph)
         serialized: bytes = pickling.dumps(job_graph)
         return serialized
 

@@ -123,8 +123,6 @@ class StreamSinks(StreamBase[T]):
         operator = op.CollectSinkOperator(collect_id, self._is_keyed, self.get_type())
         sink = self._legacy_sink("Data stream collect sink", operator)
         sink.set_parallelism(1).uid(op.collect_uid(transformation_of(sink).id))
-        # Several subtasks would lose the order of changes if the job is rescaled.
-        transformation_of(sink).max_parallelism = 1
         return collect_id
 
     @overload
