@@ -25,6 +25,8 @@ DATES = {
     "state_processor/savepoint_writer.py": "the date of a savepoint",
     "connectors/datagen/table.py": "a seed, and the date at which a source began, before its process did",
     "connectors/datagen/fields.py": "random dates before the present",
+    "connectors/elasticsearch/index_names.py": "the date in the name of an index",
+    "connectors/faker/expressions.py": "random dates before and after the present",
     "table/planner/translate/planner.py": "the date of a query, for its constants",
 }
 """Files that read the wall clock, and what for. A duration measured by it is wrong once somebody sets it."""

@@ -180,6 +180,8 @@ DEFAULT_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "write": (1, None),
     "write_all": ([], None),
     "flush": (True,),
+    "write_watermark": (1,),
+    "begin_after": ([],),
     "restore_state": (None,),
     "configure": ({},),
     "check": ([],),
