@@ -88,7 +88,7 @@ class Rescaler:
         self._job_graph = job_graph
         self._rescaling = Rescaling(job_graph, RescalingOptions.of(configuration))
         self._tracker = RescaleTracker(job_graph, self._endpoint.clock.now_ms, RESCALE_HISTORY_SIZE.of(configuration))
-        self._requirements_id = uuid.uuid4().hex
+        self._requirements_id: str | None = None
         self._cause = TriggerCause.INITIAL_SCHEDULE
         self._numbers = itertools.count()
         self._reserved: dict[str, bool] = {}  # request for a slot -> whether it has come
@@ -138,7 +138,7 @@ class Rescaler:
         elif status is JobStatus.RESTARTING and not self._is_at_work:
             self._cause = TriggerCause.RECOVERABLE_FAILOVER
             self._tracker.ended(RescaleEnd.JOB_FAILOVER_RESTARTING)
-        if status in {JobStatus.RUNNING, JobStatus.RESTARTING}:
+        if status in {JobStatus.RUNNING, JobStatus.RESTARTING} and self._rescaling.may_change(self._current):
             self._endpoint.run_async(self.check)
 
     def query_started(self) -> None:
@@ -215,6 +215,7 @@ class Rescaler:
         try:
             if self._is_up and not await self._hold():
                 return
+            self._requirements_id = self._requirements_id or uuid.uuid4().hex
             self._tracker.begin(self._cause, desired, sufficient, before, after, self._requirements_id)
             self._log("continues with the parallelism %s", after)
             self._tracker.enter("Restarting")

@@ -128,6 +128,10 @@ class Rescaling:
             from_s = max(from_s, self._sufficient_since_s + stable_s)
         return Target(wanted, from_s)
 
+    def may_change(self, current: Parallelism) -> bool:
+        """Return whether a job with this parallelism may ever get another one, unless others are required."""
+        return self._options.is_adaptive or self.desired != current
+
     def _wanted(self, current: Parallelism, slots: int, is_up: bool) -> Parallelism | None:
         if self.desired == current and (is_up or not self._options.is_adaptive):
             return None
