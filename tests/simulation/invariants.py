@@ -39,7 +39,7 @@ def _job_masters_agree(cluster: SimulatedCluster) -> None:
         for job_master in manager.job_masters():
             if job_master.fencing_token != cluster.leader_session:
                 continue
-            for execution in job_master._graph.executions:
+            for execution in job_master.graph.executions:
                 if execution.state.name == "RUNNING" and execution.allocation_id is not None:
                     owner = users.setdefault(execution.allocation_id, job_master.job_id)
                     if owner != job_master.job_id:
@@ -80,7 +80,7 @@ def _jobs_have_one_leader(cluster: SimulatedCluster) -> None:
             token = job_master.fencing_token
             if token is None or token != cluster.leader_session or not job_master.is_running:
                 continue
-            if job_master._graph.status is JobStatus.SUSPENDED:
+            if job_master.graph.status is JobStatus.SUSPENDED:
                 continue
             other = leading.setdefault(job_master.job_id, manager.name)
             if other != manager.name:
