@@ -117,10 +117,12 @@ lock: $(STAMP)  ## write requirements.txt anew with the newest versions that pyp
 
 newest: newest-environment newest-tests  ## test with the newest versions that pyproject.toml allows, and name the package that breaks a test
 
-newest-environment:
+# uv takes a minute, pip several; pip also knows indexes that are configured for it alone.
+newest-environment: $(STAMP)
 	@rm -rf $(NEWEST_VENV)
 	@$(PYTHON) -m venv $(NEWEST_VENV)
-	@$(NEWEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[java,dev]'
+	@$(BIN)/uv pip install --quiet --python $(NEWEST_VENV)/bin/python --editable '.[java,dev]' || \
+		$(NEWEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[java,dev]'
 
 newest-tests:
 	@$(NEWEST_VENV)/bin/python -m tests.newest $(LOCK)
