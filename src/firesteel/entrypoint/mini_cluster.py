@@ -37,8 +37,7 @@ class MiniCluster:
     """A cluster for one job (Flink: `runtime.minicluster.MiniCluster`).
 
     With a local Spark there is one TaskExecutor, with as many slots as the job needs or, if that is more,
-    `taskmanager.numberOfTaskSlots`. Otherwise the TaskExecutors are
-    as many Spark executors as needed.
+    `taskmanager.numberOfTaskSlots`. Otherwise the TaskExecutors are as many Spark executors as needed.
 
     Args:
         job_graph: The job; a parallelism that is left to the scheduler becomes `parallelism.default`.

@@ -60,7 +60,7 @@ async def test_a_suspended_job_cancels_its_requests_and_keeps_its_slots(cluster:
     await job_master.stop()
     await settle()
     assert job_master.graph.status is JobStatus.SUSPENDED
-    assert job_master._pool.slots() == []
+    assert job_master.pool.slots() == []
     assert job_master.fencing_token is None
     assert job_master._resource_manager.gateway is None
     assert cluster.runners["tm"].slots == slots
@@ -88,7 +88,7 @@ async def test_a_task_executor_registers_once_under_the_same_job_master(cluster:
     success = TaskManagerRegistrationSuccess(job_master.job_id, "session-1")
     for _ in range(2):
         assert await gateway.register_task_manager("tm", "taskmanager-tm", "host") == success
-    assert job_master._pool.task_managers == {"tm"}
+    assert job_master.pool.task_managers == {"tm"}
     await job_master.stop()
 
 
@@ -99,7 +99,7 @@ async def test_a_task_executor_that_cannot_be_reached_is_declined(cluster: Clust
     answer = await gateway.register_task_manager("other", "nowhere")
     assert isinstance(answer, Declined)
     assert "can't connect to the TaskExecutor at nowhere" in answer.reason
-    assert job_master._pool.task_managers == frozenset()
+    assert job_master.pool.task_managers == frozenset()
     await job_master.stop()
 
 
@@ -112,7 +112,7 @@ async def test_slot_reports_of_an_unregistered_task_executor_change_nothing(clus
     with pytest.raises(UnknownTaskManagerError, match="TaskExecutor other is not registered"):
         await gateway.offer_slots("other", (SlotOffer("y", 0),))
     await gateway.fail_slot("other", "x", "no reason")
-    assert [slot.allocation_id for slot in job_master._pool.slots()] == ["x"]
+    assert [slot.allocation_id for slot in job_master.pool.slots()] == ["x"]
     await job_master.stop()
 
 
@@ -148,7 +148,7 @@ async def test_a_failed_check_of_idle_slots_does_not_end_later_ones(
         checks.append(now_s)
         raise RuntimeError("unexpected")
 
-    monkeypatch.setattr(dispatcher._runners[job_id]._job_master._pool, "release_idle", fail)
+    monkeypatch.setattr(dispatcher._runners[job_id]._job_master.pool, "release_idle", fail)
     for count in (1, 2):
         with pytest.raises(RuntimeError, match="unexpected"):
             await cluster.advance(50)

@@ -135,6 +135,11 @@ class ExecutionGraph:
         return self.count(*TERMINAL) == len(self._current)
 
     @property
+    def is_up(self) -> bool:
+        """Whether every current attempt is RUNNING or has FINISHED."""
+        return self.count(ExecutionState.RUNNING, ExecutionState.FINISHED) == len(self._current)
+
+    @property
     def is_finished(self) -> bool:
         """Whether every current attempt has FINISHED."""
         return self._counts[ExecutionState.FINISHED] == len(self._current)

@@ -79,7 +79,6 @@ from firesteel.runtime.slotpool.actions import (
     SlotRequestFailed,
 )
 from firesteel.runtime.slotpool.slot import SlotOffer
-from firesteel.runtime.slotpool.slot_pool import SlotPool
 
 __all__ = ["JobMaster", "restored", "with_cluster_defaults"]
 
@@ -128,6 +127,9 @@ class JobMaster(FencedRpcEndpoint):
         listeners: Notified of each change of the job's status.
         serialized_job_graph: The job serialized for tasks; None to serialize it here.
 
+    Attributes:
+        pool: The job's slots.
+
     Raises:
         ExecutionGraphError: the job can't be run.
         InvalidOptionError: an option can't be read.
@@ -157,7 +159,7 @@ class JobMaster(FencedRpcEndpoint):
         self._rescaler = Rescaler(session, self, job_graph, configuration)
         self._way: asyncio.Future[bool] | None = None
         self._parts = self._parts_of(job_graph, serialized_job_graph)
-        self._pool, self._slots = self._parts.pool, self._parts.slots
+        self.pool, self._slots = self._parts.pool, self._parts.slots
         self._queries: dict[int, QueryRun] = {}
         self._checkpoints = CheckpointStatsTracker()
         self._actions: deque[object] = deque()
@@ -166,7 +168,7 @@ class JobMaster(FencedRpcEndpoint):
         self._task_managers = TaskManagers(
             session,
             configuration,
-            self._pool.allocated_slot_report,
+            self.pool.allocated_slot_report,
             lambda task_manager_id: self._parts.deployments.expected(task_manager_id),
             self._deployments_reported,
             lambda task_manager_id: self._release_task_manager(task_manager_id, "its heartbeat timed out"),
@@ -179,7 +181,7 @@ class JobMaster(FencedRpcEndpoint):
         )
         is_batch = job_graph.job_type == "BATCH"
         self._requests = SlotRequests(
-            session, is_batch, self._pool, self._slots, lambda: self._resource_manager.gateway, configuration
+            session, is_batch, self.pool, self._slots, lambda: self._resource_manager.gateway, configuration
         )
         calls = TaskCalls(session, self._task_managers, lambda: self._parts, self._release_task_manager)
         self._handlers = self._handlers_of_actions(calls)
@@ -202,11 +204,6 @@ class JobMaster(FencedRpcEndpoint):
     def graph(self) -> ExecutionGraph:
         """The execution graph of the job; another one after a change of its parallelism."""
         return self._parts.graph
-
-    @property
-    def pool(self) -> SlotPool:
-        """The job's slots."""
-        return self._parts.pool
 
     @property
     def _scheduler(self) -> Scheduler:
@@ -286,14 +283,14 @@ class JobMaster(FencedRpcEndpoint):
                 await self._task_managers.connect(task_manager_id, address)
             except Exception as error:
                 return Declined(f"can't connect to the TaskExecutor at {address}: {error}")
-            self._pool.register_task_manager(task_manager_id, host)
+            self.pool.register_task_manager(task_manager_id, host)
         return TaskManagerRegistrationSuccess(self.job_id, self._session_id)
 
     async def offer_slots(self, task_manager_id: str, offers: tuple[SlotOffer, ...]) -> tuple[SlotOffer, ...]:
         """Offer slots to the JobMaster, which returns the accepted ones."""
         if task_manager_id not in self._task_managers:
             raise UnknownTaskManagerError(self.job_id, task_manager_id)
-        accepted, actions = self._pool.offer_slots(task_manager_id, offers, self.clock.monotonic_s())
+        accepted, actions = self.pool.offer_slots(task_manager_id, offers, self.clock.monotonic_s())
         # Respond before tasks are submitted into the accepted slots.
         self.run_async(lambda: self._perform(actions))
         return tuple(accepted)
@@ -345,7 +342,7 @@ class JobMaster(FencedRpcEndpoint):
 
     async def notify_allocation_failure(self, allocation_id: str, cause: str) -> None:
         """Report a failed allocation; unknown ids are ignored."""
-        emptied, actions = self._pool.fail_allocation(allocation_id, cause)
+        emptied, actions = self.pool.fail_allocation(allocation_id, cause)
         self._perform(actions)
         if emptied is not None:
             self._release_task_manager(emptied, "it has no slot left for the job")
@@ -556,10 +553,10 @@ class JobMaster(FencedRpcEndpoint):
 
     def _terminated(self, _: JobTerminated) -> None:
         if self.graph.status.is_globally_terminal:
-            self._perform(self._pool.close(f"the job is {self.graph.status.name}"))
+            self._perform(self.pool.close(f"the job is {self.graph.status.name}"))
             self.run_async(lambda: self._on_terminated(self._archive()))
         else:
-            self._perform(self._pool.suspend())
+            self._perform(self.pool.suspend())
         self._slots.clear()
 
     # Connections
@@ -576,11 +573,11 @@ class JobMaster(FencedRpcEndpoint):
 
     def _resource_manager_connected(self, gateway: object, success: JobMasterRegistrationSuccess) -> None:
         self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)
-        self._perform(self._pool.connect_to_resource_manager())
+        self._perform(self.pool.connect_to_resource_manager())
 
     def _resource_manager_disconnected(self, gateway: object, cause: str) -> None:
         self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER)
-        self._pool.disconnect_resource_manager()
+        self.pool.disconnect_resource_manager()
 
     def _release_task_manager(self, task_manager_id: str, cause: str) -> None:
         if self._task_managers.release(task_manager_id, cause):
@@ -588,7 +585,7 @@ class JobMaster(FencedRpcEndpoint):
             # Process lost results first, so that tasks that failed with the slots restart together with their
             # consumers.
             self._perform(self._scheduler.task_manager_lost(task_manager_id))
-            self._perform(self._pool.release_task_manager(task_manager_id, text)[1])
+            self._perform(self.pool.release_task_manager(task_manager_id, text)[1])
 
     def _leave(self, cause: str) -> None:
         if self.graph.status.is_globally_terminal:  # Otherwise the TaskExecutors keep the slots for the next leader.

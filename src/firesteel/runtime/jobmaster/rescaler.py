@@ -20,7 +20,6 @@ from firesteel.graph.job_graph import JobGraph, JobVertexID, ParallelismBounds
 from firesteel.graph.resource_requirements import ResourceRequirementsError, checked_requirements
 from firesteel.runtime.clock import sleep
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.rescales import RescaleEnd, RescalesSummary, RescaleTracker, TriggerCause
 from firesteel.runtime.jobmaster.job_parts import JobSession
@@ -33,7 +32,6 @@ __all__ = ["RescalableJob", "Rescaler"]
 logger = logging.getLogger(__name__)
 
 _RETRY_S = 1.0
-_UP = (ExecutionState.RUNNING, ExecutionState.FINISHED)
 
 
 class RescalableJob(Protocol):
@@ -91,7 +89,8 @@ class Rescaler:
         self._requirements_id: str | None = None
         self._cause = TriggerCause.INITIAL_SCHEDULE
         self._numbers = itertools.count()
-        self._reserved: dict[str, bool] = {}  # request for a slot -> whether it has come
+        self._awaited: set[str] = set()  # requests for slots that the tasks have not yet
+        self._reserved: set[str] = set()  # those that are served
         self._is_at_work = False
         self._is_stopped = False
         self._next_check_s = float("inf")
@@ -124,8 +123,9 @@ class Rescaler:
 
     def slot_came(self, request_id: str) -> None:
         """Process that a request for a slot is served."""
-        if request_id in self._reserved:
-            self._reserved[request_id] = True
+        if request_id in self._awaited:
+            self._awaited.remove(request_id)
+            self._reserved.add(request_id)
         if self._is_up and self._cause is not TriggerCause.UPDATE_REQUIREMENT:
             self._cause = TriggerCause.NEW_RESOURCE_AVAILABLE
         self.check()
@@ -150,21 +150,22 @@ class Rescaler:
 
     def reserved(self, request_id: str) -> bool:
         """Return whether a slot was requested for a change that has not begun."""
-        return request_id in self._reserved
+        return request_id in self._awaited or request_id in self._reserved
 
     def reserve_failed(self, request_id: str) -> None:
         """Process that such a slot could not be obtained, or is lost."""
-        del self._reserved[request_id]
+        self._awaited.discard(request_id)
+        self._reserved.discard(request_id)
         self._check_at(self._now_s + 10 * _RETRY_S)
 
     def check(self) -> None:
         """Begin a change if it is due; else look again when it may be."""
         if self._is_stopped or self._is_at_work or self._job_graph.job_type == "BATCH":
             return
-        current, is_up = self._current, self._is_up
-        own = max(self._rescaling.slots_of(current), len(self._job.pool.slots()) - sum(self._reserved.values()))
+        current, slots = self._current, self._job.pool.size
+        own = max(self._rescaling.slots_of(current), slots - len(self._reserved))
         self._reserve(self._rescaling.slots_of(self._rescaling.desired) - own)
-        target = self._rescaling.target(self._now_s, current, len(self._job.pool.slots()), is_up)
+        target = self._rescaling.target(self._now_s, current, slots, self._is_up)
         if target is None:
             return
         if target.from_s <= self._now_s:
@@ -194,20 +195,22 @@ class Rescaler:
     @property
     def _is_up(self) -> bool:
         graph = self._job.graph
-        return graph.status is JobStatus.RUNNING and graph.count(*_UP) == sum(self._current.values())
+        return graph.status is JobStatus.RUNNING and graph.is_up
 
     def _reserve(self, slots: int) -> None:
         """Request slots from the ResourceManager, or give up requests, until that many are reserved."""
-        while len(self._reserved) < slots:
+        while len(self._awaited) + len(self._reserved) < slots:
             request_id = f"rescale-{next(self._numbers)}"
-            self._reserved[request_id] = False
+            self._awaited.add(request_id)
             self._session.perform(self._job.pool.request_new_slot(request_id))
-        while len(self._reserved) > max(slots, 0):
-            self._give_up(self._reserved.popitem()[0])
+        self._give_up_all_but(max(slots, 0))
 
-    def _give_up(self, request_id: str) -> None:
-        actions = self._job.pool.release_slot(request_id, self._now_s, "the job needs the slot no more")
-        self._session.perform(actions)
+    def _give_up_all_but(self, slots: int) -> None:
+        """Give up requests and reserved slots until that many are left, first those that are not served."""
+        while len(self._awaited) + len(self._reserved) > slots:
+            request_id = (self._awaited or self._reserved).pop()
+            actions = self._job.pool.release_slot(request_id, self._now_s, "the job needs the slot no more")
+            self._session.perform(actions)
 
     async def _rescale(self, before: Parallelism, after: Parallelism) -> None:
         """Continue with another parallelism; if that fails, with the former one."""
@@ -222,7 +225,7 @@ class Rescaler:
             if not await self._job.make_way():
                 return
             self._tracker.enter("CreatingExecutionGraph")
-            self._release_reserved()
+            self._give_up_all_but(0)  # The requests of the tasks get these slots first.
             await self._run(before, after)
         finally:
             self._is_at_work = False
@@ -259,11 +262,6 @@ class Rescaler:
             except (FiresteelError, OSError) as error:
                 self._log("can't continue, which is tried again: %s", error)
                 await sleep(self._endpoint.clock, _RETRY_S)
-
-    def _release_reserved(self) -> None:
-        """Let the tasks have the reserved slots, which serve their requests first."""
-        while self._reserved:
-            self._give_up(self._reserved.popitem()[0])
 
     def _log(self, text: str, detail: object) -> None:
         logger.info("job %s " + text, self._session.job_id, detail, extra=about(self._session.job_id))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from firesteel.common.options.rescale_options import SUBMISSION_WAIT
-from firesteel.common.options.restart_options import SCHEDULER
 from firesteel.common.options.slot_options import SLOT_IDLE_TIMEOUT, SLOT_REQUEST_TIMEOUT
 from firesteel.runtime.jobmaster.job_parts import JobSession
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.slot_report import SlotRequest
 from firesteel.runtime.scheduler.actions import ReleaseSlots, RequestSlots
+from firesteel.runtime.scheduler.rescaling import RescalingOptions
 from firesteel.runtime.slotpool.actions import CancelSlotRequest, SendSlotRequest
 from firesteel.runtime.slotpool.slot import UnfulfillableSlotRequestError
 from firesteel.runtime.slotpool.slot_pool import SlotPool
@@ -53,7 +53,7 @@ class SlotRequests:
         self._slots = slots
         self._resource_manager = resource_manager
         self._perform = session.perform
-        is_adaptive = SCHEDULER.of(configuration) == "Adaptive"
+        is_adaptive = RescalingOptions.of(configuration).is_adaptive
         self._timeout_s = (SUBMISSION_WAIT if is_adaptive else SLOT_REQUEST_TIMEOUT).of(configuration)
         self._idle_timeout_s = SLOT_IDLE_TIMEOUT.of(configuration)
 

@@ -32,10 +32,10 @@ class RescalingOptions:
         submission_s: Time for which a job that does not run waits for them.
     """
 
-    is_adaptive: bool = False
-    cooldown_s: float = 30
-    running_s: float = 60
-    submission_s: float = 10
+    is_adaptive: bool
+    cooldown_s: float
+    running_s: float
+    submission_s: float
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> RescalingOptions:

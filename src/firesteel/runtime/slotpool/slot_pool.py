@@ -88,6 +88,11 @@ class SlotPool:
         """The registered TaskExecutors."""
         return frozenset(self._task_managers)
 
+    @property
+    def size(self) -> int:
+        """The number of slots of the job, in use or not."""
+        return self._offered.total()
+
     def utilization(self, task_manager_id: str) -> float:
         """Return the fraction of the slots at a TaskExecutor that are in use, 0 to 1."""
         task_manager = self._task_managers.get(task_manager_id)
