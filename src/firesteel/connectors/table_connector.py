@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
@@ -194,6 +194,26 @@ class SinkRequest:
     overwrite: bool = False
     static_partition: Mapping[str, Cell] = field(default_factory=dict)
     is_bounded: bool = False
+
+
+def check_metadata(keys: Iterable[str], allowed: Iterable[str], purpose: str = "reading") -> None:
+    """Check that a connector has metadata keys.
+
+    Args:
+        keys: The keys of the table.
+        allowed: Those that the connector has.
+        purpose: What for: reading or writing.
+
+    Raises:
+        ValidationException: it lacks one.
+    """
+    known = list(allowed)
+    for key in keys:
+        if key not in known:
+            raise ValidationException(
+                f"Invalid metadata key '{key}'. The connector supports the following metadata keys for {purpose}:\n"
+                f"{chr(10).join(known)}"
+            )
 
 
 def refuse_metadata(table: ResolvedTable, connector: str) -> None:

@@ -13,13 +13,13 @@ from firesteel.common.values.bounded_results import all_of
 from firesteel.functions.operator_descriptors import AsyncWaitOperator
 from firesteel.operators.chain.function_calls import pairs
 from firesteel.operators.chain.operator import Output, TaskInfo, Timestamps
-from firesteel.operators.one_input import FunctionOperator
+from firesteel.operators.own_loop import OwnLoopOperator
 from firesteel.operators.retries import wants_retry
 
 _Result = tuple[list[Any], int | None]
 
 
-class AsyncWaitRunner(FunctionOperator):
+class AsyncWaitRunner(OwnLoopOperator):
     """`AsyncDataStream.ordered_wait` and `unordered_wait` (Flink: `AsyncWaitOperator`).
 
     The calls of one batch of elements run concurrently on the operator's own event loop, at most `capacity` at a time.
@@ -33,20 +33,6 @@ class AsyncWaitRunner(FunctionOperator):
         self._ordered = descriptor.ordered
         self._retry = descriptor.retry_strategy
         self._settle = output.settler(output.output_type, "v")[1]
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    def open(self) -> None:
-        """Create the event loop and open the function."""
-        self._loop = asyncio.new_event_loop()
-        super().open()
-
-    def close(self) -> None:
-        """Close the function and the event loop."""
-        try:
-            super().close()
-        finally:
-            if self._loop is not None:
-                self._loop.close()
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Call the function for all elements and wait for the results."""

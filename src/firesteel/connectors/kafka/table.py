@@ -15,7 +15,7 @@ from firesteel.connectors.kafka.sink import KafkaSink
 from firesteel.connectors.kafka.source import KafkaSource
 from firesteel.connectors.kafka.source_settings import KafkaOffsetResetStrategy as Reset
 from firesteel.connectors.kafka.source_settings import KafkaOffsetsInitializer, KafkaTopicPartition
-from firesteel.connectors.table_connector import UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_connector import UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest, check_metadata
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import DeliveryGuarantee
@@ -181,12 +181,7 @@ class KafkaTable:
             ValidationException: there is no topic, or a metadata column cannot be written.
         """
         metadata = {c.metadata_key or c.name: n for n, c in enumerate(self._persisted) if c.kind == "METADATA"}
-        for key in metadata:
-            if key not in WRITABLE:
-                raise ValidationException(
-                    f"Invalid metadata key '{key}'. The connector supports the following metadata keys for writing:\n"
-                    f"{chr(10).join(WRITABLE)}"
-                )
+        check_metadata(metadata, WRITABLE, "writing")
         if "topic" not in metadata:
             return RecordTarget((self.check_topic(),), None, metadata)
         return RecordTarget(tuple(self._topics), self._options.values.get("topic-pattern"), metadata)
@@ -207,12 +202,7 @@ class KafkaTable:
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
-        for key, _ in request.metadata:
-            if key not in METADATA:
-                raise ValidationException(
-                    f"Invalid metadata key '{key}'. The connector supports the following metadata keys for reading:\n"
-                    f"{chr(10).join(METADATA)}"
-                )
+        check_metadata((key for key, _ in request.metadata), METADATA)
         key_format, value_format, stored = self._key, self._value, self._stored
         if self.reads_fields:
             stored = [column for column in request.columns if column.name not in self._keys] or stored[:1]

@@ -13,7 +13,7 @@ from firesteel.operators.batches.waiting_elements import WaitingElements
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import Output, TaskInfo, Timestamps
-from firesteel.operators.one_input import FunctionOperator
+from firesteel.operators.own_loop import OwnLoopOperator
 from firesteel.operators.retries import wants_retry
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchRunner"]
 
 
-class BatchRunner(FunctionOperator):
+class BatchRunner(OwnLoopOperator):
     """The operator of `map_batches` and of `AsyncDataStream.ordered_wait_batch` and `unordered_wait_batch`.
 
     Elements wait until a batch is full, or the first of them has waited long enough. Without a time to wait, a batch
@@ -39,11 +39,10 @@ class BatchRunner(FunctionOperator):
         self._deadline: int | None = None
         self._passed = 0
         self._settle = output.settler(output.output_type, "v")[1]
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._format: ColumnFormat | None = None
 
     def open(self) -> None:
-        """Create the event loop and open the function."""
+        """Prepare the calls, and open the function."""
         descriptor = self._descriptor
         if descriptor.format is not BatchFormat.ROWS:
             from firesteel.operators.batches.batch_formats import ColumnFormat  # needs pyarrow
@@ -54,16 +53,7 @@ class BatchRunner(FunctionOperator):
         self._call: Callable[..., object] = method_of(
             self.function, "async_invoke_batch" if self._is_async else "map_batch"
         )
-        self._loop = asyncio.new_event_loop()
         super().open()
-
-    def close(self) -> None:
-        """Close the function and the event loop."""
-        try:
-            super().close()
-        finally:
-            if self._loop is not None:
-                self._loop.close()
 
     def process(self, values: list[object], timestamps: Timestamps) -> None:
         """Add elements, and call the function for the batches that are full."""
