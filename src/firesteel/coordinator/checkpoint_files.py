@@ -74,7 +74,7 @@ class CheckpointFiles:
         claimed = named_directory(path, self._named)
         return claimed if claimed.parent != self.store else None
 
-    def is_laid_out_alike(self, metadata: CheckpointMetadata, region: int) -> bool:
+    def has_same_layout(self, metadata: CheckpointMetadata, region: int) -> bool:
         """Return whether a checkpoint of this job has a region's state in the slots in which the region runs now."""
         return self._places(metadata.vertices, region) == self._places(self._vertices, region)
 
@@ -82,7 +82,7 @@ class CheckpointFiles:
         of_region = [one for one in vertices if self._region_of.get(one.vertex_id) == region]
         return {one.vertex_id: (one.stage, one.first_slot, one.parallelism) for one in of_region}
 
-    def share_anew(self, metadata: CheckpointMetadata, region: int) -> None:
+    def redistribute_state(self, metadata: CheckpointMetadata, region: int) -> None:
         """Let the slots of a region take over the state that a checkpoint of this job has in other slots.
 
         Raises:

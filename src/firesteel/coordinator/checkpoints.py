@@ -140,10 +140,10 @@ class Checkpoints:
         if state is not None:
             enumerator.restore(state.sources)
             self.batch_id, self.next_time = state.batch_id, state.next_time
-            if self._job.files.is_laid_out_alike(kept[-1], self._region):
+            if self._job.files.has_same_layout(kept[-1], self._region):
                 self._files.begin_with(state.chains)
             else:
-                self._job.files.share_anew(kept[-1], self._region)
+                self._job.files.redistribute_state(kept[-1], self._region)
             self._commit(self._decided(state))
 
     def _keep(self, state: RegionState) -> None:

@@ -184,17 +184,17 @@ def _decides_after_the_end(self: CheckpointFiles, directory: AnyPath) -> None:
         raise CheckpointExistsError(newest[0] if newest else directory)
 
 
-def _begins_without_state(self: CheckpointFiles, metadata: CheckpointMetadata, region: int) -> None:
+def _begins_empty(self: CheckpointFiles, metadata: CheckpointMetadata, region: int) -> None:
     """A job with another parallelism goes on without the state of its former slots."""
 
 
-def _shares_older_state(self: CheckpointFiles, metadata: CheckpointMetadata, region: int) -> None:
+def _shares_old_state(self: CheckpointFiles, metadata: CheckpointMetadata, region: int) -> None:
     """The plan by which slots share the state is written once, and not for each change of the parallelism."""
     if size_of(self.store / RESCALED) is None:
-        _share_anew(self, metadata, region)
+        _redistribute_state(self, metadata, region)
 
 
-_share_anew = CheckpointFiles.share_anew
+_redistribute_state = CheckpointFiles.redistribute_state
 
 
 def _numbers_from_zero(self: FileWriter, states: Sequence[Any]) -> None:
@@ -217,8 +217,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("no leader decides after the end of a job", CheckpointFiles, "_check_decided", _decides_after_the_end),
     Mutation("no run continues from a checkpoint of a later run", JobCheckpoints, "join", _joins_late),
     Mutation("a skipped slot keeps its position", IdleSlots, "report", _forgets_where_it_was),
-    Mutation("state survives a change of the parallelism", CheckpointFiles, "share_anew", _begins_without_state),
-    Mutation("each change starts from the newest checkpoint", CheckpointFiles, "share_anew", _shares_older_state),
+    Mutation("state survives a change of the parallelism", CheckpointFiles, "redistribute_state", _begins_empty),
+    Mutation("each change starts from the newest checkpoint", CheckpointFiles, "redistribute_state", _shares_old_state),
     Mutation("a subtask that comes back uses no name again", FileWriter, "begin_after", _numbers_from_zero),
 )
 

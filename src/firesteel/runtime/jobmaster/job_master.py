@@ -64,8 +64,8 @@ from firesteel.runtime.scheduler.actions import (
     RequestSlots,
     ScheduleRestart,
     StartQuery,
+    StoppedForRescale,
     StopQuery,
-    WayIsFree,
 )
 from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.slotpool.actions import (
@@ -157,7 +157,7 @@ class JobMaster(FencedRpcEndpoint):
         self._configuration = configuration
         session = JobSession(self, self.job_id, session_id, self._perform)
         self._rescaler = Rescaler(session, self, job_graph, configuration)
-        self._way: asyncio.Future[bool] | None = None
+        self._stopping: asyncio.Future[bool] | None = None
         self._parts = self._parts_of(job_graph, serialized_job_graph)
         self.pool, self._slots = self._parts.pool, self._parts.slots
         self._queries: dict[int, QueryRun] = {}
@@ -240,7 +240,7 @@ class JobMaster(FencedRpcEndpoint):
                 case(JobTerminated, self._terminated),
                 case(SendSlotRequest, self._requests.send),
                 case(CancelSlotRequest, self._requests.cancel),
-                case(WayIsFree, lambda _: self._made_way(True)),
+                case(StoppedForRescale, lambda _: self._stopped_for_rescale(True)),
                 case(SlotAllocated, self._slot_allocated),
                 case(SlotRequestFailed, self._slot_failed),
                 case(SlotLost, self._slot_failed),
@@ -440,17 +440,17 @@ class JobMaster(FencedRpcEndpoint):
         if self._data_plane.has_queries:
             await self._any_query("checkpoints").trigger_checkpoint(full=False, after=AfterSavepoint.HOLD)
 
-    async def make_way(self) -> bool:
+    async def stop_for_rescale(self) -> bool:
         """Cancel all tasks and wait for their end; return False if the job ends meanwhile."""
-        self._way = asyncio.get_running_loop().create_future()
-        self._perform(self._scheduler.make_way())
+        self._stopping = asyncio.get_running_loop().create_future()
+        self._perform(self._scheduler.stop_for_rescale())
         if self.graph.status is not JobStatus.RESTARTING:
-            self._made_way(False)
-        return await self._way
+            self._stopped_for_rescale(False)
+        return await self._stopping
 
-    def _made_way(self, is_free: bool) -> None:
-        if self._way is not None and not self._way.done():
-            self._way.set_result(is_free)
+    def _stopped_for_rescale(self, may_go_on: bool) -> None:
+        if self._stopping is not None and not self._stopping.done():
+            self._stopping.set_result(may_go_on)
 
     async def run(self, job_graph: JobGraph) -> None:
         """Start the job anew with a graph that differs in the parallelism only."""
@@ -564,7 +564,7 @@ class JobMaster(FencedRpcEndpoint):
     def _job_status_changed(self, event: JobEvent) -> None:
         self._rescaler.status_changed(event.status)
         if event.status not in {JobStatus.RESTARTING, JobStatus.RUNNING}:
-            self._made_way(False)
+            self._stopped_for_rescale(False)
         for listener in self._listeners:
             try:
                 listener.job_status_changed(self.job_id, event)

@@ -54,7 +54,7 @@ class RescalableJob(Protocol):
             Exception: it could not be taken.
         """
 
-    async def make_way(self) -> bool:
+    async def stop_for_rescale(self) -> bool:
         """Cancel all tasks and wait for their end; return False if the job ends meanwhile."""
         ...
 
@@ -222,7 +222,7 @@ class Rescaler:
             self._tracker.begin(self._cause, desired, sufficient, before, after, self._requirements_id)
             self._log("continues with the parallelism %s", after)
             self._tracker.enter("Restarting")
-            if not await self._job.make_way():
+            if not await self._job.stop_for_rescale():
                 return
             self._tracker.enter("CreatingExecutionGraph")
             self._give_up_all_but(0)  # The requests of the tasks get these slots first.

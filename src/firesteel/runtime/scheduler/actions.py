@@ -17,7 +17,7 @@ __all__ = [
     "SchedulerAction",
     "StartQuery",
     "StopQuery",
-    "WayIsFree",
+    "StoppedForRescale",
 ]
 
 
@@ -82,7 +82,7 @@ class JobTerminated:
 
 
 @dataclass(frozen=True, slots=True)
-class WayIsFree:
+class StoppedForRescale:
     """Nothing of the job runs, so that another graph of it can be scheduled."""
 
 
@@ -95,5 +95,5 @@ SchedulerAction = (
     | StopQuery
     | ScheduleRestart
     | JobTerminated
-    | WayIsFree
+    | StoppedForRescale
 )

@@ -20,8 +20,8 @@ from firesteel.runtime.scheduler.actions import (
     SchedulerAction,
     ScheduleRestart,
     StartQuery,
+    StoppedForRescale,
     StopQuery,
-    WayIsFree,
 )
 from firesteel.runtime.scheduler.bulks import Bulks, IllegalSchedulingError, WaitingBulk
 from firesteel.runtime.scheduler.deployment import TaskDeploymentDescriptorFactory
@@ -106,7 +106,7 @@ class Scheduler:
         self._unconfirmed: set[str] = set()
         self._to_release: list[str] = []
         self._out: Actions = []
-        self._is_making_way = self._is_way_free = False
+        self._is_stopping_for_rescale = self._has_told_stopped = False
         if graph.status is JobStatus.INITIALIZING:
             graph.transition_job(JobStatus.CREATED)
 
@@ -269,14 +269,14 @@ class Scheduler:
         self._restarts.due(restart_id)
         return self._progressed()
 
-    def make_way(self) -> Actions:
-        """Cancel all tasks without a failure, so that another graph of the job can run; `WayIsFree` follows.
+    def stop_for_rescale(self) -> Actions:
+        """Cancel all tasks without a failure, so that another graph of the job can run; `StoppedForRescale` follows.
 
         No effect if the job is ending or has ended.
         """
         if self.graph.status not in {JobStatus.RUNNING, JobStatus.RESTARTING}:
             return []
-        self._is_making_way = True
+        self._is_stopping_for_rescale = True
         self._restarts.clear()
         if self.graph.status is JobStatus.RUNNING:
             self.graph.transition_job(JobStatus.RESTARTING)
@@ -287,7 +287,7 @@ class Scheduler:
         """Cancel the job; no effect if it has ended or is being cancelled."""
         if self.graph.status not in CANCELLABLE:
             return []
-        self._is_making_way = False
+        self._is_stopping_for_rescale = False
         self.graph.transition_job(JobStatus.CANCELLING)
         self._restarts.clear()
         self._cancel_executions(self.graph.vertices)
@@ -346,8 +346,8 @@ class Scheduler:
         while (vertices := self._restarts.pop_ready(self._may_restart)) is not None:
             self._restart(vertices)
         status = self.graph.status
-        if self._is_making_way:
-            self._check_way()
+        if self._is_stopping_for_rescale:
+            self._check_stopped_for_rescale()
         elif status in {JobStatus.RUNNING, JobStatus.RESTARTING}:
             self._progressed_in_running()
         elif status in _ENDS and self.graph.is_done and not self._queries.is_any_alive:
@@ -356,12 +356,12 @@ class Scheduler:
         out, self._out = self._out, []
         return out
 
-    def _check_way(self) -> None:
+    def _check_stopped_for_rescale(self) -> None:
         is_over = self.graph.is_done and not self._queries.is_any_alive and not self._unconfirmed
-        if is_over and not self._is_way_free:
-            self._is_way_free = True
+        if is_over and not self._has_told_stopped:
+            self._has_told_stopped = True
             self._release_all("the job continues with another parallelism")
-            self._emit(WayIsFree())
+            self._emit(StoppedForRescale())
 
     def _may_restart(self, vertices: Iterable[ExecutionVertex]) -> bool:
         """Return whether no former attempt, or query that feeds it, may still run."""
@@ -389,7 +389,7 @@ class Scheduler:
     def _failed(self, vertices: Sequence[ExecutionVertex], failure: TaskFailure) -> None:
         """React to a failure of subtasks, or of the whole job; their executions have already terminated."""
         status = self.graph.status
-        if self._is_making_way or (status not in FAILABLE and status is not JobStatus.RESTARTING):
+        if self._is_stopping_for_rescale or (status not in FAILABLE and status is not JobStatus.RESTARTING):
             return
         # A region with a query that is being restarted is already abandoning this run, so further failures have no
         # effect.
