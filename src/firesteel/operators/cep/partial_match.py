@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from firesteel.functions.cep.skip_strategies import EventId, MatchedIds
-from firesteel.operators.cep.match_queue import MatchQueue
 
 __all__ = ["NO_EVENT", "Match", "NfaState", "PartialMatch", "Taken", "event_ids", "events_by_part"]
 
@@ -86,10 +85,6 @@ class NfaState:
     partial: tuple[PartialMatch, ...]
     completed: tuple[PartialMatch, ...] = ()
     events: int = 0
-
-    def partial_queue(self) -> MatchQueue:
-        """Return the partial matches as a queue."""
-        return MatchQueue(start_of, self.partial)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the events as a table: a match may be longer than the stack is deep."""

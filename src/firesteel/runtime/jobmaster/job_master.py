@@ -16,7 +16,6 @@ from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
 from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import (
     ArchivedExecutionGraph,
@@ -330,10 +329,6 @@ class JobMaster(FencedRpcEndpoint):
             if is_first:
                 self._perform(self._scheduler.data_produced(report.execution_attempt_id))
 
-    async def disconnect_task_manager(self, task_manager_id: str, cause: str) -> None:
-        """Disconnect a TaskExecutor, whose tasks fail; unknown ones are ignored."""
-        self._release_task_manager(task_manager_id, cause)
-
     # Calls of the ResourceManager
 
     async def disconnect_resource_manager(self, cause: str) -> None:
@@ -414,16 +409,6 @@ class JobMaster(FencedRpcEndpoint):
     async def request_job_overview(self) -> JobDetails:
         """Return the details of the job without its vertices."""
         return job_overview(self.graph, self.clock.now_ms(), self._checkpoints.summary())
-
-    async def request_history(
-        self,
-        vertex_id: str | None = None,
-        subtask_index: int | None = None,
-        attempt_number: int | None = None,
-        since: int = 0,
-    ) -> tuple[HistoryEntry, ...]:
-        """Return the events from number `since` on, of the given vertex, subtask or attempt only."""
-        return tuple(self.graph.history.select(vertex_id, subtask_index, attempt_number, since))
 
     async def request_job(self) -> ArchivedExecutionGraph:
         """Return the current execution graph of the job."""
