@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import struct
 from collections.abc import Mapping
@@ -166,9 +165,7 @@ class ConfluentRegistryAvroDeserializationSchema(AvroRowDeserializationSchema):
 
     def _row(self, message: bytes) -> Row:
         schema_id, record = split_message(message)
-        body = io.BytesIO(record)
-        row: Row = self._read(self._decode(body, self._registry.schema(schema_id).parsed, self.schema.parsed))
-        return row
+        return self._decoded(record, self._registry.schema(schema_id))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.schema, self._registry)
