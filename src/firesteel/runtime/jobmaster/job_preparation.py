@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from firesteel.common.options.cluster_options import recorded_options
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
+from firesteel.graph.parallelism import set_max_parallelism, set_parallelism
 from firesteel.runtime.jobmaster.data_plane import DataPlane
 
 __all__ = ["restored", "with_cluster_defaults"]
@@ -33,5 +33,7 @@ async def restored(
         OSError: a file can't be read or written.
     """
     with_cluster_defaults(job_graph, configuration)
-    resolve_parallelism(job_graph, default_parallelism)
-    return await data_plane.restore(job_graph)
+    set_parallelism(job_graph, default_parallelism)
+    serialized = await data_plane.restore(job_graph)
+    set_max_parallelism(job_graph)
+    return serialized
