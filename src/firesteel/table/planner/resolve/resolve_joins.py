@@ -17,7 +17,7 @@ from firesteel.table.planner.resolve.on_subqueries import OnSubqueries, Side, wi
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
-from firesteel.table.planner.resolve.subqueries import conjuncts_of, filter_by, has_subquery
+from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by, has_subquery
 from firesteel.table.planner.rules.apply import beside_rows
 from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.syntax import queries as q

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import ArrayType, DataType, IntType, MapType, MultisetType, RowType
 from firesteel.columns.rex import InputRef, Literal, Rex, UserCall, UserFunction
+from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, unique_names
@@ -112,7 +113,9 @@ def _unnested(kind: DataType) -> RowType:
     if isinstance(kind, MapType):
         return row_type(["f0", "f1"], [kind.key_type, kind.value_type])
     if not isinstance(kind, ArrayType | MultisetType):
-        raise ValidationException(f"SQL validation failed. UNNEST takes an array, a map or a multiset, found {kind}")
+        raise ValidationException(
+            f"SQL validation failed. UNNEST takes an array, a map or a multiset, found {type_text(kind)}"
+        )
     element = kind.element_type
     if isinstance(element, RowType):
         types = element.field_types()
