@@ -90,7 +90,7 @@ class NfaState:
         """Pickle the events as a table: a match may be longer than the stack is deep."""
         taken: _Numbers[Taken] = _Numbers()
         events: _Numbers[object] = _Numbers()
-        rows = [_row(match, taken) for match in (*self.partial, *self.completed)]
+        rows = [_match_row(match, taken) for match in (*self.partial, *self.completed)]
         table = [(each.part, events.of(each.id, each.event), taken.known(each.previous)) for each in taken.values]
         values = list(zip(events.keys, events.values, strict=True))
         return _restored, (values, table, rows, len(self.partial), self.events)
@@ -135,7 +135,7 @@ def _number_of_path(taken: Taken | None, numbers: _Numbers[Taken]) -> int | None
     return numbers.known(last)
 
 
-def _row(match: PartialMatch, taken: _Numbers[Taken]) -> tuple[object, ...]:
+def _match_row(match: PartialMatch, taken: _Numbers[Taken]) -> tuple[object, ...]:
     return match.state, _number_of_path(match.taken, taken), match.start, match.previous_ms
 
 

@@ -163,7 +163,7 @@ class ConfluentRegistryAvroDeserializationSchema(AvroRowDeserializationSchema):
         """
         return ConfluentRegistryAvroDeserializationSchema(avro_schema, SchemaRegistry(url, registry_configs))
 
-    def _row(self, message: bytes) -> Row:
+    def _deserialized(self, message: bytes) -> Row:
         schema_id, record = split_message(message)
         return self._decoded(record, self._registry.schema(schema_id))
 

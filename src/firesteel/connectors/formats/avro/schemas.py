@@ -198,7 +198,7 @@ class AvroRowDeserializationSchema(_RowsOfSchema, DeserializationSchema[Row]):
             ValueError: the message is not a record of the schema.
         """
         try:
-            return self._row(message)
+            return self._deserialized(message)
         except OSError:  # from a schema registry; the message may be valid
             raise
         except Exception as error:  # fastavro raises errors of many kinds for malformed bytes
@@ -218,7 +218,7 @@ class AvroRowDeserializationSchema(_RowsOfSchema, DeserializationSchema[Row]):
         """Return the type of the rows."""
         return self.row_type
 
-    def _row(self, message: bytes) -> Row:
+    def _deserialized(self, message: bytes) -> Row:
         return self._decoded(message, self.schema)
 
     def _decoded(self, record: bytes, writer: AvroSchema) -> Row:
