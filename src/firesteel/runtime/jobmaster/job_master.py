@@ -122,43 +122,46 @@ class JobMaster(FencedRpcEndpoint):
         self._actions: deque[object] = deque()
         self._is_performing = False
         self._followers: tuple[Callable[[JobStatus], None], ...] = ()  # None yet when the graph is created.
-        session = JobSession(self, self.job_id, session_id, self._perform)
+        self._session = session = JobSession(self, self.job_id, session_id, self._perform)
+        status_changed, has_queries = self._job_status_changed, data_plane.has_queries
         self._parts = parts = JobParts(
-            job_graph,
-            session_id,
-            configuration,
-            self.clock,
-            self._job_status_changed,
-            data_plane.has_queries,
-            serialized_job_graph,
+            job_graph, session_id, configuration, self.clock, status_changed, has_queries, serialized_job_graph
         )
         self.pool = parts.pool
         self._queries = JobQueries(session, parts, data_plane, lambda: self._rescaler.query_started())
         self._rescale_steps = RescaleSteps(session, parts, self._queries, data_plane)
         self._rescaler: Rescaler = Rescaler(session, parts, self._rescale_steps, configuration)
         self._followers = self._rescaler.status_changed, self._rescale_steps.status_changed
-        self._task_managers = TaskManagers(
-            session,
+        self._task_managers = self._task_managers_of(configuration)
+        self._calls: TaskCalls = TaskCalls(session, self._task_managers, parts, self._release_task_manager)
+        self._resource_manager = self._connection(ha, configuration)
+        self._requests = SlotRequests(session, parts, self._rescaler, self._resource_manager, configuration)
+        self._handlers = self._handlers_of_actions()
+
+    def _task_managers_of(self, configuration: Mapping[str, str]) -> TaskManagers:
+        return TaskManagers(
+            self._session,
             configuration,
             self.pool.allocated_slot_report,
-            lambda task_manager_id: parts.deployments.expected(task_manager_id),
+            lambda task_manager_id: self._parts.deployments.expected(task_manager_id),
             lambda *report: self._calls.deployments_reported(*report),
             lambda task_manager_id: self._release_task_manager(task_manager_id, "its heartbeat timed out"),
         )
-        self._calls: TaskCalls = TaskCalls(session, self._task_managers, parts, self._release_task_manager)
-        self._resource_manager = ResourceManagerConnection(
+
+    def _connection(
+        self, ha: HighAvailabilityServices, configuration: Mapping[str, str]
+    ) -> ResourceManagerConnection[JobMasterRegistrationSuccess]:
+        """Return the connection to the ResourceManager, not started yet."""
+        registration = JobMasterRegistration(self.job_id, self._session_id, self.address)
+        return ResourceManagerConnection(
             self,
             ha,
             configuration,
-            lambda gateway: gateway.register_job_master(JobMasterRegistration(self.job_id, session_id, self.address)),
+            lambda gateway: gateway.register_job_master(registration),
             JobMasterRegistrationSuccess,
             lambda gateway, success: self._perform(self.pool.connect_to_resource_manager()),
             self.pool.disconnect_resource_manager,
         )
-        self._requests = SlotRequests(
-            session, parts, self._rescaler, lambda: self._resource_manager.gateway, configuration
-        )
-        self._handlers = self._handlers_of_actions()
 
     @property
     def graph(self) -> ExecutionGraph:

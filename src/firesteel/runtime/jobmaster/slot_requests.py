@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from firesteel.common.options.rescale_options import SUBMISSION_WAIT
 from firesteel.common.options.slot_options import SLOT_IDLE_TIMEOUT, SLOT_REQUEST_TIMEOUT
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.job_parts import JobParts, JobSession
 from firesteel.runtime.jobmaster.rescaler import Rescaler
-from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
+from firesteel.runtime.resourcemanager.resource_manager_connection import ResourceManagerConnection
+from firesteel.runtime.resourcemanager.resource_manager_gateway import JobMasterRegistrationSuccess
 from firesteel.runtime.resourcemanager.slot_report import SlotRequest
 from firesteel.runtime.scheduler.actions import ReleaseSlots, RequestSlots
 from firesteel.runtime.scheduler.rescaling import RescalingOptions
@@ -36,7 +37,7 @@ class SlotRequests:
         session: The job and its leader session.
         parts: The job's slots, and the Scheduler, which gets them.
         rescaler: Has requests of its own, for tasks that the job does not have yet.
-        resource_manager: Returns the ResourceManager's gateway, None while disconnected.
+        resource_manager: The connection to the ResourceManager.
         configuration: Has `slot.request.timeout` and `slot.idle.timeout`.
 
     Raises:
@@ -48,7 +49,7 @@ class SlotRequests:
         session: JobSession,
         parts: JobParts,
         rescaler: Rescaler,
-        resource_manager: Callable[[], ResourceManagerGateway | None],
+        resource_manager: ResourceManagerConnection[JobMasterRegistrationSuccess],
         configuration: Mapping[str, str],
     ) -> None:
         self._endpoint = session.endpoint
@@ -125,7 +126,7 @@ class SlotRequests:
 
     def send(self, action: SendSlotRequest) -> None:
         """Send a slot request to the ResourceManager."""
-        gateway = self._resource_manager()
+        gateway = self._resource_manager.gateway
         if gateway is not None:
             request = SlotRequest(self._job_id, action.allocation_id, self._endpoint.address, action.resource_profile)
             asked = gateway.request_slot(self._session_id, request)
@@ -137,6 +138,6 @@ class SlotRequests:
 
     def cancel(self, action: CancelSlotRequest) -> None:
         """Cancel a slot request at the ResourceManager."""
-        gateway = self._resource_manager()
+        gateway = self._resource_manager.gateway
         if gateway is not None:
             self._endpoint.spawn(gateway.cancel_slot_request(action.allocation_id), "cancelling a slot request")

@@ -138,7 +138,7 @@ def top_n(node: Rel, is_streaming: bool) -> Rel:
     return filtered(result, above)
 
 
-def _split_by_rank(condition: Rex, columns: Sequence[Rex], rank: int) -> tuple[int, int | None, list[Rex], list[Rex]]:
+def _split_by_rank(condition: Rex, columns: tuple[Rex, ...], rank: int) -> tuple[int, int | None, list[Rex], list[Rex]]:
     """Return the first and last rank that a condition allows, and its other parts: below a projection, and above it.
 
     Args:
