@@ -154,9 +154,10 @@ class IcebergTableSink(_Iceberg):
         if keys:
             # One subtask gets all changes of a key, in their order.
             stream = with_partitioner(stream, Partitioner("HASH", keys))
-        writer, committer = (iceberg_module(f"firesteel.connectors.iceberg.{part}") for part in ("writer", "committer"))
-        mode = "UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"
-        sink = writer.IcebergSink(self._address, names, keys, committer.WriteMode[mode])
+        make = iceberg_module("firesteel.connectors.iceberg.writer").IcebergSink
+        modes = iceberg_module("firesteel.connectors.iceberg.committer").WriteMode
+        mode = modes["UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"]
+        sink = make(self._address, names, keys, mode)
         return stream.sink_to(sink).name(name)
 
 
