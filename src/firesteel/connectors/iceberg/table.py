@@ -69,7 +69,7 @@ class _Iceberg:
         refuse_metadata(table, "iceberg")
         self._address = self._address_of_options()
         self._stored = self._address.ensure(table)
-        check_columns = iceberg_module("firesteel.connectors.iceberg.types").check_columns
+        check_columns = iceberg_module("firesteel.connectors.iceberg.iceberg_types").check_columns
         check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
 
     def _address_of_options(self) -> Any:
