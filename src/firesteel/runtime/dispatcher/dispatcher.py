@@ -34,8 +34,9 @@ from firesteel.runtime.highavailability.high_availability_errors import (
 )
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
-from firesteel.runtime.jobmaster.job_master import JobMaster, restored, with_cluster_defaults
+from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
+from firesteel.runtime.jobmaster.job_preparation import restored, with_cluster_defaults
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcError, RpcService
