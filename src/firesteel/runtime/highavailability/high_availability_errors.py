@@ -4,6 +4,7 @@ FiresteelError
   StaleLeaderError           a write under a leader session that is over
   CorruptEntryError          an entry that can't be read back
     UntrustedEntryError      an entry that is not signed with the cluster's secret
+      UntrustedObjectError   an object that belongs to the whole cluster and is not signed with its secret
   HighAvailabilityError      the services can't be reached, or an option is wrong
 """
 
@@ -11,7 +12,13 @@ from __future__ import annotations
 
 from firesteel.errors import FiresteelError
 
-__all__ = ["CorruptEntryError", "HighAvailabilityError", "StaleLeaderError", "UntrustedEntryError"]
+__all__ = [
+    "CorruptEntryError",
+    "HighAvailabilityError",
+    "StaleLeaderError",
+    "UntrustedEntryError",
+    "UntrustedObjectError",
+]
 
 
 class HighAvailabilityError(FiresteelError):
@@ -46,4 +53,16 @@ class UntrustedEntryError(CorruptEntryError):
             f"the entry of job {name} in {folder!r} can't be read: it is not signed with this cluster's secret, so it "
             "was damaged, or written by somebody else or under a former secret; remove it or restore it from a copy, "
             "or start the JobManager with the former secret (FIRESTEEL_RPC_SECRET, security.rpc.secret-file)"
+        )
+
+
+class UntrustedObjectError(UntrustedEntryError):
+    """The lease or the index in an object store is not signed with the cluster's secret."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.args[0]} is not signed with this cluster's secret, so nobody can lead: it was damaged, or written "
+            "by somebody else or under another secret; start all processes with the secret under which it was written "
+            "(FIRESTEEL_RPC_SECRET, security.rpc.secret-file), restore it from a copy, or use another "
+            "high-availability.cluster-id"
         )

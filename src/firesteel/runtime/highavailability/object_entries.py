@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 from firesteel.common.files.conditional_object import ConditionalObject
-from firesteel.common.files.remote_files import RemoteFileNotFoundError
+from firesteel.common.files.remote_files import RemoteFileError, RemoteFileNotFoundError
 from firesteel.common.files.remote_path import RemotePath
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, StaleLeaderError
@@ -32,6 +33,8 @@ from firesteel.runtime.highavailability.register import Register, Value
 from firesteel.runtime.highavailability.storage import FOLDERS, REMOVED_JOBS, Names
 
 __all__ = ["ObjectEntries"]
+
+logger = logging.getLogger(__name__)
 
 _INLINE_BYTES = 2048
 _EPOCH, _SESSION, _NEXT, _HOLDS = "epoch", "session", "next", "holds"
@@ -65,13 +68,15 @@ class ObjectEntries:
                 return None
             return index | {_EPOCH: epoch, _SESSION: session_id, _HOLDS: {}, REMOVED_JOBS: {}}
 
-        index = self._index.change(decide)
+        self._index.change(decide)
+        files = [*self._values.iterdir()]  # Before the look at the index, so those of a successor are not among them.
+        index, _ = self._index.read()
         if index[_SESSION] != session_id:
             return False
         named = {entry[_FILE] for folder in FOLDERS for entry in index[folder].values()}
-        for path in self._values.iterdir():
+        for path in files:
             if path.name not in named:
-                path.unlink()
+                _remove(path)
         return True
 
     def names(self, folder: str, session_id: str | None) -> Names:
@@ -116,13 +121,11 @@ class ObjectEntries:
             entries = index[folder] | {name: written | {_NUMBER: number}}
             return index | {folder: entries, _NEXT: index[_NEXT] + (not former)}
 
-        try:
-            self._change(session_id, f"writing {folder}/{name}", decide)
-        except StaleLeaderError:
-            self._drop(written)
-            raise
+        # If that fails, the file stays: the index may name it, by a write whose answer was lost.
+        self._change(session_id, f"writing {folder}/{name}", decide)
         for entry in former:
-            self._drop(entry)
+            if entry[_FILE] != written[_FILE]:  # Such a write may also have been found as the former entry.
+                self._drop(entry)
 
     def _written(self, data: bytes) -> Value:
         """Return the entry for a value, whose file is written if it is large."""
@@ -204,9 +207,17 @@ class ObjectEntries:
         return self._values / str(entry[_FILE])
 
     def _drop(self, entry: Value) -> None:
-        """Remove the file of an entry that no index names; if that fails, the next leader does."""
+        """Remove the file of an entry that no index names."""
         if entry[_FILE] is not None:
-            self._file(entry).unlink()
+            _remove(self._file(entry))
+
+
+def _remove(file: RemotePath) -> None:
+    """Remove a file; if that fails, the next leader does."""
+    try:
+        file.unlink()
+    except RemoteFileError as error:
+        logger.warning("a file that is not needed any more is left to the next leader: %s", error)
 
 
 def _check(index: Value, session_id: str | None, what: str) -> None:

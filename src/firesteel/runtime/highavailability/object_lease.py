@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from firesteel.common.files.remote_files import RemoteFileError
+from firesteel.errors import FiresteelError
 from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.highavailability.object_entries import ObjectEntries
 from firesteel.runtime.highavailability.register import Register, Value
@@ -56,14 +56,14 @@ class ObjectLease:
         """Take over if nobody leads, or if the lease of the leader is over; return the id of the new session."""
         try:
             return self._acquire()
-        except RemoteFileError as error:
+        except FiresteelError as error:
             logger.warning("this process can't contend for leadership: %s", error)
             return None
 
     def _acquire(self) -> str | None:
         begun_s = self._now_s()
         value, tag = self._lease.read()
-        if value[_SESSION] not in (None, self._claimed) and not self._is_over(tag, begun_s):
+        if value[_SESSION] not in (None, self._claimed) and not self._is_over(tag, begun_s, self._now_s()):
             return None
         self._claimed = session_id = uuid.uuid4().hex
         wanted = {_EPOCH: value[_EPOCH] + 1, _SESSION: session_id, _BEAT: 0, _LEADERS: {}}
@@ -74,10 +74,11 @@ class ObjectLease:
         self._held, self._renewed_s = (wanted, written), begun_s
         return session_id
 
-    def _is_over(self, tag: str | None, now_s: float) -> bool:
+    def _is_over(self, tag: str | None, asked_s: float, answered_s: float) -> bool:
+        """Return whether the lease has not changed between the first answer with it and this question."""
         if tag != self._seen:
-            self._seen, self._seen_s = tag, now_s
-        return now_s - self._seen_s >= self._lease_s
+            self._seen, self._seen_s = tag, answered_s
+        return asked_s - self._seen_s >= self._lease_s
 
     def keeps(self, session_id: str) -> bool:
         """Renew the lease; return whether this process still leads."""
@@ -85,7 +86,7 @@ class ObjectLease:
             self._replace(session_id, "renewing the lease", lambda value: value)
         except StaleLeaderError:
             return False
-        except RemoteFileError as error:
+        except Exception as error:  # Whatever the reason is, a lease that is not renewed ends.
             left_s = self._renewed_s + self._lease_s - self._now_s()
             logger.warning("the lease could not be renewed, %.1f s are left: %s", max(0.0, left_s), error)
         return self._now_s() - self._renewed_s < self._lease_s
@@ -131,5 +132,5 @@ class ObjectLease:
             return
         try:
             self._lease.replace(held[0] | {_SESSION: None, _LEADERS: {}}, held[1])
-        except RemoteFileError as error:
+        except FiresteelError as error:
             logger.warning("the lease could not be given back, it ends by itself: %s", error)

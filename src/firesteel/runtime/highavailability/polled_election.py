@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
+from firesteel.errors import FiresteelError
 from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.highavailability.polling import Poller
 from firesteel.runtime.highavailability.shared_election import ElectionListener, Published
@@ -73,11 +75,11 @@ class PolledLeaderElectionDriver:
     def start(self, listener: ElectionListener) -> None:
         """Join the election."""
         self._listener = listener
-        self._poller = Poller(self._interval_s, lambda: self._thread.submit(self._look).result(), self._tell)
+        self._poller = Poller(self._interval_s, self._look, self._tell, self._in_thread)
 
     def publish(self, component: str, session_id: str, address: str | None) -> None:
         """Publish the leader of a component."""
-        work = self._thread.submit(self._publish_or_note, component, session_id, address)
+        work = self._thread.submit(self._publish_if_possible, component, session_id, address)
         work.add_done_callback(lambda done: _log_error(done, component))
 
     async def close(self) -> None:
@@ -87,6 +89,9 @@ class PolledLeaderElectionDriver:
             self._poller = None
         self._told = None
         await asyncio.wrap_future(self._thread.submit(self._leave))
+
+    def _in_thread(self, look: Callable[[], _Finding]) -> Awaitable[_Finding]:
+        return asyncio.wrap_future(self._thread.submit(look))
 
     def _tell(self, finding: _Finding) -> None:
         if self._listener is None:
@@ -109,22 +114,29 @@ class PolledLeaderElectionDriver:
         elif not self._leadership.keeps(self._session_id):
             self._give_up()
         for component, address in list(self._due.items()):
-            if self._session_id is not None:
-                self._publish_or_note(component, self._session_id, address)
+            if self._session_id is None or not self._publish_or_note(component, self._session_id, address):
+                break  # Each attempt may take a time-out, and the renewal of the leadership must not wait for all.
         return _Finding(self._session_id, self._published_leaders())
 
     def _published_leaders(self) -> dict[str, Published]:
         """Return what others read of this process; nothing if that fails, which must not hide a lost leadership."""
         try:
             return self._leadership.leaders(tuple(self._published)) if self._published else {}
-        except OSError as error:
+        except (OSError, FiresteelError) as error:
             logger.info("the published leaders could not be read: %s", error)
             return {}
 
-    def _publish_or_note(self, component: str, session_id: str, address: str | None) -> None:
-        """Publish an address; if the disk rejects it, the next poll retries."""
+    def _publish_if_possible(self, component: str, session_id: str, address: str | None) -> None:
+        """Publish an address; while others are due, it waits with them for the next poll."""
+        if self._due and session_id == self._session_id:
+            self._due[component] = address
+        else:
+            self._publish_or_note(component, session_id, address)
+
+    def _publish_or_note(self, component: str, session_id: str, address: str | None) -> bool:
+        """Publish an address and return True; if the disk or store rejects it, the next poll retries."""
         if session_id != self._session_id:
-            return
+            return True
         try:
             self._publish(component, session_id, address)
         except StaleLeaderError:
@@ -133,8 +145,9 @@ class PolledLeaderElectionDriver:
             if component not in self._due:
                 logger.warning("the leader of %s could not be published; it is retried: %s", component, error)
             self._due[component] = address
-        else:
-            self._due.pop(component, None)
+            return False
+        self._due.pop(component, None)
+        return True
 
     def _publish(self, component: str, session_id: str, address: str | None) -> None:
         if address is None:
@@ -150,7 +163,7 @@ class PolledLeaderElectionDriver:
                     self._leadership.publish(component, self._session_id, None)
         except StaleLeaderError:
             logger.info("another process is already the leader")
-        except OSError as error:
+        except (OSError, FiresteelError) as error:
             logger.warning("the address of a former leader could not be removed: %s", error)
         self._give_up()
 

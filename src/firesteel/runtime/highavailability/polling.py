@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from firesteel.runtime.highavailability.high_availability import LeaderListener
@@ -25,12 +25,20 @@ class Poller(Generic[T]):
         interval_s: Pause between two polls.
         look: Returns a result; may block.
         tell: Called on the event loop with the result. Errors of both are logged and do not end the polling.
+        run: Runs `look` in a thread; None uses the threads of high availability, which a slow store may all block.
     """
 
-    def __init__(self, interval_s: float, look: Callable[[], T], tell: Callable[[T], object]) -> None:
+    def __init__(
+        self,
+        interval_s: float,
+        look: Callable[[], T],
+        tell: Callable[[T], object],
+        run: Callable[[Callable[[], T]], Awaitable[T]] | None = None,
+    ) -> None:
         self._interval_s = interval_s
         self._look = look
         self._tell = tell
+        self._run_look = run or HIGH_AVAILABILITY.run
         self._stopping = asyncio.Event()
         self._task: asyncio.Future[None] = asyncio.ensure_future(self._run())
 
@@ -43,7 +51,7 @@ class Poller(Generic[T]):
     async def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                found = await HIGH_AVAILABILITY.run(self._look)
+                found = await self._run_look(self._look)
                 if not self._stopping.is_set():
                     self._tell(found)
             except OSError as error:

@@ -9,7 +9,11 @@ from typing import Any
 
 from firesteel.common.files.conditional_object import ConditionalObject
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
-from firesteel.runtime.highavailability.high_availability_errors import HighAvailabilityError
+from firesteel.runtime.highavailability.high_availability_errors import (
+    HighAvailabilityError,
+    UntrustedEntryError,
+    UntrustedObjectError,
+)
 
 __all__ = ["Register", "Value"]
 
@@ -41,13 +45,16 @@ class Register:
         """Return the value, and the tag of this version.
 
         Raises:
-            UntrustedEntryError: it was not signed with the cluster's secret.
+            UntrustedObjectError: it was not signed with the cluster's secret.
             RemoteFileError: the store does not answer, or refuses.
         """
         found = self._place.read()
         if found is None:
             return self._empty, None
-        value: Value = json.loads(self._codec.verify(_FOLDER, self._place.path.name, found.data))
+        try:
+            value: Value = json.loads(self._codec.verify(_FOLDER, self._place.path.name, found.data))
+        except UntrustedEntryError:
+            raise UntrustedObjectError(str(self._place.path)) from None
         return value, found.tag
 
     def replace(self, value: Value, tag: str | None) -> str | None:
