@@ -47,6 +47,7 @@ def test_a_program_replaces_a_job_or_gives_way(tmp_path: Path, jobmanagers: Call
     assert refused.returncode == 1
     assert "'Reduce': its state belongs to no operator" in refused.stderr
 
+    tail.program.write_text(tail.program.read_text() + "sys.exit(0)\n")
     second = json.loads(firesteel("upgrade", *asked, first, *tail.arguments).stdout)["job-id"]
     tail.write("2", "a")
     wait_for(lambda: tail.lines()["a 2"] == 1)

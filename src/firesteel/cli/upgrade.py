@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
@@ -112,11 +112,25 @@ def upgrade(
         settings = configuration(cluster_configuration(None, options), parallelism, runtime_mode)
         settings |= target_options(None, address, detached=True) | dependency_options(files, requirements, archives)
         set_cluster_client(cluster_of)
-        with redirect_stdout(sys.stderr), suppress(DryRunEnd):
-            run_program(program, arguments, settings, pyflink, None)
-        if not made:
+        end = _end_of(lambda: run_program(program, arguments, settings, pyflink, None), DryRunEnd)
+        if made and made[0].failure is not None:
+            raise made[0].failure  # also if the program has caught it
+        if not made and end is None:
             raise click.UsageError(f"{program} submits no job, so job {job_id} runs on")
-    _show(output, job_id, made[0])
+        if made and (end is None or made[0].successor):
+            _show(output, job_id, made[0])
+        if end is not None:
+            raise end
+
+
+def _end_of(run: Callable[[], None], early_end: type[BaseException]) -> Exception | SystemExit | None:
+    """Run a program, and return what it has ended with; None at its regular or `early_end`."""
+    try:
+        with redirect_stdout(sys.stderr), suppress(early_end):
+            run()
+    except (Exception, SystemExit) as error:
+        return error
+    return None
 
 
 def _show(output: str, former: str, cluster: UpgradingCluster) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from firesteel.cli.cluster import ENDED
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
-from firesteel.common.options.state_options import RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.state_processor.program_fit import ProgramFit, program_fit
@@ -63,6 +63,7 @@ class UpgradingCluster(RestClusterClient):
         fit: What becomes of the state; None if it could not be read.
         successor: Id of the job that runs now; empty before.
         savepoint: Path of the savepoint; empty before.
+        failure: Why a job could not be submitted, which the program may have caught; None if there was no reason.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class UpgradingCluster(RestClusterClient):
         self._former = upgrade.former
         self._tell = tell
         self.fit: ProgramFit | None = None
+        self.failure: Exception | None = None
         self.successor = self.savepoint = ""
 
     def submit(self, job_graph: JobGraph) -> None:
@@ -86,12 +88,19 @@ class UpgradingCluster(RestClusterClient):
 
         Raises:
             UpgradeError: the program does not fit the state, or failed on probation; then the former job runs again.
-            ClusterClientError: the cluster is unreachable, or the savepoint failed; then the former job still runs.
+            ClusterClientError: the cluster is unreachable; then the former job still runs.
         """
+        try:
+            self._replace(job_graph)
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _replace(self, job_graph: JobGraph) -> None:
         if self.successor:
             raise UpgradeError(
-                f"the program submits another job, {job_graph.name!r}, after the one that replaced job {self._former}: "
-                "an upgrade is for programs of one job"
+                f"the program submits another job, {job_graph.name!r}, after job {self.successor}, which replaced job "
+                f"{self._former} and runs on: an upgrade is for programs of one job"
             )
         self._compare(job_graph)
         if self._upgrade.dry_run:
@@ -100,17 +109,48 @@ class UpgradingCluster(RestClusterClient):
             self._tell(self.fit.text())
         former_graph = self.job_graph(self._former)
         self._tell(f"Stopping job {self._former} with a savepoint.")
-        trigger_id = self.trigger_stop(self._former, self._upgrade.directory, drain=False)
-        self.savepoint = self.savepoint_location(self._former, trigger_id)
+        self._stop(former_graph)
         self._tell(f"Savepoint: {self.savepoint}")
         job_graph.configuration[RECOVERY_PATH.key] = self.savepoint
+        job_graph.configuration[RECOVERY_CLAIM_MODE.key] = "NO_CLAIM"  # The former job may need the savepoint again.
         job_graph.configuration[RECOVERY_IGNORE_UNCLAIMED.key] = str(self._upgrade.leaves_state).lower()
         try:
             super().submit(job_graph)
             self._watch(job_graph.job_id)
-        except FiresteelError as error:
-            raise self._taken_back(str(error), job_graph.job_id, former_graph) from None
+        except (Exception, KeyboardInterrupt) as error:
+            raise self._taken_back(error, job_graph.job_id, former_graph) from None
         self.successor = job_graph.job_id
+
+    def _stop(self, former_graph: bytes) -> None:
+        """Stop the former job with a savepoint; start it again if the user interrupts that.
+
+        Raises:
+            UpgradeError: the user interrupted it, or the savepoint failed; the text says what runs.
+        """
+        trigger_id = ""
+        try:
+            trigger_id = self.trigger_stop(self._former, self._upgrade.directory, drain=False)
+            self.savepoint = self.savepoint_location(self._former, trigger_id)
+        except ClusterClientError as error:
+            raise UpgradeError(f"job {self._former} is not replaced, as it did not stop: {error}") from None
+        except KeyboardInterrupt as interrupt:
+            if not trigger_id:
+                raise self._undecided(interrupt) from None
+            self._tell(f"Interrupted: job {self._former} starts again once its savepoint is complete.")
+            raise self._stopped_in_vain(trigger_id, former_graph, interrupt) from None
+
+    def _stopped_in_vain(self, trigger_id: str, former_graph: bytes, interrupt: KeyboardInterrupt) -> UpgradeError:
+        try:
+            self.savepoint = self.savepoint_location(self._former, trigger_id)
+        except (Exception, KeyboardInterrupt) as error:
+            return self._undecided(error)
+        return self._taken_back(interrupt, None, former_graph)
+
+    def _undecided(self, error: BaseException) -> UpgradeError:
+        return UpgradeError(
+            f"job {self._former} was asked to stop with a savepoint, and nothing replaces it ({_reason(error)}); look "
+            "with `firesteel list` whether it runs on, and if not, start it again with `firesteel run -s SAVEPOINT`"
+        )
 
     def _compare(self, job_graph: JobGraph) -> None:
         status = self.job_status(self._former)
@@ -182,13 +222,23 @@ class UpgradingCluster(RestClusterClient):
         result = self.execution_result(job_id) or {}
         return str(result.get("failure-cause", {}).get("stack-trace", "")).partition("\nTraceback")[0]
 
-    def _taken_back(self, why: str, job_id: str, former_graph: bytes) -> UpgradeError:
+    def _taken_back(self, why: BaseException, job_id: str | None, former_graph: bytes) -> UpgradeError:
         """Cancel the successor, start the former job from its savepoint, and return the error that says so."""
-        self._tell(f"Job {job_id} did not pass; cancelling it.")
-        self._cancel(job_id)
-        again = self.submit_again(former_graph, self.savepoint)
+        try:
+            if job_id is not None:
+                self._tell(f"Job {job_id} did not pass; cancelling it.")
+                self._cancel(job_id)
+            again = self.submit_again(former_graph, self.savepoint)
+        except (Exception, KeyboardInterrupt) as error:
+            left = "" if job_id is None else f"job {job_id} of the new program may run, "
+            return UpgradeError(
+                f"the upgrade failed ({_reason(why)}), and the former program could not be started again "
+                f"({_reason(error)}): job {self._former} is stopped, {left}and the savepoint is {self.savepoint}; look "
+                f"with `firesteel list`, and start the former program with `firesteel run -s {self.savepoint}`"
+            )
+        failed = "the upgrade was interrupted" if isinstance(why, KeyboardInterrupt) else "the new program failed"
         return UpgradeError(
-            f"the new program failed, so the former one runs again as job {again}, from {self.savepoint}: {why}"
+            f"{failed}, so the former one runs again as job {again}, from {self.savepoint}: {_reason(why)}"
         )
 
     def _cancel(self, job_id: str) -> None:
@@ -199,3 +249,7 @@ class UpgradingCluster(RestClusterClient):
         except ClusterClientError as error:
             if error.status not in (404, 409):  # It was never there, or has just ended.
                 raise
+
+
+def _reason(error: BaseException) -> str:
+    return "interrupted by the user" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__

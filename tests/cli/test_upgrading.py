@@ -1,0 +1,124 @@
+"""What runs after an upgrade that was interrupted or failed, at each of its steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from firesteel.cli.upgrading import Upgrade, UpgradeError, UpgradingCluster
+from firesteel.client.rest_client import ClusterClientError
+from firesteel.graph.job_graph import JobGraph
+from tests.cli.session import firesteel
+from tests.runtime.helpers import job_graph
+
+FORMER: Final = "f" * 32
+OPTIONS: Final = {"execution.state-recovery.claim-mode": "CLAIM"}
+
+Failure = type[BaseException] | BaseException
+
+
+class Scripted(UpgradingCluster):
+    """A cluster on which chosen steps fail, each as often as it has failures."""
+
+    def __init__(self, **failures: list[Failure]) -> None:
+        self.told: list[str] = []
+        super().__init__("127.0.0.1:1", "token", {}, Upgrade(FORMER, None, 0.0, False, False), self.told.append)
+        self.failures = failures
+        self.asked: list[str] = []
+        self.submitted: list[JobGraph] = []
+
+    def step(self, name: str) -> None:
+        self.asked.append(name)
+        if self.failures.get(name):
+            raise self.failures[name].pop(0)
+
+    def _compare(self, job_graph: JobGraph) -> None:
+        self.step("compare")
+
+    def job_graph(self, job_id: str) -> bytes:
+        return b"former"
+
+    def trigger_stop(self, job_id: str, directory: str | None, drain: bool) -> str:
+        self.step("stop")
+        return "trigger"
+
+    def savepoint_location(self, job_id: str, trigger_id: str) -> str:
+        self.step("savepoint")
+        return "/savepoint"
+
+    def _submit(self, plan: bytes, artifacts: object, **fields: str) -> None:
+        self.step("again" if plan == b"former" else "submit")
+
+    def _watch(self, job_id: str) -> None:
+        self.step("watch")
+
+    def _cancel(self, job_id: str) -> None:
+        self.step("cancel")
+
+
+def upgraded(cluster: Scripted) -> str:
+    """The error of an upgrade."""
+    with pytest.raises(UpgradeError) as caught:
+        cluster.submit(job_graph(("a", 1, [])))
+    assert cluster.failure is caught.value
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("step", ["submit", "watch"])
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError("no more files"), UpgradeError("it restarted")])
+def test_the_former_program_runs_again_however_the_new_one_ends(step: str, failure: Failure) -> None:
+    cluster = Scripted(**{step: [failure]})
+    assert "the former one runs again as job" in upgraded(cluster)
+    assert cluster.asked[-2:] == ["cancel", "again"]
+    assert not cluster.successor
+
+
+def test_the_former_program_runs_again_if_its_stop_is_interrupted() -> None:
+    cluster = Scripted(savepoint=[KeyboardInterrupt])
+    assert "interrupted, so the former one runs again as job" in upgraded(cluster)
+    assert cluster.asked == ["compare", "stop", "savepoint", "savepoint", "again"]
+
+
+def test_it_is_said_what_may_run_if_that_is_not_known() -> None:
+    twice: list[Failure] = [KeyboardInterrupt, KeyboardInterrupt]
+    for cluster in (Scripted(stop=[KeyboardInterrupt]), Scripted(savepoint=twice)):
+        assert f"job {FORMER} was asked to stop with a savepoint, and nothing replaces it" in upgraded(cluster)
+    gone = ClusterClientError(0, "no JobManager responds")
+    assert "is not replaced, as it did not stop: no JobManager responds" in upgraded(Scripted(savepoint=[gone]))
+
+
+@pytest.mark.parametrize("step", ["cancel", "again"])
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, ClusterClientError(0, "no JobManager responds")])
+def test_the_savepoint_is_named_if_the_former_program_can_not_be_started(step: str, failure: Failure) -> None:
+    text = upgraded(Scripted(watch=[UpgradeError("it restarted")], **{step: [failure]}))
+    assert f"job {FORMER} is stopped" in text
+    assert "start the former program with `firesteel run -s /savepoint`" in text
+
+
+def test_the_new_program_does_not_claim_the_savepoint_that_the_former_one_may_need() -> None:
+    graph = job_graph(("a", 1, []), configuration=dict(OPTIONS))
+    Scripted().submit(graph)
+    assert graph.configuration["execution.state-recovery.claim-mode"] == "NO_CLAIM"
+
+
+SWALLOWING = """
+import sys
+from firesteel.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1]).print()
+try:
+    env.execute("job")
+except Exception:
+    pass
+"""
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(0)"])
+def test_a_program_that_catches_the_error_of_its_submission_does_not_hide_it(tmp_path: Path, end: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(SWALLOWING + end)
+    done = firesteel("upgrade", "-m", "127.0.0.1:1", FORMER, str(program), check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no JobManager responds at http://127.0.0.1:1" in done.stderr
