@@ -7,13 +7,13 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import pytest
 
 from firesteel.common.options.option import InvalidOptionError
-from firesteel.rest.archive import NOT_ARCHIVED, archived_routes, read_archive, write_archive
+from firesteel.rest.archive import NOT_ARCHIVED, OVERVIEW, archived_routes, read_archive, write_archive
 from firesteel.rest.history_server import HistoryServer
 from firesteel.rest.server import ROUTES
 from firesteel.runtime.failure import TaskFailure
@@ -21,6 +21,7 @@ from tests.objects.server import Bucket
 from tests.rest.browser import Browser
 from tests.rest.rest_cluster import Rest
 from tests.rest.test_server import running
+from tests.runtime.highavailability.kinds import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -104,6 +105,56 @@ async def test_archives_come_and_go_and_damaged_ones_are_left_out(rest: Rest, tm
         (place / job_id).unlink()
         server.archives.look()
         assert await get("/jobs/overview") == {"jobs": []}
+
+
+def _one_answer(answer: object) -> str:
+    return json.dumps({"archive": [{"path": OVERVIEW, "json": answer}]})
+
+
+_OTHERS: Final = {"jid": "e" * 32, "end-time": 1, "state": "FAILED"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"archive": []}),
+        _one_answer(5),
+        _one_answer("5"),
+        _one_answer(json.dumps({"jobs": []})),
+        _one_answer(json.dumps({"jobs": [1]})),
+        _one_answer(json.dumps({"jobs": [{"jid": "d" * 32, "end-time": None, "state": "FAILED"}]})),
+        _one_answer(json.dumps({"jobs": [_OTHERS]})),
+        _one_answer("[" * 100_000),
+    ],
+)
+async def test_an_archive_without_overview_of_its_job_is_left_out(tmp_path: Path, text: str) -> None:
+    (tmp_path / ("d" * 32)).write_text(text)
+    async with history(tmp_path) as (_, get):
+        assert await get("/jobs/overview") == {"jobs": []}
+        assert (await get("/overview"))["jobs-failed"] == 0
+        assert (await get(f"/jobs/{'d' * 32}"))["errors"] == [f"Job {'d' * 32} not found"]
+
+
+async def test_an_archive_that_was_just_removed_or_damaged_is_not_found(rest: Rest, tmp_path: Path) -> None:
+    job_id = await ended(rest)
+    await archive(rest, job_id, tmp_path)
+    async with history(tmp_path) as (_, get):
+        (tmp_path / job_id).write_text("damaged")
+        assert f"The archive of job {job_id} can't be read" in (await get(f"/jobs/{job_id}"))["errors"][0]
+        (tmp_path / job_id).unlink()
+        assert f"The archive of job {job_id} can't be read" in (await get(f"/jobs/{job_id}"))["errors"][0]
+
+
+async def test_a_look_that_fails_is_followed_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with history(tmp_path, **{"historyserver.archive.fs.refresh-interval": "1 ms"}) as (server, _):
+        looks: list[None] = []
+
+        def look() -> None:
+            looks.append(None)
+            raise RuntimeError("unforeseen")
+
+        monkeypatch.setattr(server.archives, "look", look)
+        await eventually(lambda: len(looks) > 2)
 
 
 async def test_only_the_newest_archives_are_retained(rest: Rest, tmp_path: Path) -> None:

@@ -154,6 +154,10 @@ def read_archive(path: AnyPath) -> dict[str, str]:
         ValueError: it is no archive.
     """
     try:
-        return {entry["path"]: entry["json"] for entry in json.loads(path.read_bytes())["archive"]}
-    except (KeyError, TypeError) as error:
+        answers = {entry["path"]: entry["json"] for entry in json.loads(path.read_bytes())["archive"]}
+    except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is no archive of a job: {error!r}") from None
+    for asked, answer in answers.items():
+        if not isinstance(asked, str) or not isinstance(answer, str):
+            raise ValueError(f"{path} is no archive of a job: the answer to {asked!r} is no text")
+    return answers

@@ -114,8 +114,8 @@ class Archives:
         if known is not None and known.path == path:
             return known
         try:
-            return _Job(path, json.loads(read_archive(path)[OVERVIEW])["jobs"])
-        except (OSError, ValueError, KeyError) as error:
+            return _Job(path, _overview_of(job_id, read_archive(path)))
+        except (OSError, ValueError) as error:
             logger.warning("archive %s is left out: %s", path, error)
             return None
 
@@ -123,7 +123,7 @@ class Archives:
         newest = sorted(jobs.items(), key=lambda item: item[1].overview[0]["end-time"], reverse=True)
         for number, (job_id, job) in enumerate(newest):
             if 0 <= self._retained <= number:
-                job.path.unlink(missing_ok=True)
+                _remove(job.path)
             else:
                 yield job_id, job
 
@@ -140,18 +140,49 @@ class Archives:
         job_id = next((part for part in path.split("/") if _ID.fullmatch(part)), "")
         if job_id not in self._jobs:
             raise RestError(404, f"Job {job_id} not found" if job_id else f"Not found: {path}")
-        if job_id not in self._read:
-            self._read[job_id] = await ARCHIVE.run(read_archive, self._jobs[job_id].path)
-            while len(self._read) > _CACHED:
-                self._read.popitem(last=False)
+        answers = self._read.get(job_id)
+        if answers is None:
+            try:
+                answers = await ARCHIVE.run(read_archive, self._jobs[job_id].path)
+            except (OSError, ValueError) as error:  # It is found removed or damaged before the next look.
+                raise RestError(404, f"The archive of job {job_id} can't be read: {error}") from None
+        self._read[job_id] = answers
         self._read.move_to_end(job_id)
-        answers = self._read[job_id]
+        while len(self._read) > _CACHED:
+            self._read.popitem(last=False)
         if path not in answers:
             for pattern, answer in _LACKING.items():
                 if re.fullmatch(pattern, path):
                     return json.dumps(answer)
             raise RestError(404, f"The archive of job {job_id} has no answer to {path}")
         return answers[path]
+
+
+def _overview_of(job_id: str, answers: Mapping[str, str]) -> list[_Overview]:
+    """Return the entries of an archive in `/jobs/overview`.
+
+    Raises:
+        ValueError: there is none, or one that is not about the job.
+    """
+    try:
+        entries = json.loads(answers.get(OVERVIEW, "null"))["jobs"]
+        is_valid = bool(entries) and all(_is_about(job_id, entry) for entry in entries)
+    except (KeyError, TypeError, RecursionError):
+        is_valid = False
+    if not is_valid:
+        raise ValueError(f"its answer to {OVERVIEW} is not the overview of job {job_id}")
+    return list(entries)
+
+
+def _is_about(job_id: str, entry: _Overview) -> bool:
+    return entry["jid"] == job_id and isinstance(entry["end-time"], int) and isinstance(entry["state"], str)
+
+
+def _remove(path: AnyPath) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        logger.warning("archive %s, which is not retained, can't be removed: %s", path, error)
 
 
 def _files(directory: AnyPath) -> Iterator[str]:
@@ -228,7 +259,10 @@ class HistoryServer(RestServerEndpoint):
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(self._refresh_s)
-            await ARCHIVE.run(self.archives.look)
+            try:
+                await ARCHIVE.run(self.archives.look)
+            except Exception:
+                logger.warning("the archives can't be looked through; it is tried again", exc_info=True)
 
     async def stop(self) -> None:
         """Stop both."""
