@@ -63,7 +63,7 @@ namespaces:  ## install what makes hosts out of network namespaces for the tests
 	@$(call debian,iproute2,command -v ip > /dev/null)
 
 prometheus:  ## install Debian's Prometheus for the tests of metrics, where apt-get and root are at hand
-	@$(call debian,prometheus,command -v prometheus > /dev/null)
+	@$(call debian,prometheus prometheus-pushgateway,command -v prometheus-pushgateway > /dev/null)
 
 check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, no servers
 	@echo "Style ..."
