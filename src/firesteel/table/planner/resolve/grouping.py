@@ -19,6 +19,7 @@ from firesteel.columns.column_types import (
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.rex import Deferred, InputRef, Literal, OuterRef, Rex, UserFunction
+from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
@@ -162,7 +163,7 @@ class GroupedSelect:
         if not isinstance(time, InputRef) or (self.context.is_streaming and not is_time(time.type)):
             raise ValidationException(
                 f"SQL validation failed. {where(call.position)}Window aggregate can only be defined over a time "
-                f"attribute column, but {time.type} encountered."
+                f"attribute column, but {type_text(time.type)} encountered."
             )
         event_time = not is_proctime(time.type)
         lengths = call.operands[1:]

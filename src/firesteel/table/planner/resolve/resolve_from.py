@@ -16,7 +16,7 @@ from firesteel.columns.column_types import (
     RowType,
 )
 from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex, UserCall, UserFunction
-from firesteel.columns.type_text import quoted
+from firesteel.columns.type_text import quoted, type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel import rel
@@ -360,7 +360,9 @@ def _unnested(kind: DataType) -> RowType:
     if isinstance(kind, MapType):
         return row_type(["f0", "f1"], [kind.key_type, kind.value_type])
     if not isinstance(kind, ArrayType | MultisetType):
-        raise ValidationException(f"SQL validation failed. UNNEST takes an array, a map or a multiset, found {kind}")
+        raise ValidationException(
+            f"SQL validation failed. UNNEST takes an array, a map or a multiset, found {type_text(kind)}"
+        )
     element = kind.element_type
     if isinstance(element, RowType):
         types = element.field_types()
