@@ -94,7 +94,7 @@ def _array(column: Any, field: t.RowField) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if _is_text(array.type) != _is_text(wanted) and not pa.types.is_null(array.type):
-        raise _mismatch(field, f"found values of {array.type}")
+        raise _mismatch(field, f"Expected a {'string' if _is_text(wanted) else wanted}, got {array.type}")
     try:
         if isinstance(field.data_type, t.TimestampType | t.LocalZonedTimestampType):
             zone = array.type.tz if pa.types.is_timestamp(array.type) else None
@@ -117,7 +117,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _mismatch(field: t.RowField, found: str) -> TypeError:
-    return TypeError(f"Column '{field.name}' is declared as {type_text(field.data_type)}, {found}")
+    return TypeError(f"Column '{field.name}' is declared as {type_text(field.data_type)}. {found}")
 
 
 def _row_type(found: pa.Schema, schema: object) -> t.RowType:
