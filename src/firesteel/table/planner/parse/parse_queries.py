@@ -138,7 +138,8 @@ class QueryParser(HintParser):
         group_by = self._group_by() if self.accept("GROUP", "BY") else None
         having = self.expression() if self.accept("HAVING") else None
         windows = self.comma_list(self._named_window) if self.accept("WINDOW") else ()
-        return Select(source, items, where, group_by, having, distinct, windows, hints=hints)
+        qualify = self.expression() if self.accept("QUALIFY") else None
+        return Select(source, items, where, group_by, having, distinct, windows, hints=hints, qualify=qualify)
 
     def _item(self) -> Unresolved:
         if self.accept("*"):
