@@ -32,10 +32,10 @@ from firesteel.graph.job_graph import (
     SlotSharingGroup,
 )
 from firesteel.graph.job_vertex import topological_order
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.graph.stream_node import StreamNode
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.executiongraph.pipelined_region import pipelined_regions
 
 RUNS = 5

@@ -41,7 +41,8 @@ def main() -> int:
     print(
         "Newer than in the lock:", ", ".join(f"{name} {new} ({old})" for name, (old, new) in differ.items()) or "none"
     )
-    if _passes("-n", "2", "--dist", "loadfile", *TESTS):
+    # What fails once and then passes is no change of a library; the tests run beside others on a busy machine.
+    if _passes("-n", "2", "--dist", "loadfile", *TESTS) or _passes("--last-failed", *TESTS):
         return 0 if _passes_with("cloudpickle", OLDEST_PICKLER, "tests/common/test_pickling.py") else 1
     for name, (old, new) in differ.items():
         if _passes_with(name, old, "--last-failed", *TESTS):

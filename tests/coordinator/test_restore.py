@@ -21,11 +21,12 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedProcessFunction
 from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
+from firesteel.graph.parallelism import set_parallelism
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, CheckpointNotFoundError, checkpoints_in
 from firesteel.task.restore import StateRestoreError
 from firesteel.task.state_file import StateFileError
 from firesteel.testing import LocalResult, run_local
-from firesteel.testing.local_job import _job_graph_of, _LocalJob, _resolve_parallelism
+from firesteel.testing.local_job import _job_graph_of, _LocalJob
 
 pytestmark = pytest.mark.slow
 
@@ -212,6 +213,11 @@ def test_the_max_parallelism_of_a_savepoint_is_adopted_or_the_job_rejected(tmp_p
         run_local(counts(environment(2, first.savepoint), max_parallelism=8))
 
 
+def test_a_program_that_sets_none_has_the_max_parallelism_of_its_state(tmp_path: Path) -> None:
+    first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
+    assert finals(run_local(counts(environment(86, first.savepoint)))) == EXPECTED  # by itself it would have 256
+
+
 def test_a_damaged_file_is_named_and_the_newest_intact_checkpoint_is_offered(tmp_path: Path) -> None:
     options = {"execution.checkpointing.num-retained": "5"}
     run_local(counts(environment(2, **options)), batch_elements=5, batches=6, checkpoint=tmp_path)
@@ -290,7 +296,7 @@ class Leader:
 
     def __init__(self, directory: Path) -> None:
         job_graph = _job_graph_of(counts(environment(2)))
-        _resolve_parallelism(job_graph, 2)
+        set_parallelism(job_graph, 2)
         self.job = _LocalJob(job_graph, directory, (), 5)
         self.job.recover()
 

@@ -17,6 +17,7 @@ from firesteel.common.options.state_options import RECOVERY_ALLOW_UNVERIFIED
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.state import ValueStateDescriptor
+from firesteel.graph.parallelism import set_parallelism
 from firesteel.state_processor import OperatorIdentifier, SavepointReader, SavepointWriter
 from firesteel.task.checkpoint_metadata import METADATA, read_metadata, write_metadata
 from firesteel.task.restore import read_restored_state
@@ -24,7 +25,7 @@ from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_file import StateFileError, UnverifiedStateError, replace_state_file
 from firesteel.task.state_seal import StateSeal
 from firesteel.testing import run_local
-from firesteel.testing.local_job import _job_graph_of, _resolve_parallelism
+from firesteel.testing.local_job import _job_graph_of
 from tests.coordinator.test_restore import counts, environment
 
 SEAL = StateSeal(b"k" * 32)
@@ -46,7 +47,7 @@ def _in_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def job_from(savepoint: Path | None, **options: str) -> Any:
     job_graph = _job_graph_of(counts(environment(2, savepoint, **options)))
-    _resolve_parallelism(job_graph, 1)
+    set_parallelism(job_graph, 1)
     return job_graph
 
 

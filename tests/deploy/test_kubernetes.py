@@ -17,7 +17,11 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from firesteel.cli.jobmanager import _STOP_LIMIT_S
+from firesteel.cli.main import cli
+from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
 from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest.access import Access
@@ -87,9 +91,40 @@ def test_options_are_known(variant: str) -> None:
     assert [doubt_about(option) for option in (*options(), *given)] == [None] * (len(options()) + len(given))
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_pod_has_longer_than_a_stop_takes(variant: str) -> None:
+    grace_s = one("Deployment", variant)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+    assert grace_s > TASK_CANCELLATION_TIMEOUT.of(options()) + _STOP_LIMIT_S
+
+
+def test_policies_and_budgets_select_the_pods_and_their_ports() -> None:
+    executor = yaml.safe_load(one("ConfigMap")["data"]["executor.yaml"])
+    pods = {pod["metadata"]["labels"]["app.kubernetes.io/component"]: pod for pod in (executor, _pod(VARIANTS[1]))}
+    found = [document for document in documents() if document["kind"] in ("NetworkPolicy", "PodDisruptionBudget")]
+    for document in found:
+        spec = document["spec"]
+        labels = (spec.get("podSelector") or spec["selector"])["matchLabels"]
+        assert labels.items() <= pods[labels["app.kubernetes.io/component"]]["metadata"]["labels"].items()
+    allowed = {
+        port["port"]
+        for document in found
+        for rule in document["spec"].get("ingress", ())
+        for port in rule.get("ports", ())
+    }
+    assert allowed == {port["name"] for port in container(VARIANTS[1])["ports"]}
+
+
+def _pod(variant: str) -> dict[str, Any]:
+    found: dict[str, Any] = one("Deployment", variant)["spec"]["template"]
+    return found
+
+
 def test_the_job_manager_of_the_deployment_starts(tmp_path: Path) -> None:
     """As the container does it, but with a local Spark, a directory for S3, and free ports."""
-    (tmp_path / "config.yaml").write_text(one("ConfigMap")["data"]["config.yaml"])
+    made = CliRunner().invoke(cli, ["certificates", str(tmp_path / "tls")])
+    assert made.exit_code == 0
+    config = one("ConfigMap")["data"]["config.yaml"].replace("/etc/firesteel-tls", str(tmp_path / "tls"))
+    (tmp_path / "config.yaml").write_text(config)
     port = _free_port()
     arguments = [
         argument.replace("$(POD_IP)", "127.0.0.1").replace("/etc/firesteel", str(tmp_path)).replace("8081", str(port))

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.spark
 def test_each_record_counts_once_whatever_is_killed(job, sink, faults, tmp_path):
     if FULL_DISK in faults and not can_mount():
         pytest.skip("needs the right to mount a file system")
-    outcome = FaultRun(Case(job, faults, seed=1, records=30_000), tmp_path, output_of(sink, tmp_path, {})).run()
+    records = 120_000 if faults[0] == RESCALE else 30_000  # The command takes a second to start.
+    outcome = FaultRun(Case(job, faults, seed=1, records=records), tmp_path, output_of(sink, tmp_path, {})).run()
     # A job may have come to its end before the last fault could hit it.
     assert outcome.hit
     assert outcome.hit == list(faults)[: len(outcome.hit)]

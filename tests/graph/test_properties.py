@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from firesteel.graph import JobGraph, StreamGraph
 from firesteel.graph.chaining import Chaining
 from firesteel.graph.hashing import operator_hashes
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.stream_node import StreamNode
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.executiongraph.pipelined_region import pipelined_regions
 
 SPREADING = ["REBALANCE", "RESCALE", "SHUFFLE", "HASH", "BROADCAST", "GLOBAL", None]

@@ -51,9 +51,13 @@ env.execute("words on hosts")
 
 
 class HostCluster:
-    """Starts everything; the job of `PROGRAM` counts words from S3 to S3."""
+    """Starts everything; the job of `PROGRAM` counts words from S3 to S3.
 
-    def __init__(self, network: Network) -> None:
+    Leaders are elected by ZooKeeper or, with `elects_in_store`, in S3.
+    """
+
+    def __init__(self, network: Network, elects_in_store: bool = False) -> None:
+        self._elects_in_store = elects_in_store
         network.add(STORE, ZOOKEEPER, MASTER, *JOB_MANAGERS, *WORKERS, CLIENT)
         self.hosts = network.hosts
         self.s3 = {
@@ -143,6 +147,19 @@ class HostCluster:
         }
         host.start([*command, f"org.apache.spark.deploy.{main}", *arguments], environment, log="log")
 
+    def _election(self) -> dict[str, str]:
+        if self._elects_in_store:
+            return {
+                "high-availability.type": "filesystem",
+                "high-availability.object-store.lease-duration": "3 s",
+                "high-availability.object-store.retry-period": "500 ms",
+            }
+        return {
+            "high-availability.type": "zookeeper",
+            "high-availability.zookeeper.quorum": f"{self.hosts[ZOOKEEPER].address}:2181",
+            "high-availability.zookeeper.client.session-timeout": "2 s",
+        }
+
     def start_job_manager(self, name: str) -> None:
         """Start a JobManager."""
         host = self.hosts[name]
@@ -153,9 +170,7 @@ class HostCluster:
             "security.rest.token.admin": TOKEN,
             "jobmanager.rpc.address": host.address,
             "jobmanager.rpc.port": "6123",
-            "high-availability.type": "zookeeper",
-            "high-availability.zookeeper.quorum": f"{self.hosts[ZOOKEEPER].address}:2181",
-            "high-availability.zookeeper.client.session-timeout": "2 s",
+            **self._election(),
             "high-availability.storageDir": f"s3://{BUCKET}/ha",
             "execution.checkpointing.dir": f"s3://{BUCKET}/checkpoints",
             "execution.checkpointing.interval": "1 s",

@@ -123,11 +123,11 @@ FAULTS: tuple[Callable[[HostCluster, Chance], None], ...] = (
 )
 
 
-def main(runs: int, seed: int) -> None:
+def main(runs: int, seed: int, elects_in_store: bool) -> None:
     """Let faults hit one cluster, one after the other."""
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="hosts-") as directory, network(Path(directory)) as made:
-        cluster = HostCluster(made)
+        cluster = HostCluster(made, elects_in_store)
         cluster.write("0", "a", "b")
         cluster.submit()
         wait_for(cluster.is_exact)
@@ -147,4 +147,5 @@ def main(runs: int, seed: int) -> None:
 if __name__ == "__main__":
     if reason := why_not():
         raise SystemExit(f"no hosts here: {reason}")
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6))
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
+    main(int(sys.argv[1]), seed, elects_in_store="store" in sys.argv[3:])

@@ -9,9 +9,9 @@ import pytest
 
 from firesteel.common import Configuration
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.plan.slots import plan_slots, slots_text
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from tests.plan import slot_programs
 from tests.runtime.helpers import job_graph
 

@@ -63,6 +63,7 @@ def _with_paths() -> list[tuple[str, str, str]]:
 def test_each_field_with_a_path_is_declared() -> None:
     assert {(path, name) for _, path, name in _with_paths()} == {
         ("/savepoint-disposal", "savepoint-path"),
+        ("/jobs", "savepointPath"),
         ("/jobs/{jobid}/savepoints", "target-directory"),
         ("/jobs/{jobid}/stop", "targetDirectory"),
     }
@@ -83,8 +84,8 @@ async def test_without_a_token_nobody_names_a_path(
     status, body = await rest.call(method, where, json={field: str(tmp_path)}, headers=NO_TOKEN)
     assert status == 401
     assert "requires the token of this JobManager" in body["errors"][0]
-    # The default directory, which the cluster names, is open as before.
-    if field != "savepoint-path":
+    # The default directory, which the cluster names, is open as before. The others run code, or remove files.
+    if path not in ("/jobs", "/savepoint-disposal"):
         assert (await rest.call(method, where, json={}, headers=NO_TOKEN))[0] == 202
 
 

@@ -10,7 +10,7 @@ from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.spark.data_plane import SparkDataPlane
 from tests.runtime.helpers import job_graph
 

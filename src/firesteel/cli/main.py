@@ -28,6 +28,8 @@ _COMMANDS = {
     "savepoint": "cluster_commands",
     "checkpoint": "cluster_commands",
     "rescale": "rescale",
+    "upgrade": "upgrade",
+    "diff": "diff",
     "jobmanager": "jobmanager",
     "logs": "watching",
     "top": "watching",

@@ -7,6 +7,7 @@ import itertools
 import logging
 import os
 import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from firesteel.client.interrupts import end_quietly
@@ -30,6 +31,7 @@ from firesteel.runtime.logs import leave_log_to_the_program
 _logger = logging.getLogger(__name__)
 _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
 _submitted: list[str] = []
+_cluster_of: Callable[[str, str | None, Mapping[str, str]], RestClusterClient] = RestClusterClient
 
 
 def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> EmbeddedJobClient | RemoteJobClient:
@@ -63,14 +65,18 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     staged.write()
     try:
         if target == "remote":
-            cluster = RestClusterClient(
-                REST_ADDRESS.text_in(options) or DEFAULT_ADDRESS, os.environ.get(TOKEN), options
-            )
+            cluster = _cluster_of(REST_ADDRESS.text_in(options) or DEFAULT_ADDRESS, os.environ.get(TOKEN), options)
             return RemoteJobClient(cluster, job_graph, staged)
         return _embedded(job_graph, staged, serves_rest=target == "application")
     except BaseException:
         staged.remove()
         raise
+
+
+def set_cluster_client(make: Callable[[str, str | None, Mapping[str, str]], RestClusterClient]) -> None:
+    """Let `make` create the clients of clusters, from address, token and options."""
+    global _cluster_of
+    _cluster_of = make
 
 
 def has_submitted() -> bool:

@@ -16,12 +16,13 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
+from firesteel.client.user_modules import pickle_user_modules_by_value
 from firesteel.common.files.run_directory import read_token
 from firesteel.common.trust import pickling
 from firesteel.common.trust.loopback import is_loopback
 from firesteel.common.trust.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest, form_digest
 from firesteel.errors import FiresteelError
+from firesteel.graph.artifacts import pack_artifacts
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.ssl_contexts import has_rest_tls, rest_client_context
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
@@ -201,8 +202,21 @@ class RestClusterClient:
         """
         artifacts = pack_artifacts(job_graph)
         pickle_user_modules_by_value()
-        plan = pickling.dumps(job_graph)
-        request: dict[str, Any] = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": []}
+        self._submit(pickling.dumps(job_graph), artifacts)
+
+    def job_graph(self, job_id: str) -> bytes:
+        """Return the graph of a job that has not ended, for `submit_again`."""
+        answer = self.get(f"/firesteel/jobs/{job_id}/job-graph")
+        return base64.b64decode(answer["serializedJobGraph"])
+
+    def submit_again(self, job_graph: bytes, savepoint: str) -> str:
+        """Submit the graph of a former job, let it start from its savepoint, and return the id of the new job."""
+        job_id = uuid.uuid4().hex
+        self._submit(job_graph, {}, jobId=job_id, savepointPath=savepoint)
+        return job_id
+
+    def _submit(self, plan: bytes, artifacts: Mapping[str, bytes], **fields: str) -> None:
+        request: dict[str, Any] = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": [], **fields}
         request["jobArtifactFileNames"] = [{"entryName": name, "fileName": name} for name in artifacts]
         boundary = uuid.uuid4().hex
         parts: list[tuple[str, str, str, bytes]] = [("request", "", "application/json", json.dumps(request).encode())]

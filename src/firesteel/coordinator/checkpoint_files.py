@@ -18,6 +18,7 @@ from firesteel.coordinator.stored_checkpoints import (
     check_not_ended,
     readable,
 )
+from firesteel.graph.parallelism import max_parallelism_of
 from firesteel.operators.chain.subtask import operators_of
 from firesteel.operators.exchange.buffers import pickled
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
@@ -35,7 +36,6 @@ from firesteel.task.checkpoint_metadata import (
     write_savepoint_metadata,
 )
 from firesteel.task.restore import plan_restore, write_rescale_plan
-from firesteel.task.slot_tasks import max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_seal import StateSeal
 from firesteel.task.state_transfer import copy_chain

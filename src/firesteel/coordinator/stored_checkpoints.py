@@ -18,6 +18,7 @@ from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_RETENTION
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.parallelism import set_max_parallelism
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.task.checkpoint_metadata import (
     METADATA,
@@ -62,8 +63,8 @@ def restore_job(
 ) -> None:
     """Prepare a new job to start from the checkpoint or savepoint in its configuration, and create its directory.
 
-    Its vertices adopt the max parallelism of their state. A job with its own checkpoints resumes from those, as the
-    initial one may be gone by now.
+    Its vertices adopt the max parallelism of their state, others get a default. A job with its own checkpoints resumes
+    from those, as the initial one may be gone by now.
 
     Args:
         job_graph: The job.
@@ -77,14 +78,20 @@ def restore_job(
         StateFileError: a file of it is missing or damaged; the error names the newest intact one of its job.
         UnverifiedStateError: a file of it is not signed with the cluster's secret.
         StateRestoreError: its state does not fit the job.
+        InvalidProgramError: a vertex has more subtasks than key groups.
         ValueError: the configured claim mode does not exist.
     """
     make_directory(directory, mode=PRIVATE_DIRECTORY)
     named = RECOVERY_PATH.of(job_graph.configuration)
-    if named is None:
-        return
+    if named is not None:
+        _restore_from(named, job_graph, options, JobPlace(directory, directory if store is None else store), seal)
+    set_max_parallelism(job_graph)  # only now: state would be refused at another one
+
+
+def _restore_from(
+    named: str, job_graph: JobGraph, options: Mapping[str, str], place: JobPlace, seal: StateSeal
+) -> None:
     RECOVERY_CLAIM_MODE.of(job_graph.configuration)  # so that an unknown mode is reported before any file is read
-    place = JobPlace(directory, directory if store is None else store)
     own = checkpoints_in(place.store)
     if own:
         adopt_max_parallelism(read_metadata(own[0], seal), job_graph)

@@ -19,8 +19,8 @@ from firesteel.common.options.slot_options import TASK_SLOTS
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 from firesteel.entrypoint.spark_options import has_executors
 from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.parallelism import set_parallelism
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.task.stage_plan import StagePlan
@@ -64,7 +64,7 @@ class MiniCluster:
         """
         configuration = self.job_graph.configuration
         default = DEFAULT_PARALLELISM.of(configuration) or os.cpu_count() or 1
-        resolve_parallelism(self.job_graph, default)
+        set_parallelism(self.job_graph, default)
         cluster = {**configuration, HA_TYPE.key: "NONE"}  # no other process could take over this job
         if not self._serves_rest and RESTART_TYPE.of(configuration) is None:
             cluster.setdefault(RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF.key, str(_RESTARTS))

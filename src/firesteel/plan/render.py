@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.plan.diagram import Diagram
 from firesteel.plan.dot import dot, svg
 from firesteel.plan.operators import operators_diagram
@@ -18,7 +19,6 @@ from firesteel.plan.subtasks import subtasks_diagram, subtasks_text
 from firesteel.plan.text import tree_text
 from firesteel.plan.vertices import vertices_diagram
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 
 __all__ = ["FORMATS", "VIEWS", "render"]
 
@@ -98,6 +98,6 @@ def render(
 
     Raises:
         InvalidPlanError: the source lacks information that the view needs.
-        ExecutionGraphError: the parallelism of a vertex exceeds its maximum parallelism.
+        InvalidProgramError: the parallelism of a vertex exceeds its maximum parallelism.
     """
     return _FORMATS[format](view, _Views(source, task_managers, slots))

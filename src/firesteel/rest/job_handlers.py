@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 from firesteel.common.files.file_systems import Files
+from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.rest import checkpoint_messages, job_messages
@@ -116,7 +117,8 @@ async def _submit(call: Call) -> Answer:
         raise RestError(400, f"cannot read the job graph {name!r}: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):
         raise RestError(400, f"the file {name!r} contains a {type(job_graph).__name__}, expected a JobGraph")
-    job_graph.artifacts = {file: data for file, data in call.files.items() if file != name}
+    job_graph.artifacts |= {file: data for file, data in call.files.items() if file != name}
+    _submit_again(job_graph, call.body.get("jobId"), call.body.get("savepointPath"))
     try:
         await (await call.cluster.dispatcher()).submit_job(job_graph)
     except DuplicateJobSubmissionError as error:
@@ -124,6 +126,25 @@ async def _submit(call: Call) -> Answer:
     except FiresteelError as error:
         raise RestError(400, str(error)) from error
     return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
+
+
+def _submit_again(job_graph: JobGraph, job_id: str | None, savepoint: str | None) -> None:
+    """Let the graph of a former job start as another one, from its savepoint."""
+    if job_id is not None:
+        job_graph.job_id = job_id_of(job_id)
+    if savepoint is not None:
+        for option in (RECOVERY_IGNORE_UNCLAIMED, RECOVERY_CLAIM_MODE):
+            job_graph.configuration.pop(option.key, None)
+        job_graph.configuration[RECOVERY_PATH.key] = savepoint
+
+
+async def _job_graph(call: Call) -> Answer:
+    """Return the graph of a job as it can be submitted again; it contains the code of users."""
+    try:
+        pickled = await (await call.cluster.dispatcher()).request_job_graph(job_id_of(call.path["jobid"]))
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    return {"serializedJobGraph": base64.b64encode(pickled).decode()}
 
 
 async def _coordinate(call: Call) -> Answer:
@@ -231,7 +252,7 @@ _SAVEPOINT_BODY = {
     "triggerId": TRIGGER_ID,
 }
 _STOP_BODY = {"targetDirectory": PATH, "drain": BOOLEAN, "formatType": _FORMAT, "triggerId": TRIGGER_ID}
-_SUBMIT_BODY = {"executionPlanFileName": STRING}
+_SUBMIT_BODY = {"executionPlanFileName": STRING, "jobId": STRING, "savepointPath": PATH}
 _MODE = {"mode": {"type": "string", "enum": ["cancel"]}}
 
 ROUTES = (
@@ -256,6 +277,7 @@ ROUTES = (
         body={"serializedCoordinationRequest": STRING},
     ),
     Route("GET", "/jobs/{jobid}/execution-result", _execution_result),
+    Route("GET", "/firesteel/jobs/{jobid}/job-graph", _job_graph, "submit", runs_code=True),
     Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit", body=_SAVEPOINT_BODY, status=202),
     Route("GET", "/jobs/{jobid}/savepoints/{triggerid}", _savepoint_status),
     Route("POST", "/jobs/{jobid}/stop", _stop, "submit", body=_STOP_BODY, status=202),

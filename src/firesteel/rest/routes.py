@@ -119,7 +119,7 @@ class Route:
         consumes: Content type of the request body.
         status: Status of a successful response.
         produces: Content type of a successful response.
-        runs_code: Whether it runs code of the caller.
+        runs_code: Whether it runs code of the caller, or hands out that of others.
         cancels: Whether it cancels a job.
         is_public: Whether it needs no token, as probes have none.
     """

@@ -70,7 +70,7 @@ class RestorePlan:
     operators: dict[str, VertexLayout]
 
 
-_Read = Callable[[Chain], Iterator[Frame]]
+Read = Callable[[Chain], Iterator[Frame]]
 """Yields the frames of the files of a chain."""
 
 
@@ -117,7 +117,7 @@ def adopt_max_parallelism(metadata: CheckpointMetadata, job_graph: JobGraph) -> 
         for operator_id, _, operator in described_operators(vertex):
             # It has no state, and one subtask, which others in its vertex may not have.
             if operator_id in layouts and not isinstance(operator, CollectSinkOperator):
-                _adopt_max_parallelism(vertex, layouts[operator_id])
+                adopt_layout(vertex, layouts[operator_id])
 
 
 def _vertices_of_operators(job_graph: JobGraph) -> dict[str, object]:
@@ -128,10 +128,10 @@ def _layouts_of_operators(metadata: CheckpointMetadata) -> dict[str, VertexLayou
     return {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
 
 
-def _check_nothing_is_left(metadata: CheckpointMetadata, new: dict[str, object], read: _Read) -> None:
+def _check_nothing_is_left(metadata: CheckpointMetadata, new: dict[str, object], read: Read) -> None:
     for vertex in metadata.vertices:
         for operator_id, name in vertex.operators:
-            if operator_id not in new and _has_state(metadata, vertex, operator_id, read):
+            if operator_id not in new and has_state(metadata, vertex, operator_id, read):
                 raise StateRestoreError(
                     f"cannot map the state of operator {name!r} ({operator_id}) to the new program, because the "
                     f"operator is not available in it: set the uid that it had, or skip its state "
@@ -139,7 +139,8 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, new: dict[str, object],
                 )
 
 
-def _has_state(metadata: CheckpointMetadata, vertex: VertexLayout, operator_id: str, read: _Read) -> bool:
+def has_state(metadata: CheckpointMetadata, vertex: VertexLayout, operator_id: str, read: Read) -> bool:
+    """Return whether a checkpoint has state of an operator, or positions of a source."""
     if any(operator_id in load_sources(state.sources) for state in metadata.states):
         return True
     for subtask in range(vertex.parallelism):
@@ -152,7 +153,8 @@ def _has_state(metadata: CheckpointMetadata, vertex: VertexLayout, operator_id: 
     return False
 
 
-def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
+def adopt_layout(vertex: Any, layout: VertexLayout) -> None:
+    """Set the max parallelism of a vertex to that of the state of one of its operators, as `adopt_max_parallelism`."""
     if vertex.parallelism > layout.max_parallelism:
         raise StateRestoreError(
             f"the state for task {vertex.name!r} can not be restored: its max parallelism {layout.max_parallelism} is "

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firesteel.common.files.temporary_directories import temporary_directory
-from firesteel.common.keys.key_groups import default_max_parallelism
 from firesteel.common.values.bounded_results import DiskReserveError, OutputReserveError
 from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import JobVertex
+from firesteel.graph.parallelism import max_parallelism_of
 from firesteel.operators.chain import clock
 from firesteel.operators.chain.operator import TaskInfo, Timestamps
 from firesteel.operators.chain.record_count import record_count
@@ -499,11 +499,6 @@ def _close_all(subtasks: Iterable[Subtask]) -> None:
             errors.append(error)
     if errors:
         raise errors[0]
-
-
-def max_parallelism_of(vertex: JobVertex) -> int:
-    """Return the number of key groups of a vertex: configured, or Flink's default for its parallelism."""
-    return vertex.max_parallelism if vertex.max_parallelism > 0 else default_max_parallelism(vertex.parallelism)
 
 
 def _split_of(edge: StageEdge, subtask: int, channels: Sequence[int]) -> edge_writer.Split:

@@ -19,10 +19,11 @@ from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
-from firesteel.errors import InvalidProgramError, TranslationError
+from firesteel.errors import TranslationError
 from firesteel.functions.connector_base import Committer
 from firesteel.functions.operator_builder import configuration_of
 from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.parallelism import set_parallelism
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.exchange.buffers import first_values
@@ -31,7 +32,7 @@ from firesteel.operators.sinks.committers import Committers
 from firesteel.operators.sinks.sinks import SinkWriterRunner
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.restore import read_restored_state
-from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
+from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.version_store import VersionStore, region_directory, versions_of
 from firesteel.task.versions import BatchTry
@@ -138,7 +139,7 @@ def run_local(
         [10, 20]
     """
     job_graph = _job_graph_of(program)
-    _resolve_parallelism(job_graph, default_parallelism)
+    set_parallelism(job_graph, default_parallelism)
     parent = made_directory(temporary_directory(job_graph.configuration))
     with (
         tempfile.TemporaryDirectory(prefix="firesteel-", dir=parent) as temporary,
@@ -166,19 +167,6 @@ def _job_graph_of(program: StreamExecutionEnvironment | StreamGraph | JobGraph) 
     job_graph = program.get_stream_graph().get_job_graph()
     job_graph.configuration = {**configuration_of(program).to_dict(), **job_graph.configuration}
     return job_graph
-
-
-def _resolve_parallelism(job_graph: JobGraph, default: int) -> None:
-    """Set the parallelism of vertices, as the scheduler does before it creates the ExecutionGraph."""
-    for vertex in job_graph.vertices:
-        if vertex.parallelism < 1:
-            wanted = default if job_graph.dynamic else 1
-            vertex.parallelism = min(wanted, vertex.max_parallelism) if vertex.max_parallelism > 0 else wanted
-        if vertex.parallelism > max_parallelism_of(vertex):
-            raise InvalidProgramError(
-                f"vertex {vertex.name!r} has parallelism {vertex.parallelism}, which is more than its max parallelism "
-                f"{vertex.max_parallelism}"
-            )
 
 
 class _SlotDiedError(Exception):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from tests.runtime.golden_data import golden
 from tests.runtime.helpers import an_id, job_graph
 

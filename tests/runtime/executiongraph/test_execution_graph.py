@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from firesteel.errors import InvalidProgramError
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_errors import (
     ExecutionGraphError,
@@ -17,7 +19,6 @@ from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import MAX_PRIOR_ATTEMPTS, ExecutionVertex
 from firesteel.runtime.executiongraph.execution_state import ExecutionState, is_acknowledged, state_after_report
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.executiongraph.pipelined_region import pipelined_regions
 from firesteel.runtime.failure import TaskFailure
 from tests.runtime.golden_data import golden
@@ -137,7 +138,7 @@ def test_colocation_without_slot_sharing_is_refused(clock: ManualClock) -> None:
 def test_more_subtasks_than_key_groups_are_refused() -> None:
     job = job_graph(("a", 4, []))
     job.vertices[0].max_parallelism = 2
-    with pytest.raises(ExecutionGraphError, match="vertex 'a' has parallelism 4, which is more than its max parallel"):
+    with pytest.raises(InvalidProgramError, match="vertex 'a' has parallelism 4, which is more than its max parallel"):
         resolve_parallelism(job, 1)
 
 

@@ -11,12 +11,20 @@ from typing import Any, Protocol
 
 from kazoo.client import KazooClient
 
+from firesteel.common.files.conditional_object import ConditionalObject
+from firesteel.common.files.file_systems import Files
+from firesteel.common.files.remote_path import RemotePath
 from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+from firesteel.runtime.highavailability.object_entries import ObjectEntries
+from firesteel.runtime.highavailability.object_lease import NOBODY
+from firesteel.runtime.highavailability.object_store import ObjectStoreHaServices
+from firesteel.runtime.highavailability.register import Register
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
+from tests.objects.server import Bucket
 
 GIVE_UP_S = 20
 SECRET = b"the secret of the cluster"
@@ -74,6 +82,32 @@ class FileSystem:
 
     async def depose(self, process: HighAvailabilityServices) -> None:
         (self.root / "leader.lock").unlink()
+
+
+class ObjectStore:
+    def __init__(self, bucket: Bucket, lease_s: float = 1.0) -> None:
+        self.processes: list[HighAvailabilityServices] = []
+        self.lease_s = lease_s
+        root = Files(bucket.options).path(bucket.uri("ha", "cluster"))
+        assert isinstance(root, RemotePath)
+        self.root = root
+
+    def process(self, delete_on_commit: bool = False) -> HighAvailabilityServices:
+        process = ObjectStoreHaServices(self.root, CODEC, delete_on_commit, self.lease_s, interval_s=0.05)
+        self.processes.append(process)
+        return self.processes[-1]
+
+    async def depose(self, process: HighAvailabilityServices) -> None:
+        """Give the lease back in the name of the leader, and take its right to change entries."""
+        await asyncio.to_thread(self._depose)
+
+    def entries(self) -> ObjectEntries:
+        return ObjectEntries(ConditionalObject(self.root / "entries"), self.root / "values", CODEC)
+
+    def _depose(self) -> None:
+        lease = Register(ConditionalObject(self.root / "leader"), CODEC, NOBODY)
+        given_back = lease.change(lambda value: value | {"session": None, "epoch": value["epoch"] + 1, "leaders": {}})
+        self.entries().take_over("nobody", given_back["epoch"])  # Or another leads already.
 
 
 class ZooKeeper:

@@ -20,7 +20,7 @@ from firesteel.runtime.highavailability.high_availability import (
 from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
 from tests.runtime.helpers import an_id, job_graph
-from tests.runtime.highavailability.kinds import Embedded, FileSystem, Kind, ZooKeeper, eventually
+from tests.runtime.highavailability.kinds import Embedded, FileSystem, Kind, ObjectStore, ZooKeeper, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -58,11 +58,12 @@ class Listener:
         self.removed.append(job_id)
 
 
-@pytest.fixture(params=["embedded", "filesystem", "zookeeper"])
+@pytest.fixture(params=["embedded", "filesystem", "object store", "zookeeper"])
 async def kind(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kind]:
     kind: Kind = {
         "embedded": Embedded,
         "filesystem": lambda: FileSystem(tmp_path / "ha" / "cluster"),
+        "object store": lambda: ObjectStore(request.getfixturevalue("bucket")),
         "zookeeper": lambda: ZooKeeper(request.getfixturevalue("zookeeper_server").address, tmp_path / "files"),
     }[request.param]()
     yield kind

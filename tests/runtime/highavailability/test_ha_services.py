@@ -80,8 +80,8 @@ def test_storage_in_a_directory_of_temporary_files_is_accepted(tmp_path: Path) -
         ({"type": "paxos"}, "'paxos' is unknown; allowed: NONE, embedded, filesystem, zookeeper"),
         ({"type": "filesystem"}, "option 'high-availability.storageDir' is not set"),
         (
-            {"type": "filesystem", "storageDir": "s3://x"},
-            "s3://x/default is in an object store, where nothing can be renamed: set .* to zookeeper",
+            {"type": "filesystem", "storageDir": "memory://x"},
+            "storageDir': cannot use .*: conditional writes are known of S3 and stores with its API only",
         ),
         ({"type": "zookeeper", "storageDir": "/x"}, "option 'high-availability.zookeeper.quorum' is not set"),
     ],

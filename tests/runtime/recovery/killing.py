@@ -25,12 +25,13 @@ from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS
 from firesteel.runtime.rpc import TcpRpcService
+from tests.objects.server import Bucket, Fault, S3Server
 from tests.runtime.helpers import job_graph
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.runtime.leaders import leader_gateway
 
 CLIENTS = 4
-MAX_LIFE_S = {"filesystem": 0.8, "zookeeper": 1.6}
+MAX_LIFE_S = {"filesystem": 0.8, "zookeeper": 1.6, "object store": 1.6}
 GIVE_UP_S = 120
 OPTIONS = {
     "jobmanager.rpc.port": "0",
@@ -82,7 +83,8 @@ class Killing:
         self._random = random.Random(seed)
         self._finished: set[str] = set()
         self._over_by_run: list[set[str]] = []
-        self.figures = Figures(configuration["high-availability.type"])
+        is_remote = "://" in configuration["high-availability.storageDir"]
+        self.figures = Figures("object store" if is_remote else configuration["high-availability.type"])
 
     async def run(self, kills: int) -> Figures:
         """Kill that often, then let the last process end all jobs."""
@@ -197,11 +199,26 @@ def zookeeper(address: str, directory: Path) -> dict[str, str]:
     }
 
 
+def object_store(bucket: Bucket) -> dict[str, str]:
+    return bucket.options | {
+        "high-availability.type": "filesystem",
+        "high-availability.storageDir": bucket.uri("ha"),
+        "high-availability.object-store.lease-duration": "400 ms",
+        "high-availability.object-store.retry-period": "100 ms",
+    }
+
+
+def at_times(chances: random.Random) -> Fault:
+    """Refuse some requests, and lose some answers."""
+    return lambda *asked: chances.choice(["refused", "lost", *[None] * 38])
+
+
 HEAD = """# Recovery
 
 A JobManager process (Dispatcher, ResourceManager, JobMasters, a TaskExecutor with simulated tasks; no Spark) is killed
 by `kill -9` at a random moment up to {life} s after its start, and started again, while {clients} clients submit jobs
-that take up to 100 ms. ZooKeeper's session timeout is 400 ms. Lost: acknowledged, but without a result in the end. Run
+that take up to 100 ms. ZooKeeper's session timeout and the lease in the object store are 400 ms; the store (moto's S3)
+refuses one request in 40 and loses one answer in 40. Lost: acknowledged, but without a result in the end. Run
 again: started after its result was written down. `make recovery` runs it; the seed was {seed}.
 
 {date}, {cores} cores, {machine}. Python {python}.
@@ -229,6 +246,9 @@ def measure(kind: str, kills: int, seed: int, directory: Path) -> Figures:
     directory.mkdir()
     if kind == "filesystem":
         return asyncio.run(Killing(filesystem(directory), directory, seed).run(kills))
+    if kind == "object store":
+        with S3Server().running() as store, store.failing(at_times(random.Random(seed))):
+            return asyncio.run(Killing(object_store(store.bucket()), directory, seed).run(kills))
     server = ZooKeeperServer(directory / "server")
     server.start()
     try:

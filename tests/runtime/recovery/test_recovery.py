@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
 
-from tests.runtime.recovery.killing import Figures, Killing, filesystem, zookeeper
+from tests.objects.server import Bucket
+from tests.runtime.recovery.killing import Figures, Killing, at_times, filesystem, object_store, zookeeper
 
 pytestmark = pytest.mark.slow
 
@@ -33,3 +35,8 @@ async def test_no_job_is_lost_or_run_again_with_the_filesystem_kind(tmp_path: Pa
 async def test_no_job_is_lost_or_run_again_with_the_zookeeper_kind(zookeeper_server: object, tmp_path: Path) -> None:
     address: str = zookeeper_server.address  # type: ignore[attr-defined]
     check(await Killing(zookeeper(address, tmp_path), tmp_path, SEED).run(KILLS))
+
+
+async def test_no_job_is_lost_or_run_again_with_an_object_store(bucket: Bucket, tmp_path: Path) -> None:
+    with bucket.server.failing(at_times(random.Random(SEED))):
+        check(await Killing(object_store(bucket), tmp_path, SEED).run(KILLS))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.scheduler.actions import (
     CancelTask,

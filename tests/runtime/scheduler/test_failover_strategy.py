@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from firesteel.common.options.option import InvalidOptionError
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.scheduler.failover_strategy import failover_strategy
 from firesteel.runtime.scheduler.topology import SchedulingTopology

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.scheduler.actions import CancelTask, ReleaseSlots, RequestSlots, StartQuery, StopQuery
 from firesteel.runtime.scheduler.restart_strategy import FixedDelayRestartStrategy

@@ -6,12 +6,12 @@ import uuid
 
 import pytest
 
+from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.scheduler.actions import (
     CancelTask,

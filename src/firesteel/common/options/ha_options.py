@@ -21,7 +21,19 @@ HA_STORAGE_DIR = Option(
     "high-availability.storageDir",
     path,
     None,
-    "Directory of job graphs and results; with `zookeeper` also a URI such as `s3://bucket/ha`",
+    "Directory of job graphs and results, or a URI such as `s3://bucket/ha`",
+)
+HA_LEASE_DURATION = Option(
+    "high-availability.object-store.lease-duration",
+    duration,
+    "15 s",
+    "With `filesystem` in an object store: time after which a leader that is not heard of is replaced",
+)
+HA_RETRY_PERIOD = Option(
+    "high-availability.object-store.retry-period",
+    duration,
+    "2 s",
+    "With `filesystem` in an object store: time between two renewals of the lease, and between two looks at it",
 )
 ZOOKEEPER_QUORUM = Option("high-availability.zookeeper.quorum", string, None, "`host:port,host:port`")
 ZOOKEEPER_PATH_ROOT = Option("high-availability.zookeeper.path.root", string, "/flink", "Root node")

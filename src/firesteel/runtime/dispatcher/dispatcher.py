@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from firesteel.common.files.durability import is_disk_full
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
+from firesteel.common.trust import pickling
+from firesteel.graph.artifacts import pack_artifacts
 from firesteel.graph.job_graph import JobGraph, ParallelismBounds
 from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
@@ -37,6 +39,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcError, RpcService
+from firesteel.runtime.thread_pools import SUBMISSIONS
 
 __all__ = ["Dispatcher"]
 
@@ -247,6 +250,14 @@ class Dispatcher(FencedRpcEndpoint):
         runner = self._runners.get(job_id)
         return job if runner is None or runner.result.done() else runner.with_troubles(job)
 
+    async def request_job_graph(self, job_id: str) -> bytes:
+        """Return the pickled graph of a job that has not ended, with the files that it ships."""
+        runner = self._runners.get(job_id)
+        if runner is None:
+            raise JobNotFoundError(job_id)
+        stored = await self._stores.job_graphs.recover(job_id)
+        return await SUBMISSIONS.run(_portable, stored or runner.job_graph.copy())
+
     async def request_job_result(self, job_id: str) -> JobResult:
         """Wait for the end of a job and return its result."""
         runner = self._runners.get(job_id)
@@ -443,3 +454,10 @@ class Dispatcher(FencedRpcEndpoint):
         if job is None:
             raise JobNotFoundError(job_id)
         return job
+
+
+def _portable(job_graph: JobGraph) -> bytes:
+    """Return a graph pickled, with the files that are in its job's directory by now."""
+    job_graph.artifacts |= pack_artifacts(job_graph)
+    pickled: bytes = pickling.dumps(job_graph)
+    return pickled

@@ -198,6 +198,16 @@ class DispatcherGateway(Protocol):
         ...
 
     @no_rpc_timeout
+    async def request_job_graph(self, job_id: str) -> bytes:
+        """Return the pickled graph of a job that has not ended, with the files that it ships.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            ArtifactError: a file of the job cannot be read.
+        """
+        ...
+
+    @no_rpc_timeout
     async def request_job_result(self, job_id: str) -> JobResult:
         """Wait for the end of a job and return its result.
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from firesteel.common.files.conditional_object import check_conditional_writes
 from firesteel.common.files.file_systems import Files
-from firesteel.common.files.remote_path import AnyPath
+from firesteel.common.files.remote_files import RemoteFileError
+from firesteel.common.files.remote_path import AnyPath, RemotePath
 from firesteel.common.options.ha_options import (
     HA_CLUSTER_ID,
+    HA_LEASE_DURATION,
+    HA_RETRY_PERIOD,
     HA_STORAGE_DIR,
     HA_TYPE,
     JOB_RESULT_STORE_DELETE_ON_COMMIT,
@@ -20,6 +24,7 @@ from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+from firesteel.runtime.highavailability.object_store import ObjectStoreHaServices
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.rpc import rpc_secret
@@ -57,12 +62,26 @@ def has_high_availability(configuration: Mapping[str, str]) -> bool:
 def _filesystem(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
     directory = storage_directory(configuration)
     if not isinstance(directory, Path):
-        raise InvalidOptionError(
-            f"option {HA_STORAGE_DIR.key!r}: {directory} is in an object store, where nothing can be renamed: "
-            f"set {HA_TYPE.key!r} to zookeeper, or name a directory that all JobManagers see"
-        )
+        return _object_store(directory, configuration, secret)
     codec = EntryCodec(secret or rpc_secret(configuration), _cluster_id(configuration))
     return FileSystemHaServices(directory, codec, JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration))
+
+
+def _object_store(
+    directory: RemotePath, configuration: Mapping[str, str], secret: bytes | None
+) -> HighAvailabilityServices:
+    lease_s, retry_s = HA_LEASE_DURATION.of(configuration), HA_RETRY_PERIOD.of(configuration)
+    if lease_s < 2 * retry_s:
+        raise InvalidOptionError(
+            f"{HA_LEASE_DURATION.key} is {lease_s:g} s, expected at least twice {HA_RETRY_PERIOD.key}, {retry_s:g} s"
+        )
+    try:
+        check_conditional_writes(directory)
+    except RemoteFileError as error:
+        raise InvalidOptionError(f"option {HA_STORAGE_DIR.key!r}: {error}") from None
+    codec = EntryCodec(secret or rpc_secret(configuration), _cluster_id(configuration))
+    delete_on_commit = JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration)
+    return ObjectStoreHaServices(directory, codec, delete_on_commit, lease_s, retry_s)
 
 
 def _zookeeper(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:

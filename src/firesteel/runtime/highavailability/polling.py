@@ -46,6 +46,8 @@ class Poller(Generic[T]):
                 found = await HIGH_AVAILABILITY.run(self._look)
                 if not self._stopping.is_set():
                     self._tell(found)
+            except OSError as error:
+                logger.warning("polling the state of high availability failed: %s", error)
             except Exception:
                 logger.warning("polling the state of high availability failed", exc_info=True)
             with contextlib.suppress(TimeoutError):

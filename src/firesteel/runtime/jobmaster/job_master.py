@@ -12,6 +12,7 @@ from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOI
 from firesteel.common.options.cluster_options import recorded_options
 from firesteel.common.options.rpc_options import HEARTBEAT_TIMEOUT
 from firesteel.graph.job_graph import JobGraph, ParallelismBounds
+from firesteel.graph.parallelism import set_max_parallelism, set_parallelism
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
 from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
@@ -26,7 +27,6 @@ from firesteel.runtime.executiongraph.job_details import (
     job_overview,
 )
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.executiongraph.task_metrics import held_up_ms
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
@@ -106,8 +106,10 @@ async def restored(
         OSError: a file can't be read or written.
     """
     with_cluster_defaults(job_graph, configuration)
-    resolve_parallelism(job_graph, default_parallelism)
-    return await data_plane.restore(job_graph)
+    set_parallelism(job_graph, default_parallelism)
+    serialized = await data_plane.restore(job_graph)
+    set_max_parallelism(job_graph)
+    return serialized
 
 
 class JobMaster(FencedRpcEndpoint):

@@ -1,21 +1,15 @@
-"""Artifacts of a job that is submitted to another machine: files named by options, and the user's own modules."""
+"""Files that a job's options name, packed into the job so that it can be submitted to another machine."""
 
 from __future__ import annotations
 
 import io
-import sys
-import sysconfig
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
-import firesteel
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import RemotePath
 from firesteel.common.options.python_dependencies import DEPENDENCIES, dependency_entries
 from firesteel.common.options.python_options import PYTHON_REQUIREMENTS
-from firesteel.common.trust import pickling
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 
@@ -48,6 +42,8 @@ def pack_artifacts(job_graph: JobGraph) -> dict[str, bytes]:
 
 
 def _pack(option: str, text: str, artifacts: dict[str, bytes], files: Files) -> str:
+    if text.startswith(ARTIFACT):
+        return text  # It was packed before.
     path = files.path(text)
     if isinstance(path, RemotePath):
         name = f"{len(artifacts)}-{path.name}"
@@ -70,29 +66,3 @@ def _tar(directory: Path) -> bytes:
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         archive.add(directory, ".")
     return packed.getvalue()
-
-
-def pickle_user_modules_by_value() -> None:
-    """Pickle functions and classes of the user's own modules by value.
-
-    These are the modules below the directory of the program. They are not installed on the cluster, and two jobs may
-    have modules of the same name.
-    """
-    for module in _user_modules():
-        pickling.pickle_by_value(module)
-
-
-def _user_modules() -> Iterator[ModuleType]:
-    main = getattr(sys.modules["__main__"], "__file__", None)
-    if main is None:
-        return
-    program = Path(main).resolve().parent
-    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    not_theirs = [*installed, Path(firesteel.__file__).parent]
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if file is None or module.__name__ == "__main__":
-            continue
-        path = Path(file)
-        if path.is_relative_to(program) and not any(path.is_relative_to(directory) for directory in not_theirs):
-            yield module

@@ -1,0 +1,135 @@
+"""The command `diff`, which compares two programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from firesteel.cli.arguments import program_options, reported_errors
+from firesteel.cli.cluster import output_option, show
+from firesteel.common.terminal_text import printable
+from firesteel.common.text_table import text_table
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import ChainedOperator, JobGraph, JobVertex
+
+Change = Literal["same", "changed", "added", "removed"]
+_MARKS: dict[Change, str] = {"same": "=", "changed": "~", "added": "+", "removed": "-"}
+
+
+class PlanError(FiresteelError):
+    """A program has no plan; the text is the message of `firesteel plan`."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorChange:
+    """What changes for an operator, which keeps its state if its id stays."""
+
+    operator_id: str
+    name: str
+    uid: str | None
+    change: Change
+    detail: str = ""
+
+    @property
+    def hint(self) -> str:
+        """What a user should know of it."""
+        return "" if self.uid is not None else "no uid: its id comes from its place in the graph"
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@program_options
+@output_option
+@click.argument("old", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("new", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def diff(
+    parallelism: int | None,
+    runtime_mode: str | None,
+    options: dict[str, str],
+    pyflink: bool,
+    unchecked: bool,
+    verbose: bool,
+    output: str,
+    old: Path,
+    new: Path,
+    arguments: tuple[str, ...],
+) -> None:
+    """Compare the plans of two programs, OLD and NEW, operator by operator, without running them.
+
+    Operators with the same id keep their state in a restart from a savepoint. Both programs get ARGUMENTS. Instead of
+    a program, the JSON of a job graph (`firesteel plan job --format json`) may be given.
+    """
+    given = [word for key, value in options.items() for word in ("-D", f"{key}={value}")]
+    given += ["-p", str(parallelism)] if parallelism is not None else []
+    given += ["--runtime-mode", runtime_mode] if runtime_mode is not None else []
+    given += ["--pyflink"] * pyflink + ["--no-check"] * unchecked + ["-v"] * verbose
+    with reported_errors(new, verbose):
+        before, after = (_job_graph(path, given, arguments) for path in (old, new))
+    changes = [*operator_changes(before, after)]
+    rows = [("", "operator", "uid", "", "")]
+    rows += [(_MARKS[one.change], one.name, one.uid or "", one.detail or one.change, one.hint) for one in changes]
+    show(output, [asdict(one) for one in changes], "\n".join(text_table(rows)))
+
+
+def _job_graph(program: Path, options: list[str], arguments: tuple[str, ...]) -> JobGraph:
+    """Return the plan of a program, which runs in a process of its own: modules of both may have the same names."""
+    command = [sys.executable, "-m", "firesteel", "plan", *options, "--format", "json", "job", str(program)]
+    planned = subprocess.run([*command, "--", *arguments], capture_output=True, text=True)
+    if planned.returncode != 0:
+        raise PlanError(f"{program}: {printable(planned.stderr.strip().removeprefix('Error: '))}")
+    return JobGraph.from_dict(json.loads(planned.stdout))
+
+
+def operator_changes(before: JobGraph, after: JobGraph) -> Iterator[OperatorChange]:
+    """Yield what changes for each operator of two graphs: those of the second one, then those that are gone."""
+    old, new = _operators(before), _operators(after)
+    for operator_id, (vertex, node) in new.items():
+        if operator_id in old:
+            detail = ", ".join(_differences(old[operator_id], (vertex, node)))
+            yield OperatorChange(operator_id, node.name, _uid(node), "changed" if detail else "same", detail)
+        else:
+            yield OperatorChange(operator_id, node.name, _uid(node), "added")
+    for operator_id in old.keys() - new.keys():
+        node = old[operator_id][1]
+        yield OperatorChange(operator_id, node.name, _uid(node), "removed")
+
+
+_Placed = tuple[JobVertex, ChainedOperator]
+
+
+def _operators(job_graph: JobGraph) -> Mapping[str, _Placed]:
+    return {node.operator_id: (vertex, node) for vertex in job_graph.vertices for node in vertex.chain}
+
+
+def _uid(node: ChainedOperator) -> str | None:
+    return node.uid or node.user_hash
+
+
+def _differences(before: _Placed, after: _Placed) -> Iterator[str]:
+    (old_vertex, old), (new_vertex, new) = before, after
+    both = (
+        ("name", old.name, new.name),
+        ("parallelism", old_vertex.parallelism, new_vertex.parallelism),
+        ("max parallelism", old_vertex.max_parallelism, new_vertex.max_parallelism),
+        ("inputs", _inputs(*before), _inputs(*after)),
+        ("chain", old.chain_index > 1, new.chain_index > 1),
+    )
+    for what, was, now in both:
+        if was != now:
+            yield (
+                "chained" if what == "chain" and now else "not chained" if what == "chain" else f"{what} {was} -> {now}"
+            )
+
+
+def _inputs(vertex: JobVertex, node: ChainedOperator) -> str:
+    return ", ".join(edge.ship_strategy for edge in vertex.inputs if edge.target_node_id == node.node_id) or "-"

@@ -1,0 +1,201 @@
+"""A cluster on which the program that is submitted replaces a running job."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from firesteel.cli.cluster import ENDED
+from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.common.options.state_options import RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import JobGraph
+from firesteel.state_processor.program_fit import ProgramFit, program_fit
+
+_POLL_S: Final = 0.2
+_TRIES: Final = 20
+_CHECKPOINT_PATIENCE_S: Final = 60.0
+
+
+class UpgradeError(FiresteelError):
+    """The upgrade was refused, or taken back; the text says why, and what runs now."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class DryRunEnd(BaseException):
+    """The program has submitted its job, and need not go on; no `except Exception` of it stops this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What is asked for.
+
+    Attributes:
+        former: Id of the job to replace.
+        directory: Directory of the savepoint; None for the configured one.
+        probation_s: Time that the successor has to run without a restart and without a failed checkpoint.
+        leaves_state: Whether state that belongs to no operator of the successor is left behind.
+        dry_run: Whether to stop after the comparison.
+    """
+
+    former: str
+    directory: str | None
+    probation_s: float
+    leaves_state: bool
+    dry_run: bool
+
+
+class UpgradingCluster(RestClusterClient):
+    """A client that stops a job with a savepoint, and submits its successor from there.
+
+    Args:
+        address: Address of the cluster.
+        token: The bearer token.
+        configuration: Options of the program: TLS, and those of the file systems with the state.
+        upgrade: What is asked for.
+        tell: Shows a line.
+
+    Attributes:
+        fit: What becomes of the state; None if it could not be read.
+        successor: Id of the job that runs now; empty before.
+        savepoint: Path of the savepoint; empty before.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        token: str | None,
+        configuration: Mapping[str, str],
+        upgrade: Upgrade,
+        tell: Callable[[str], None],
+    ) -> None:
+        super().__init__(address, token, configuration)
+        self._configuration = configuration
+        self._upgrade = upgrade
+        self._former = upgrade.former
+        self._tell = tell
+        self.fit: ProgramFit | None = None
+        self.successor = self.savepoint = ""
+
+    def submit(self, job_graph: JobGraph) -> None:
+        """Replace the job by this one.
+
+        Raises:
+            UpgradeError: the program does not fit the state, or failed on probation; then the former job runs again.
+            ClusterClientError: the cluster is unreachable, or the savepoint failed; then the former job still runs.
+        """
+        if self.successor:
+            raise UpgradeError(
+                f"the program submits another job, {job_graph.name!r}, after the one that replaced job {self._former}: "
+                "an upgrade is for programs of one job"
+            )
+        self._compare(job_graph)
+        if self._upgrade.dry_run:
+            raise DryRunEnd
+        if self.fit is not None:
+            self._tell(self.fit.text())
+        former_graph = self.job_graph(self._former)
+        self._tell(f"Stopping job {self._former} with a savepoint.")
+        trigger_id = self.trigger_stop(self._former, self._upgrade.directory, drain=False)
+        self.savepoint = self.savepoint_location(self._former, trigger_id)
+        self._tell(f"Savepoint: {self.savepoint}")
+        job_graph.configuration[RECOVERY_PATH.key] = self.savepoint
+        job_graph.configuration[RECOVERY_IGNORE_UNCLAIMED.key] = str(self._upgrade.leaves_state).lower()
+        try:
+            super().submit(job_graph)
+            self._watch(job_graph.job_id)
+        except FiresteelError as error:
+            raise self._taken_back(str(error), job_graph.job_id, former_graph) from None
+        self.successor = job_graph.job_id
+
+    def _compare(self, job_graph: JobGraph) -> None:
+        status = self.job_status(self._former)
+        if status != "RUNNING":
+            raise UpgradeError(f"job {self._former} is {status}, expected RUNNING")
+        self.fit = self._fit(job_graph)
+        if self.fit is None:
+            return
+        problems = self.fit.problems(self._upgrade.leaves_state)
+        if problems:
+            hint = "" if self._upgrade.leaves_state else "\nState may be left behind with --allowNonRestoredState (-n)."
+            raise UpgradeError(
+                f"the program does not fit the state of job {self._former}, which runs on:\n  "
+                + "\n  ".join(problems)
+                + (hint if any(one.fit == "dropped" for one in self.fit.operators) else "")
+            )
+
+    def _fit(self, job_graph: JobGraph) -> ProgramFit | None:
+        """Compare a program with a checkpoint; return None if it can't be read from here."""
+        self.checkpoint(self._former, "CONFIGURED")
+        problem = "the cluster does not tell of a checkpoint"
+        for _ in range(_TRIES):
+            newest = self.get(f"/jobs/{self._former}/checkpoints")["latest"]["completed"]  # It may be seconds old.
+            try:
+                if newest is not None:
+                    options = {**self._configuration, **job_graph.configuration}
+                    return program_fit(newest["external_path"], job_graph, options)
+            except (FiresteelError, OSError) as error:
+                problem = str(error)
+            time.sleep(_POLL_S)  # The job may have a newer one by now, and has removed this one.
+        self._tell(f"The state can't be read from here, so the cluster compares it at the start: {problem}")
+        return None
+
+    def _watch(self, job_id: str) -> None:
+        """Wait until a job has taken a checkpoint, and has run for the time of its probation.
+
+        The checkpoint lets all functions open, also while there is nothing to read.
+
+        Raises:
+            UpgradeError: it restarted, ended, or could not take a checkpoint.
+        """
+        self._tell(f"Job {job_id} is submitted; it has to run for {self._upgrade.probation_s:g} s.")
+        running_s, problem = None, "it did not run"
+        while problem or running_s is None or time.monotonic() - running_s < self._upgrade.probation_s:
+            status = self.job_status(job_id)
+            if status == "FINISHED":
+                return
+            restarts, cause = self.restart(job_id)
+            if status in ENDED or restarts:
+                raise UpgradeError(cause or self._cause(job_id) or f"it is {status}")
+            if int(self.get(f"/jobs/{job_id}/checkpoints")["counts"]["failed"]):
+                raise UpgradeError("a checkpoint of it failed")
+            if status == "RUNNING":
+                running_s = running_s or time.monotonic()
+                problem = problem and self._checkpoint_problem(job_id)
+            if problem and running_s is not None and time.monotonic() - running_s > _CHECKPOINT_PATIENCE_S:
+                raise UpgradeError(f"it has taken no checkpoint: {problem}")
+            time.sleep(_POLL_S)
+
+    def _checkpoint_problem(self, job_id: str) -> str:
+        """Let a job take a checkpoint, and return why it can't, empty if it did."""
+        try:
+            self.checkpoint(job_id, "CONFIGURED")
+        except ClusterClientError as error:  # Its tasks run before its query does.
+            return str(error)
+        return ""
+
+    def _cause(self, job_id: str) -> str:
+        result = self.execution_result(job_id) or {}
+        return str(result.get("failure-cause", {}).get("stack-trace", "")).partition("\nTraceback")[0]
+
+    def _taken_back(self, why: str, job_id: str, former_graph: bytes) -> UpgradeError:
+        """Cancel the successor, start the former job from its savepoint, and return the error that says so."""
+        self._tell(f"Job {job_id} did not pass; cancelling it.")
+        self._cancel(job_id)
+        again = self.submit_again(former_graph, self.savepoint)
+        return UpgradeError(
+            f"the new program failed, so the former one runs again as job {again}, from {self.savepoint}: {why}"
+        )
+
+    def _cancel(self, job_id: str) -> None:
+        try:
+            while self.job_status(job_id) not in ENDED:
+                self.cancel(job_id)
+                time.sleep(_POLL_S)
+        except ClusterClientError as error:
+            if error.status not in (404, 409):  # It was never there, or has just ended.
+                raise

@@ -1,0 +1,51 @@
+"""What `firesteel diff` says of two programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from firesteel.cli.main import cli
+
+PROGRAM = """
+from firesteel.common import Types
+from firesteel.datastream import StreamExecutionEnvironment
+import helper
+
+env = StreamExecutionEnvironment.get_execution_environment()
+numbers = env.from_collection([1, 2], Types.LONG()).uid("numbers")
+keyed = numbers.map(lambda n: n, Types.LONG()).name(helper.NAME).uid({uid!r}).set_parallelism({parallelism})
+keyed.print()
+env.execute()
+"""
+
+
+def program(directory: Path, name: str, uid: str, parallelism: int) -> str:
+    """Write a program, and beside it a module whose name that of the other has, too."""
+    directory.mkdir()
+    (directory / "helper.py").write_text(f"NAME = {name!r}\n")
+    (directory / "job.py").write_text(PROGRAM.format(uid=uid, parallelism=parallelism))
+    return str(directory / "job.py")
+
+
+def test_operators_are_the_same_changed_added_and_removed(tmp_path: Path) -> None:
+    old, new = program(tmp_path / "old", "first", "map", 1), program(tmp_path / "new", "second", "map", 2)
+    text = CliRunner().invoke(cli, ["diff", "-p", "1", old, new]).output
+    assert "=  Source: Collection Source  numbers  same" in text
+    assert "~  second                     map      name first -> second, parallelism 1 -> 2" in text
+    assert "no uid: its id comes from its place in the graph" in text
+    third = program(tmp_path / "third", "first", "another", 1)
+    found = json.loads(CliRunner().invoke(cli, ["diff", "-p", "1", "--output", "json", old, third]).output)
+    changes = {one["uid"]: one["change"] for one in found if one["uid"]}
+    assert changes == {"numbers": "same", "another": "added", "map": "removed"}
+
+
+def test_a_program_without_a_plan_is_named_with_its_error(tmp_path: Path) -> None:
+    old = program(tmp_path / "old", "first", "map", 1)
+    (tmp_path / "broken.py").write_text("unknown\n")
+    failed = CliRunner().invoke(cli, ["diff", old, str(tmp_path / "broken.py")])
+    assert failed.exit_code == 1
+    assert "broken.py: " in failed.output
+    assert "NameError: name 'unknown' is not defined" in failed.output
