@@ -8,6 +8,7 @@ import mimetypes
 import os
 import re
 import subprocess
+import urllib.request
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from aiohttp import web
 
 from tests.cli.session import JobManager, Tail, firesteel
 from tests.rest.browser import Browser
+from tests.spark.standalone_spark import _free_port
 from tests.waiting import wait_for
 
 FLINK_HOME = Path(os.environ.get("FLINK_HOME", ""))
@@ -160,3 +162,34 @@ async def test_flinks_dashboard(tmp_path: Path, jobmanagers: Callable[..., JobMa
     assert (dashboard.failed, browser.errors) == ([], [])
     await browser.stop()
     await dashboard.stop()
+
+
+def test_flinks_history_server_reads_archives(tmp_path: Path, jobmanagers: Callable[..., JobManager]) -> None:
+    archives, conf, web = tmp_path / "archives", tmp_path / "conf", tmp_path / "web"
+    tail, cluster = Tail(tmp_path), jobmanagers(**{"jobmanager.archive.fs.dir": str(archives)})
+    job_id, port = submitted(cluster, tail), _free_port()
+    firesteel("cancel", "-m", cluster.address, job_id)
+    wait_for(lambda: (archives / job_id).exists())
+    conf.mkdir()
+    web.mkdir()
+    (conf / "config.yaml").write_text(
+        f"historyserver.archive.fs.dir: {archives.as_uri()}\nhistoryserver.archive.fs.refresh-interval: 1000\n"
+        f"historyserver.web.port: {port}\nhistoryserver.web.tmpdir: {web}\n"
+    )
+    main = "org.apache.flink.runtime.webmonitor.history.HistoryServer"
+    command = ["java", "-Xmx256m", "-cp", f"{FLINK_HOME}/lib/*", main, "--configDir", str(conf)]
+
+    def answer(path: str) -> Any:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as found:
+                return json.load(found)
+        except OSError:
+            return None
+
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            wait_for(lambda: (answer("/jobs/overview") or {}).get("jobs"))
+            assert [job["jid"] for job in answer("/jobs/overview")["jobs"]] == [job_id]
+            assert answer(f"/jobs/{job_id}")["state"] == "CANCELED"
+        finally:
+            server.kill()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel
+from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel, firesteel_in_background
 from tests.docs.trust_tables import rows_of
 from tests.listening import Listener, listeners
 from tests.spark.standalone_spark import StandaloneSpark
@@ -49,6 +49,18 @@ def of_gateway(cluster: JobManager, directory: Path) -> set[Listener]:
         return {found._replace(process="SQL gateway") for found in listeners(started["pid"])}
     finally:
         firesteel("sql-gateway", "stop", **{RUN_DIRECTORY: str(directory)})
+
+
+def of_history_server(directory: Path) -> set[Listener]:
+    """Start a history server and return its sockets."""
+    server = firesteel_in_background("historyserver", str(directory), "-D", "historyserver.web.port=0")
+    assert server.stderr is not None
+    try:
+        assert "is ready at" in server.stderr.readline()
+        return {found._replace(process="history server") for found in listeners(server.pid)}
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
 
 
 def documented(kind: str) -> Counter[tuple[str, str]]:
@@ -92,7 +104,7 @@ def test_the_sockets_of_clusters_are_in_the_table(
     found = set().union(*map(listeners, [*roots, *spark.executors(), *spark.task_managers()]))
     assert [one for one in found if one.path and reachable_by_others(Path(one.path))] == []
     assert [one for one in found if one.port and one.host != "loopback" and one.process not in OPEN_TO_ALL] == []
-    found |= of_gateway(local, tmp_path)
+    found |= of_gateway(local, tmp_path) | of_history_server(tmp_path)
 
     ports = Counter((one.process, one.process_id) for one in found if one.port)
     most: Counter[tuple[str, str]] = Counter()

@@ -15,8 +15,8 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.task.batch_plan import StageReport
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
-from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_file import StateFileError
 from firesteel.task.versions import Chain, VersionFile

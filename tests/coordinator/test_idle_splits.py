@@ -13,7 +13,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.functions.splits import WITHOUT_SPLITS
-from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
+from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 
 TIMEOUT_MS = 1_000
 LENGTHS: dict[str, int] = {}

@@ -19,7 +19,7 @@ from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.functions.splits import Split, Stop
 from firesteel.graph.job_graph import JobGraph
-from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
+from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 from firesteel.testing import run_local
 
 LENGTHS: dict[str, int] = {}

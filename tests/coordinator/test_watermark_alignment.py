@@ -11,7 +11,7 @@ from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.task.slot_tasks import SubtaskReport
+from firesteel.task.batch_plan import SubtaskReport
 from firesteel.testing import run_local
 
 DRIFT = 5_000

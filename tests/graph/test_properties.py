@@ -83,9 +83,9 @@ def test_every_edge_of_the_job_graph_feeds_every_consumer_and_drains_every_parti
         for number, edge in enumerate(vertex.job_vertex.inputs):
             producer = execution_graph.job_vertices[edge.source.producer.id]
             read = {
-                (one.partition, subtask.subtask_index)
+                (partition, subtask.subtask_index)
                 for subtask in vertex.vertices
-                for one in subtask.input_edges[number]
+                for partition in subtask.consumed[number].consumed.partitions
             }
             assert {partition for partition, _ in read} == set(range(producer.parallelism))
             assert {subtask for _, subtask in read} == set(range(vertex.parallelism))

@@ -23,8 +23,8 @@ from firesteel.coordinator.stored_checkpoints import mark_as_running, remove_job
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.sinks.committers import Committers
+from firesteel.task.batch_plan import StageReport
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
-from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_file import StateFileError, write_state_file
 from firesteel.task.state_transfer import NOTHING_STORED, Stored

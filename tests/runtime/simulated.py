@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.dispatcher.dispatcher import Archivist
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.executiongraph.execution_event import JobEvent
@@ -157,6 +158,7 @@ class Cluster:
         configuration: Mapping[str, str] | None = None,
         has_queries: bool = True,
         ha: EmbeddedHaServices | None = None,
+        archivist: Archivist | None = None,
     ) -> None:
         self.clock = clock
         self.configuration = dict(configuration or {})
@@ -171,7 +173,7 @@ class Cluster:
             self.rpc, self.ha, self.configuration, on_fatal_error=self.fatal_errors.append
         )
         self.dispatcher = dispatcher_runner(
-            self.rpc, self.ha, self.data_plane, self.configuration, self.fatal_errors.append, [self.listener]
+            self.rpc, self.ha, self.data_plane, self.configuration, self.fatal_errors.append, [self.listener], archivist
         )
         self.gateway: DispatcherGateway
 

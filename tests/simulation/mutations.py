@@ -112,7 +112,7 @@ async def _nothing(*_: Any) -> None:
 
 
 async def _cancelled_without_asking(self: TaskCalls, action: CancelTask) -> None:
-    self._perform(self._parts().scheduler.task_stopped(action.attempt_id))
+    self._perform(self._parts.scheduler.task_stopped(action.attempt_id))
 
 
 @property

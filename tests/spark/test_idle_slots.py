@@ -12,8 +12,8 @@ import pytest
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.shim import Stage
+from firesteel.task.batch_plan import BatchPlan, StageReport
 from firesteel.task.protocol import Row, StageRequest
-from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.versions import BatchTry, VersionFile
 from tests.simulation.data_plane.job import job, job_graph_of

@@ -7,6 +7,7 @@ import pickle
 import re
 from collections import Counter
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -42,8 +43,9 @@ def service() -> Iterator[tuple[Service, str]]:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The times waited before retries, which tests do not wait."""
     found: list[float] = []
-    monkeypatch.setattr(finder.time, "sleep", found.append)
-    monkeypatch.setattr(key_lookup.time, "sleep", found.append)
+    clock = SimpleNamespace(sleep=found.append)  # not the module `time`, by which threads of other tests wait, too
+    monkeypatch.setattr(finder, "time", clock)
+    monkeypatch.setattr(key_lookup, "time", clock)
     return found
 
 

@@ -24,9 +24,9 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
 from firesteel.connectors.iceberg.committer import WriteMode
+from firesteel.connectors.iceberg.iceberg_types import check_columns, schema_of, sql_type
 from firesteel.connectors.iceberg.source import files_of
 from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, IcebergTableAddress
-from firesteel.connectors.iceberg.types import check_columns, schema_of, sql_type
 from firesteel.connectors.iceberg.writer import IcebergSink
 from tests.table.iceberg_lake import TYPES, Lake, options_of, read
 

@@ -15,8 +15,9 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.exchange.buffers import decode
 from firesteel.task import stage_server
+from firesteel.task.batch_plan import BatchPlan, StageReport
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
-from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport
+from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_server import StageServer, StaleRequestError
 from firesteel.task.version_store import VersionStore, claim_run
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError

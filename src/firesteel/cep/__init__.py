@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from firesteel.cep.pattern_stream import CEP, PatternStream
+from firesteel.functions.cep.cep_errors import MalformedPatternError
 from firesteel.functions.cep.conditions import ConditionContext, IterativeCondition, SimpleCondition
-from firesteel.functions.cep.errors import MalformedPatternError
 from firesteel.functions.cep.parts import WithinType
 from firesteel.functions.cep.pattern import GroupPattern, Pattern
 from firesteel.functions.cep.pattern_functions import (

@@ -31,6 +31,7 @@ _COMMANDS = {
     "upgrade": "upgrade",
     "diff": "diff",
     "jobmanager": "jobmanager",
+    "historyserver": "history.historyserver",
     "logs": "watching",
     "top": "watching",
     "certificates": "certificates",

@@ -9,52 +9,34 @@ from firesteel.columns.data_type import DataType, expect_type
 from firesteel.common.types import Row
 
 
-class ArrayType(DataType):
+class _TypeOfElements(DataType):
+    def __init__(self, element_type: DataType, nullable: bool = True) -> None:
+        expect_type(element_type, "element_type")
+        super().__init__(nullable)
+        self.element_type = element_type
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.element_type, self._nullable
+
+    def need_conversion(self) -> bool:
+        """Return whether the elements need a conversion."""
+        return self.element_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """Return the elements in their internal form."""
+        return obj and [self.element_type.to_sql_type(value) for value in obj]
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """Return the Python elements of a value in internal form."""
+        return obj and [self.element_type.from_sql_type(value) for value in obj]
+
+
+class ArrayType(_TypeOfElements):
     """`ARRAY<element>`."""
 
-    def __init__(self, element_type: DataType, nullable: bool = True) -> None:
-        expect_type(element_type, "element_type")
-        super().__init__(nullable)
-        self.element_type = element_type
 
-    def _identity(self) -> tuple[object, ...]:
-        return self.element_type, self._nullable
-
-    def need_conversion(self) -> bool:
-        """Return whether the elements need a conversion."""
-        return self.element_type.need_conversion()
-
-    def to_sql_type(self, obj: Any) -> Any:
-        """Return the elements in their internal form."""
-        return obj and [self.element_type.to_sql_type(value) for value in obj]
-
-    def from_sql_type(self, obj: Any) -> Any:
-        """Return the Python elements of an array in internal form."""
-        return obj and [self.element_type.from_sql_type(value) for value in obj]
-
-
-class MultisetType(DataType):
+class MultisetType(_TypeOfElements):
     """`MULTISET<element>`: elements and their number of occurrences."""
-
-    def __init__(self, element_type: DataType, nullable: bool = True) -> None:
-        expect_type(element_type, "element_type")
-        super().__init__(nullable)
-        self.element_type = element_type
-
-    def _identity(self) -> tuple[object, ...]:
-        return self.element_type, self._nullable
-
-    def need_conversion(self) -> bool:
-        """Return whether the elements need a conversion."""
-        return self.element_type.need_conversion()
-
-    def to_sql_type(self, obj: Any) -> Any:
-        """Return the elements in their internal form."""
-        return obj and [self.element_type.to_sql_type(value) for value in obj]
-
-    def from_sql_type(self, obj: Any) -> Any:
-        """Return the Python elements of a multiset in internal form."""
-        return obj and [self.element_type.from_sql_type(value) for value in obj]
 
 
 class MapType(DataType):

@@ -116,8 +116,10 @@ def _timer(zone: datetime.tzinfo, saves_daylight: bool, local: int) -> int:
     if not saves_daylight:
         return first
     after_an_hour = _instant(zone, local + _HOUR)
+    # In a gap, a time and the one an hour later are the same instant; the gap ends on the hour.
     if after_an_hour == first:
         return first - first % _HOUR
+    # More than an hour passes to the time an hour later if this one comes twice: its rows end with the second one.
     return first + _HOUR if after_an_hour - first > _HOUR else first
 
 

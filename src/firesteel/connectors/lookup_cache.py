@@ -65,6 +65,8 @@ class LookupCache:
         rows, written, used = entry
         now, limits = self._now_ms(), self._limits
         if _is_over(now - written, limits.after_write_ms) or _is_over(now - used, limits.after_access_ms):
+            # A getter that evicts: nothing else looks for rows that are too old, and keys that nobody asks for go by
+            # `max_keys`.
             del self._entries[key]
             return None
         self._entries[key] = rows, written, now

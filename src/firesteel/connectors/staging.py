@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Generic, TypeVar
 
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
 from firesteel.common.files.file_systems import scheme_of
@@ -18,9 +18,10 @@ from firesteel.common.files.local_path import local_path
 from firesteel.common.files.run_directory import run_directory
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.common.trust.frame_seal import RecordSeal, SealBrokenError, sealed_records
-from firesteel.functions.connector_base import WriterInitContext
+from firesteel.functions.connector_base import SinkWriter, WriterInitContext
 
 _Row = tuple[Any, ...]
+T_prepared = TypeVar("T_prepared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,39 @@ class StagedRows:
             self._file.close()
             os.unlink(self._file.name)
             self._file = None
+
+
+class StagingWriter(SinkWriter[Any], Generic[T_prepared]):
+    """Base of writers that stage rows and number their files.
+
+    Args:
+        context: The subtask.
+    """
+
+    def __init__(self, context: WriterInitContext) -> None:
+        self._staged = StagedRows(context)
+        self._prepared: list[T_prepared] = []
+
+    def snapshot_state(self) -> int | None:
+        """Return the number of files used so far."""
+        return self._staged.files or None
+
+    def begin_after(self, states: Sequence[int]) -> None:
+        """Continue after the file numbers of all former writers."""
+        self._staged.files = max(states, default=0)
+
+    def restore_state(self, state: int) -> None:
+        """Continue with the next file number."""
+        self._staged.files = max(self._staged.files, state)
+
+    def prepare_commit(self) -> Sequence[T_prepared]:
+        """Return the finished rows."""
+        prepared, self._prepared = self._prepared, []
+        return prepared
+
+    def close(self) -> None:
+        """Remove the file of an unfinished batch."""
+        self._staged.close()
 
 
 def _staging_directory(context: WriterInitContext) -> Path:

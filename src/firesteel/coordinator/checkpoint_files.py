@@ -72,6 +72,7 @@ class CheckpointFiles:
         if path is None or RECOVERY_CLAIM_MODE.of(options) != "CLAIM":
             return None
         claimed = named_directory(path, self._named)
+        # A checkpoint of the job's own directory is removed as any other, once newer ones are retained.
         return claimed if claimed.parent != self.store else None
 
     def has_same_layout(self, metadata: CheckpointMetadata, region: int) -> bool:
@@ -165,6 +166,8 @@ class CheckpointFiles:
 
     def _check_decided(self, directory: AnyPath) -> None:
         """Check that a written checkpoint counts: none is newer, and the job has not ended."""
+        # Looked at after writing, not before: two JobManagers that both look first would both see nothing and both
+        # write.
         newest = checkpoints_in(self.store)
         if newest[:1] != [directory]:
             raise CheckpointExistsError(newest[0] if newest else directory)

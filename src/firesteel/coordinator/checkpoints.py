@@ -25,8 +25,8 @@ from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.sinks.committables import Committable, check, remove_files
 from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
+from firesteel.task.batch_plan import StageReport
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
-from firesteel.task.slot_tasks import StageReport
 from firesteel.task.state_types import load_committables
 from firesteel.task.version_store import claim_run, claim_stored_run, region_directory
 from firesteel.task.versions import BatchTry, Chain

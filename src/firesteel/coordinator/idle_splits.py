@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from firesteel.functions.splits import Idleness
 from firesteel.operators.chain.operator import MIN_TIMESTAMP
-from firesteel.task.slot_tasks import SubtaskReport
+from firesteel.task.batch_plan import SubtaskReport
 
 _NEVER = float("inf")
 

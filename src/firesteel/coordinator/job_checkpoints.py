@@ -147,6 +147,7 @@ class JobCheckpoints:
         """
         member.run = run
         self._process(self._coordinator.run_begun, member.id, newest_id)
+        # Blocks until the coordinator lets this run read, which may be after another run's checkpoint.
         while member.kept is None:
             self._perform(member, member.actions.get())
         return member.kept
@@ -185,6 +186,8 @@ class JobCheckpoints:
         self._process(self._coordinator.run_ended, member.id, has_failed)
         while not member.actions.empty():
             action = member.actions.get()
+            # What else was to be done is done by others, or void; but statistics of a checkpoint that counts must not
+            # be lost.
             if isinstance(action, Complete):
                 self._perform(member, action)
         with self._lock:

@@ -19,7 +19,7 @@ from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.regions import regions_of
 from firesteel.operators.sources.described_source import source_of
-from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
+from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 from firesteel.task.state_types import load_sources
 
 _MAX_ELEMENTS = 4_000_000

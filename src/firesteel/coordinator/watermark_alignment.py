@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.task.slot_tasks import SubtaskReport
+from firesteel.task.batch_plan import SubtaskReport
 
 _FIRST_ELEMENTS = 1000
 """Number of elements that a reader reads before the advance of its watermark per element is known."""

@@ -12,12 +12,15 @@ from typing import Any
 from firesteel.common.files.run_directory import write_token
 from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
+from firesteel.common.options.history_options import ARCHIVE_DIR
 from firesteel.common.options.option_check import check_options
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
+from firesteel.runtime.dispatcher.dispatcher import Archivist
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.highavailability.ha_services import ha_services, has_high_availability, storage_directory
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
 from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
@@ -81,7 +84,7 @@ class ClusterEntrypoint:
         configuration, rpc, ha = self._configuration, self._rpc, self._ha
         self._resource_manager = resource_manager_runner(rpc, ha, configuration, driver, self._fatal_error)
         self._dispatcher = dispatcher_runner(
-            rpc, ha, self.data_plane, configuration, self._fatal_error, self._listeners
+            rpc, ha, self.data_plane, configuration, self._fatal_error, self._listeners, _archivist(configuration)
         )
         self.dispatcher.start()
         self._resources.start()
@@ -155,6 +158,20 @@ class ClusterEntrypoint:
         self._operations.add(task)
         task.add_done_callback(self._operations.discard)
         return task
+
+
+def _archivist(configuration: Mapping[str, str]) -> Archivist | None:
+    """Return what writes ended jobs to `jobmanager.archive.fs.dir`; None without the option."""
+    directory = ARCHIVE_DIR.of(configuration)
+    if directory is None:
+        return None
+
+    def write(job: ArchivedExecutionGraph) -> None:
+        from firesteel.rest.archive import write_archive  # Late import: slow, and few clusters need it.
+
+        write_archive(job, directory, configuration)
+
+    return write
 
 
 def _with_checkpoint_directory(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -55,25 +55,25 @@ def logical_type(data_type: t.DataType) -> dict[str, object]:
     return {"type": root, "nullable": data_type.is_nullable, **found}
 
 
-def _length(data_type: t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType) -> dict[str, object]:
+def _length_json(data_type: t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType) -> dict[str, object]:
     return {"length": data_type.length}
 
 
-def _precision(
+def _precision_json(
     data_type: t.TimeType | t.TimestampType | t.LocalZonedTimestampType | t.ZonedTimestampType,
 ) -> dict[str, object]:
     return {"precision": data_type.precision}
 
 
-def _decimal(data_type: t.DecimalType) -> dict[str, Any]:
+def _decimal_json(data_type: t.DecimalType) -> dict[str, Any]:
     return {"precision": data_type.precision, "scale": data_type.scale}
 
 
-def _year_month(data_type: t.YearMonthIntervalType) -> dict[str, object]:
+def _year_month_json(data_type: t.YearMonthIntervalType) -> dict[str, object]:
     return {"precision": data_type.precision, "resolution": _YEAR_MONTH[data_type.resolution]}
 
 
-def _day_time(data_type: t.DayTimeIntervalType) -> dict[str, object]:
+def _day_time_json(data_type: t.DayTimeIntervalType) -> dict[str, object]:
     return {
         "precision": data_type.day_precision,
         "fractionalPrecision": data_type.fractional_precision,
@@ -81,39 +81,39 @@ def _day_time(data_type: t.DayTimeIntervalType) -> dict[str, object]:
     }
 
 
-def _elements(data_type: t.ArrayType | t.MultisetType) -> dict[str, Any]:
+def _elements_json(data_type: t.ArrayType | t.MultisetType) -> dict[str, Any]:
     return {"elementType": logical_type(data_type.element_type)}
 
 
-def _map(data_type: t.MapType) -> dict[str, Any]:
+def _map_json(data_type: t.MapType) -> dict[str, Any]:
     return {"keyType": logical_type(data_type.key_type), "valueType": logical_type(data_type.value_type)}
 
 
-def _row(data_type: t.RowType) -> dict[str, Any]:
-    return {"fields": [_field(field) for field in data_type.fields]}
+def _row_json(data_type: t.RowType) -> dict[str, Any]:
+    return {"fields": [_field_json(field) for field in data_type.fields]}
 
 
-def _field(field: t.RowField) -> dict[str, object]:
+def _field_json(field: t.RowField) -> dict[str, object]:
     described = {} if field.description in (None, "...") else {"description": field.description}
     return {"name": field.name, "fieldType": logical_type(field.data_type), **described}
 
 
 _PARAMETERS = dict(
     [
-        case(t.CharType, _length),
-        case(t.VarCharType, _length),
-        case(t.BinaryType, _length),
-        case(t.VarBinaryType, _length),
-        case(t.DecimalType, _decimal),
-        case(t.TimeType, _precision),
-        case(t.TimestampType, _precision),
-        case(t.LocalZonedTimestampType, _precision),
-        case(t.ZonedTimestampType, _precision),
-        case(t.YearMonthIntervalType, _year_month),
-        case(t.DayTimeIntervalType, _day_time),
-        case(t.ArrayType, _elements),
-        case(t.MultisetType, _elements),
-        case(t.MapType, _map),
-        case(t.RowType, _row),
+        case(t.CharType, _length_json),
+        case(t.VarCharType, _length_json),
+        case(t.BinaryType, _length_json),
+        case(t.VarBinaryType, _length_json),
+        case(t.DecimalType, _decimal_json),
+        case(t.TimeType, _precision_json),
+        case(t.TimestampType, _precision_json),
+        case(t.LocalZonedTimestampType, _precision_json),
+        case(t.ZonedTimestampType, _precision_json),
+        case(t.YearMonthIntervalType, _year_month_json),
+        case(t.DayTimeIntervalType, _day_time_json),
+        case(t.ArrayType, _elements_json),
+        case(t.MultisetType, _elements_json),
+        case(t.MapType, _map_json),
+        case(t.RowType, _row_json),
     ]
 )

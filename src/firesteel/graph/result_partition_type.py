@@ -47,11 +47,6 @@ class ResultPartitionType(Enum):
         return self.is_blocking_or_blocking_persistent_result_partition or self is ResultPartitionType.HYBRID_FULL
 
     @property
-    def is_release_by_scheduler(self) -> bool:
-        """Whether the scheduler releases it."""
-        return self.is_blocking_or_blocking_persistent_result_partition or self.is_hybrid_result_partition
-
-    @property
     def can_be_pipelined_consumed(self) -> bool:
         """Whether consumers may start before it is complete."""
         return not self.is_blocking_or_blocking_persistent_result_partition

@@ -21,7 +21,7 @@ def report_page(report: RepositoryReport) -> str:
         directory=html.escape(str(report.directory)),
         counts="".join(counts),
         causes="".join(causes) or "<tr><td></td><td>nothing</td></tr>",
-        programs="".join(_row(one) for one in report.programs),
+        programs="".join(_program_row(one) for one in report.programs),
     )
 
 
@@ -29,7 +29,7 @@ def _class(verdict: str) -> str:
     return verdict.replace(" ", "-")
 
 
-def _row(program: CheckedProgram) -> str:
+def _program_row(program: CheckedProgram) -> str:
     sections = [f"<p>{html.escape(program.error)}</p>"] if program.error else []
     for kind in Kind if program.report is not None else ():
         assert program.report is not None

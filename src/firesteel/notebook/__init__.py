@@ -5,8 +5,8 @@ progress  a line of progress below the cell
 errors    errors of one screen: the message and the user's lines
 """
 
-from firesteel.notebook.errors import show_short_errors
 from firesteel.notebook.magics import SqlMagic
+from firesteel.notebook.notebook_errors import show_short_errors
 from firesteel.notebook.progress import NotebookLine
 
 __all__ = ["NotebookLine", "SqlMagic", "show_short_errors"]

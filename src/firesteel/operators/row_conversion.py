@@ -104,7 +104,7 @@ class ColumnsToRows(Operator):
         super().__init__(name, task, output)
         self._types = types
         self._names = list(names)
-        self._make: Callable[[int, tuple[object, ...]], object] = self._pair if is_retract else self._row
+        self._make: Callable[[int, tuple[object, ...]], object] = self._pair if is_retract else self._row_of
         self._rowtime = next(
             (i for i, kind in enumerate(types) if getattr(kind, "kind", None) is TimestampKind.ROWTIME), None
         )
@@ -119,7 +119,7 @@ class ColumnsToRows(Operator):
             elements = [make(kind, row) for kind, row in zip(kinds, rows, strict=True)]
             self.output.hand_on(elements, self._event_times(batch))
 
-    def _row(self, kind: int, values: tuple[Any, ...]) -> Row:
+    def _row_of(self, kind: int, values: tuple[Any, ...]) -> Row:
         row = Row(*values)
         row.set_field_names(self._names)
         row.set_row_kind(_KINDS[kind])

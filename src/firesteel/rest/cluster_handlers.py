@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 from firesteel.common.json_types import Json
@@ -49,13 +50,18 @@ async def _shut_down(call: Call) -> Answer:
 
 async def _config(call: Call) -> Answer:
     cancels = WEB_CANCEL_ENABLE.of(call.cluster.configuration)
+    return web_configuration({"web-submit": False, "web-cancel": cancels, "web-rescale": True, "web-history": False})
+
+
+def web_configuration(features: Mapping[str, bool]) -> dict[str, Json]:
+    """Return what dashboards ask first."""
     return {
         "refresh-interval": _REFRESH_MS,
         "timezone-name": time.strftime("%Z"),
         "timezone-offset": -time.timezone * 1000,
         "flink-version": FLINK_VERSION,
         "flink-revision": "firesteel",
-        "features": {"web-submit": False, "web-cancel": cancels, "web-rescale": True, "web-history": False},
+        "features": dict(features),
     }
 
 

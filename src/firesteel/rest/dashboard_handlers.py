@@ -56,18 +56,19 @@ async def _stdout(call: Call) -> Answer:
     return {"offset": offset, "text": text}
 
 
+SAMPLED = ("timestamp", "read-records", "write-records", "restarts", "checkpoint-duration", "memory")
+"""The figures of a job that are sampled."""
+
+
 async def _history(call: Call) -> Answer:
     """Return samples of a job over the last hour, as a list per figure; empty if the JobManager has taken none."""
     samples = call.cluster.samples.of(job_id_of(call.path["jobid"]))
-    return {
-        "interval": round(INTERVAL_S * 1000),
-        "timestamp": [sample.time_ms for sample in samples],
-        "read-records": [sample.read for sample in samples],
-        "write-records": [sample.written for sample in samples],
-        "restarts": [sample.restarts for sample in samples],
-        "checkpoint-duration": [sample.checkpoint_ms for sample in samples],
-        "memory": [sample.memory for sample in samples],
-    }
+    figures: dict[str, list[Json]] = {name: [] for name in SAMPLED}
+    for one in samples:
+        row = (one.time_ms, one.read, one.written, one.restarts, one.checkpoint_ms, one.memory)
+        for name, figure in zip(SAMPLED, row, strict=True):
+            figures[name].append(figure)
+    return {"interval": round(INTERVAL_S * 1000), **figures}
 
 
 ROUTES = (

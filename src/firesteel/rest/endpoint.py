@@ -137,7 +137,7 @@ class RestServerEndpoint:
         async def handle(request: web.Request) -> web.StreamResponse:
             begun_s, status = time.monotonic(), "failed"
             try:
-                answered = await answer(request)
+                answered = await self._answer(route, request)
                 status = str(answered.status)
                 return answered
             except RestError as error:
@@ -149,29 +149,34 @@ class RestServerEndpoint:
                     by = self._access.name_of(request)
                     audit.info("%s %s by %s at %s: %s", request.method, request.path, by, request.remote, status)
 
-        async def answer(request: web.Request) -> web.StreamResponse:
-            assert self._connections is not None
-            self._access.check(request, route)
-            if route.runs_code:  # The sender is known, and uploads may be slow.
-                self._connections.works(request.protocol)
-            body, files = await self._content.read(request, takes_files=route.consumes == FORM)
-            self._connections.works(request.protocol)
-            route.check(body)
-            if route.names_path(body):
-                self._access.check_files(request)
-            found = await route.handler(self._make_call(request, body, files))
-            if isinstance(found, Text):
-                return web.Response(text=found.text, content_type=found.content_type, charset="UTF-8")
-            if isinstance(found, File):
-                return web.FileResponse(found.path, headers={"Content-Type": _PLAIN})
-            if isinstance(found, Pieces):
-                self._connections.waits(request.protocol)
-                return await _stream(request, found)
-            if isinstance(found, Accepted):
-                return _json(found.body, found.status)
-            return _json(found, 200)
-
         return handle
+
+    async def _answer(self, route: Route, request: web.Request) -> web.StreamResponse:
+        assert self._connections is not None
+        self._access.check(request, route)
+        if route.runs_code:  # The sender is known, and uploads may be slow.
+            self._connections.works(request.protocol)
+        body, files = await self._content.read(request, takes_files=route.consumes == FORM)
+        self._connections.works(request.protocol)
+        route.check(body)
+        if route.names_path(body):
+            self._access.check_files(request)
+        found = await route.handler(self._make_call(request, body, files))
+        if isinstance(found, Pieces):
+            self._connections.waits(request.protocol)
+            return await _stream(request, found)
+        return _response(found)
+
+
+def _response(found: object) -> web.StreamResponse:
+    match found:
+        case Text():
+            return web.Response(text=found.text, content_type=found.content_type, charset="UTF-8")
+        case File():
+            return web.FileResponse(found.path, headers={"Content-Type": _PLAIN})
+        case Accepted():
+            return _json(found.body, found.status)
+    return _json(found, 200)
 
 
 @web.middleware

@@ -18,9 +18,9 @@ from firesteel.spark.commits import commit
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
+from firesteel.task.batch_plan import StageReport
 from firesteel.task.job_place import remote_store
 from firesteel.task.preloading import FOR_WORKERS
-from firesteel.task.slot_tasks import StageReport
 from firesteel.task.state_seal import StateSeal
 from firesteel.task.version_store import claim_run, claim_stored_run
 from firesteel.task.versions import BatchTry, Chain

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from firesteel.operators.chain.clock import now_ms
-from firesteel.task.slot_tasks import BatchPlan, StageReport
+from firesteel.task.batch_plan import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_transfer import NOTHING_STORED
 

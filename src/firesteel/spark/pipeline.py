@@ -26,8 +26,8 @@ from firesteel.spark.shared_stages import SharedStages
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
 from firesteel.spark.small_batches import SmallBatches
 from firesteel.spark.spark_errors import SparkLostError
+from firesteel.task.batch_plan import BatchPlan, StageReport
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
-from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.versions import BatchTry, Chain
 

@@ -22,7 +22,7 @@ from firesteel.spark.cancellation_timeout import cancellation_timeout_s
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.failures import failure_of_exit, failure_of_spark_error
 from firesteel.spark.printed_texts import PrintedTexts
-from firesteel.task.slot_tasks import StageReport
+from firesteel.task.batch_plan import StageReport
 from firesteel.task.stage_plan import StagePlan
 
 logger = logging.getLogger(__name__)

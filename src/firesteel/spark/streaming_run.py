@@ -34,9 +34,9 @@ from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
 from firesteel.spark.small_batches import small_batches
+from firesteel.task.batch_plan import BatchPlan, StageReport
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
-from firesteel.task.slot_tasks import BatchPlan, StageReport
 
 
 class StreamingRun(Run):

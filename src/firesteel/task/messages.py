@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.task.slot_tasks import SubtaskReport
+from firesteel.task.batch_plan import SubtaskReport
 from firesteel.task.state_seal import StateSeal
 
 LENGTH = struct.Struct(">I")

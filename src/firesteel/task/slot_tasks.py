@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.values.bounded_results import DiskReserveError, OutputReserveError
-from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import JobVertex
 from firesteel.graph.parallelism import max_parallelism_of
 from firesteel.operators.chain import clock
@@ -21,6 +19,7 @@ from firesteel.operators.chain.subtask import Edge, RestoredState, Subtask, Vers
 from firesteel.operators.exchange import edge_writer
 from firesteel.operators.exchange.buffers import Item, decode, encode
 from firesteel.operators.exchange.spill import SpilledList
+from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.state_transfer import NOTHING_STORED, Stored
@@ -35,132 +34,6 @@ if TYPE_CHECKING:
 _PENDING_BYTES = 64 << 20
 """Maximum size of the output of one operator call that is kept in memory. In BATCH mode, the end of input emits the
 complete result of a keyed operator."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubtaskReport:
-    """The progress of one subtask in this attempt.
-
-    `source_watermark` is a source's event-time progress; None if other sources must not wait for it. `metrics` are
-    measured at the end of a batch. `source_bytes` is the approximate number of bytes that a source read or sent in the
-    batch.
-    """
-
-    vertex_id: str
-    subtask_index: int
-    records_in: int
-    records_out: int
-    has_ended: bool
-    source_watermark: int | None = None
-    metrics: dict[str, float] = field(default_factory=dict)
-    source_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class StageReport:
-    """The result of one stage of one batch in one slot.
-
-    Attributes:
-        stage: The stage.
-        slot: The slot.
-        subtasks: The subtasks of the stage.
-        committables: The committables of the sinks for the batch.
-        next_time: Time (ms) at which the slot has work to do even without input, or None.
-        chain: The files of the slot's version after the batch; empty in BATCH mode, which keeps none.
-        try_number: The try of the batch.
-        stored: The files for checkpoints that are in the remote store by now, and the error of an upload, if any.
-        awaits_checkpoint: Whether a sink has something to show with a later checkpoint, even if there is no input.
-    """
-
-    stage: int
-    slot: int
-    subtasks: list[SubtaskReport]
-    committables: list[Any]
-    next_time: int | None
-    chain: Chain
-    try_number: int
-    stored: Stored = NOTHING_STORED
-    awaits_checkpoint: bool = False
-
-
-SlotOf = Callable[[str, int], int]
-"""(vertex id, subtask) -> slot, see `StagePlan.slot_of`."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """The input of one batch, fixed before the batch runs so that a replay reads the same.
-
-    Attributes:
-        ranges: (vertex id, subtask) -> ranges to read.
-        ended: (vertex id, subtask) of the sources whose input ends with this batch.
-        idle: (vertex id, subtask) -> the idle splits of a source, where they have changed.
-        input_ms: The time of the region's input in ms (see `InputClock`) at the start of the batch, and at its end at
-            the latest.
-        now_ms: Processing time at the start of the batch, in ms; None leaves each slot its own.
-        is_checkpoint: Whether a checkpoint follows the batch, so that sinks prepare their commits.
-        in_full: Whether all keyed state is written after the batch, and not only its changes.
-        is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish their files.
-        to_store: (stage, slot) -> files of earlier batches to upload to the remote store for pending checkpoints.
-        unstored: (stage, slot) -> files of the version before the batch that are not in the remote store; a checkpoint
-            after the batch needs those that it does not merge.
-        waits_for_store: Whether the batch waits for the uploads for this checkpoint.
-    """
-
-    ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
-    ended: frozenset[tuple[str, int]] = frozenset()
-    idle: dict[tuple[str, int], Idleness] = field(default_factory=dict)
-    input_ms: tuple[float, float] = (0.0, 0.0)
-    now_ms: int | None = None
-    is_checkpoint: bool = True
-    in_full: bool = False
-    is_savepoint: bool = False
-    to_store: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
-    unstored: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
-    waits_for_store: bool = False
-
-    def without_slots(self) -> BatchPlan:
-        """Return the plan of slots that are not busy (see `busy_slots`)."""
-        return replace(self, ranges={}, ended=frozenset(), idle={}, to_store={}, unstored={})
-
-    def busy_slots(self, stage: int, slot_of: SlotOf) -> set[int]:
-        """Return the slots with something to read, to end or to upload, or with splits whose idleness has changed.
-
-        Args:
-            stage: The stage that the slots run.
-            slot_of: Returns the slot of (vertex id, subtask).
-        """
-        readers = {slot_of(*reader) for reader in (*self.ranges, *self.ended, *self.idle)}
-        return readers | {slot for of_stage, slot in (*self.to_store, *self.unstored) if of_stage == stage}
-
-    def of_slots(self, stage: int, slot_of: SlotOf) -> dict[int, BatchPlan]:
-        """Return the plan of each busy slot (see `busy_slots`), which contains only what that slot needs."""
-        ranges: defaultdict[int, dict[tuple[str, int], list[SplitRange]]] = defaultdict(dict)
-        for reader, parts in self.ranges.items():
-            ranges[slot_of(*reader)][reader] = parts
-        ended: defaultdict[int, set[tuple[str, int]]] = defaultdict(set)
-        for reader in self.ended:
-            ended[slot_of(*reader)].add(reader)
-        idle: defaultdict[int, dict[tuple[str, int], Idleness]] = defaultdict(dict)
-        for reader, idleness in self.idle.items():
-            idle[slot_of(*reader)][reader] = idleness
-        return {
-            slot: replace(
-                self,
-                ranges=ranges[slot],
-                ended=frozenset(ended[slot]),
-                idle=idle[slot],
-                to_store=_only(self.to_store, (stage, slot)),
-                unstored=_only(self.unstored, (stage, slot)),
-            )
-            for slot in self.busy_slots(stage, slot_of)
-        }
-
-
-def _only(
-    files: Mapping[tuple[int, int], tuple[str, ...]], key: tuple[int, int]
-) -> dict[tuple[int, int], tuple[str, ...]]:
-    return {key: files[key]} if key in files else {}
 
 
 class _LocalEdge:
@@ -389,44 +262,55 @@ class SlotTasks:
         is_remote: bool,
     ) -> Iterator[Row]:
         self._rows.close()
-        subtasks, within = self.stages[stage], self._stopwatch.within
+        subtasks = self.stages[stage].values()
+        self._begin_batch(subtasks, batch)
+        for subtask in subtasks:
+            yield from self._read_source(subtask, batch)
+        yield from self._receive(stage, rows, is_remote)
+        for subtask in subtasks:
+            with self._stopwatch.within(subtask):
+                subtask.end_batch()
+        yield from self._take_rows()
+        # Taken before the state is written, which must not have them any more.
+        committables = [one for subtask in subtasks for one in subtask.committables()]
+        chain = self._write_version(stage, at, parent, batch)
+        for subtask in subtasks:
+            subtask.close_if_ended()
+        self._at[stage] = chain
+        stored = self._store_for_checkpoint(stage, chain, parent, batch)
+        report = self._report(stage, committables, chain, at.number, stored)
+        yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
+
+    def _begin_batch(self, subtasks: Iterable[Subtask], batch: BatchPlan) -> None:
         if batch.now_ms is not None:
             clock.follow(batch.now_ms)
-        for subtask in subtasks.values():
+        for subtask in subtasks:
             subtask.task.is_checkpoint = batch.is_checkpoint
             subtask.task.is_savepoint = batch.is_savepoint
             subtask.task.input_ms = batch.input_ms
-            with within(subtask):
+            with self._stopwatch.within(subtask):
                 subtask.begin_batch()
-        for subtask in subtasks.values():
-            yield from self._read_source(subtask, batch)
+
+    def _receive(self, stage: int, rows: Iterable[tuple[int, int, bytes]], is_remote: bool) -> Iterator[Row]:
         gates = self._gates[stage]
         for source_slot, gate, payload in rows:
             subtask, base = gates[gate]
             subtask.gate.bytes_in += len(payload)
             subtask.gate.bytes_in_remote += len(payload) * is_remote
-            with within(subtask):
+            with self._stopwatch.within(subtask):
                 subtask.gate.receive(gate, source_slot - base, decode(payload))
             yield from self._take_rows()
-        for subtask in subtasks.values():
-            with within(subtask):
-                subtask.end_batch()
-        yield from self._take_rows()
-        committables = [c for subtask in subtasks.values() for c in subtask.committables()]
-        chain = self._write_version(stage, at, parent, batch)
-        for subtask in subtasks.values():
-            subtask.close_if_ended()
-        self._at[stage] = chain
-        times = [time for subtask in subtasks.values() if (time := subtask.next_processing_time()) is not None]
-        next_time = min(times, default=None)
+
+    def _report(self, stage: int, committables: list[object], chain: Chain, number: int, stored: Stored) -> StageReport:
+        subtasks = self.stages[stage].values()
+        times = [time for subtask in subtasks if (time := subtask.next_processing_time()) is not None]
         reports = [
             replace(report, metrics=subtask.metrics())
-            for report, subtask in zip(self.progress(stage), subtasks.values(), strict=True)
+            for report, subtask in zip(self.progress(stage), subtasks, strict=True)
         ]
-        stored = self._store_for_checkpoint(stage, chain, parent, batch)
-        awaits = any(subtask.awaits_checkpoint for subtask in subtasks.values())
-        report = StageReport(stage, self._slot, reports, committables, next_time, chain, at.number, stored, awaits)
-        yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
+        awaits = any(subtask.awaits_checkpoint for subtask in subtasks)
+        next_time = min(times, default=None)
+        return StageReport(stage, self._slot, reports, committables, next_time, chain, number, stored, awaits)
 
     def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:
         source = subtask.source

@@ -17,8 +17,9 @@ import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 
 from firesteel.operators.exchange.spill import SpillFile
+from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 from firesteel.task.protocol import Row, StageRequest
-from firesteel.task.slot_tasks import BatchPlan, SlotTasks, SubtaskReport
+from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.versions import BatchTry
 
 _RECORD_BYTES = 32 << 20

@@ -30,9 +30,10 @@ from firesteel.operators.exchange.buffers import first_values
 from firesteel.operators.sinks.committables import Committable, SinkCommittables, carry_out, remove_files
 from firesteel.operators.sinks.committers import Committers
 from firesteel.operators.sinks.sinks import SinkWriterRunner
+from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.restore import read_restored_state
-from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport
+from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.version_store import VersionStore, region_directory, versions_of
 from firesteel.task.versions import BatchTry

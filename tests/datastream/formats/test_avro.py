@@ -90,6 +90,23 @@ def test_a_bad_message_is_named_by_its_position():
         read().deserialize_all([message, message, b"\x02", message])
 
 
+def test_times_have_milliseconds_and_ids_are_texts_as_in_flink():
+    fields = [
+        {"name": "time", "type": {"type": "long", "logicalType": "time-micros"}},
+        {"name": "id", "type": {"type": "string", "logicalType": "uuid"}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+    ]
+    text = json.dumps({"type": "record", "name": "A", "fields": fields})
+    at, uuid = datetime.datetime(1969, 12, 31, 23, 59, 59, 999_000), "16fd2706-8baf-433b-82eb-8c7fada847da"
+    row = Row(time=datetime.time(1, 2, 3, 4567), id=uuid, at=at)
+    assert read(text).deserialize(write(text).serialize(row)) == Row(time=datetime.time(1, 2, 3, 4000), id=uuid, at=at)
+
+
+def test_a_record_may_have_no_fields():
+    text = '{"type": "record", "name": "A", "fields": []}'
+    assert read(text).deserialize(write(text).serialize(Row())) == Row()
+
+
 def test_a_value_of_another_type_is_refused():
     text = '{"type": "record", "name": "A", "fields": [{"name": "n", "type": "long"}]}'
     with pytest.raises(ValueError, match=r"Failed to serialize <Row\('x'\)> as Avro: TypeError: .*field n"):

@@ -77,7 +77,12 @@ JSON_KINDS = KINDS | {
         st.lists(st.none() | KINDS["ROW"].values, max_size=3),
     ),
 }
-AVRO_KINDS = KINDS | {"TIMESTAMP": Kind("TIMESTAMP(3)", Types.SQL_TIMESTAMP(), MOMENTS)}
+AVRO_KINDS = KINDS | {
+    "TIMESTAMP": Kind("TIMESTAMP(3)", Types.SQL_TIMESTAMP(), MOMENTS),
+    "TIME": Kind("TIME(3)", Types.SQL_TIME(), MOMENTS.map(lambda moment: moment.time())),
+    "MAP": JSON_KINDS["MAP"],
+    "NESTED": JSON_KINDS["NESTED"],
+}
 
 
 class Both:

@@ -16,7 +16,7 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
     JobNotFoundError,
     JobSubmissionError,
 )
-from firesteel.runtime.executiongraph.job_details import JobResult
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError
@@ -155,6 +155,30 @@ async def test_a_job_whose_job_master_cannot_be_made_is_failed_and_archived(clus
     result = await cluster.gateway.request_job_result(job_id)
     assert result.failure is not None
     assert "timeouts must be greater than 0" in result.failure.message
+
+
+async def test_ended_jobs_are_archived_and_a_failure_of_that_changes_nothing(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    archived: list[str] = []
+
+    def archivist(job: ArchivedExecutionGraph) -> None:
+        archived.append(job.details.job_id)
+        raise OSError("no space")
+
+    cluster = Cluster(clock, archivist=archivist)
+    await cluster.start(tm=1)
+    job_id = await cluster.submit(one_vertex())
+    await cluster.finish_query()
+    async with asyncio.timeout(10):
+        while not await cluster.ha.job_result_store.has_job_result(job_id) or not archived:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    await settle()
+    assert archived == [job_id]
+    assert await cluster.gateway.request_job_status(job_id) is JobStatus.FINISHED
+    assert f"job {job_id} could not be archived: no space" in caplog.text
+    assert cluster.fatal_errors == []
+    await cluster.stop()
 
 
 async def test_unknown_jobs_are_not_found(cluster: Cluster) -> None:  # A16 A25

@@ -10,7 +10,7 @@ from firesteel.graph.parallelism import resolve_parallelism
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from tests.runtime.golden_data import golden
-from tests.runtime.helpers import an_id, job_graph
+from tests.runtime.helpers import job_graph
 
 
 @pytest.mark.parametrize("file", ["edges_1_12", "edges_large", "edges_by_result_type"])
@@ -25,13 +25,3 @@ def edges_of(up: int, down: int, pattern: str, result_type: str) -> dict[str, An
     (edge,) = ExecutionGraph(job, ManualClock().now_ms).to_dict()["edges"]
     del edge["source"], edge["target"]
     return edge
-
-
-def test_single_edges_are_shown_per_input_as_flink_kept_them_until_1_12() -> None:
-    inputs = [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED"), ("b", "POINTWISE", "PIPELINED_BOUNDED")]
-    job = job_graph(("a", 3, []), ("b", 2, []), ("c", 2, inputs))
-    graph = ExecutionGraph(job, ManualClock().now_ms)
-    vertex = graph.job_vertices[an_id("c")].vertices[1]
-    seen = [[(edge.partition, edge.subtask_index, edge.input_number) for edge in one] for one in vertex.input_edges]
-    assert seen == [[(0, 1, 0), (1, 1, 0), (2, 1, 0)], [(1, 1, 1)]]
-    assert {edge.vertex_id for one in vertex.input_edges for edge in one} == {an_id("c")}

@@ -21,7 +21,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.rpc.rpc_errors import EndpointStoppedError, FencingTokenError
 from firesteel.runtime.slotpool.slot import SlotOffer
-from tests.runtime.helpers import an_id, job_graph, settle
+from tests.runtime.helpers import job_graph, settle
 from tests.runtime.simulated import Cluster
 
 
@@ -113,20 +113,6 @@ async def test_slot_reports_of_an_unregistered_task_executor_change_nothing(clus
         await gateway.offer_slots("other", (SlotOffer("y", 0),))
     await gateway.fail_slot("other", "x", "no reason")
     assert [slot.allocation_id for slot in job_master.pool.slots()] == ["x"]
-    await job_master.stop()
-
-
-async def test_the_history_can_be_read_in_parts(cluster: Cluster) -> None:
-    job_master = job_master_of(cluster, job_graph(("a", 2, [])))
-    await job_master.start()
-    await settle()
-    gateway = await gateway_of(cluster, job_master)
-    everything = await gateway.request_history()
-    assert [entry.number for entry in everything] == list(range(len(everything)))
-    (scheduled,) = await gateway.request_history(an_id("a"), 1)
-    assert "subtask 2 of" in str(scheduled.event)
-    assert "SCHEDULED" in str(scheduled.event)
-    assert await gateway.request_history(since=len(everything)) == ()
     await job_master.stop()
 
 

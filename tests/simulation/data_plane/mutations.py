@@ -22,10 +22,11 @@ from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
 from firesteel.coordinator.region_checkpoints import RegionCheckpoints
 from firesteel.spark.idle_slots import IdleSlots
+from firesteel.task.batch_plan import StageReport
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, CheckpointMetadata, checkpoints_in
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.restore import RESCALED
-from firesteel.task.slot_tasks import SlotTasks, StageReport
+from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_server import StageServer
 from firesteel.task.version_store import VersionStore
 from firesteel.task.versions import BatchTry, Chain

@@ -23,13 +23,13 @@ def nested_cast(source: Any, target: Any, part_cast: Callable[[t.DataType, t.Dat
         part_cast: Returns the conversion of elements, keys, values or fields.
     """
     if isinstance(source, t.ArrayType):
-        rebuild = _array(_values(source.element_type, target.element_type, part_cast))
+        rebuild = _array_cast(_values(source.element_type, target.element_type, part_cast))
     elif isinstance(source, t.RowType):
         fields = [_values(a, b, part_cast) for a, b in zip(source.field_types(), target.field_types(), strict=True)]
-        rebuild = _row(fields, target.field_names())
+        rebuild = _row_cast(fields, target.field_names())
     else:
         (key, item), (new_key, new_item) = map_types(source), map_types(target)
-        rebuild = _map(_values(key, new_key, part_cast), _values(item, new_item, part_cast))
+        rebuild = _map_cast(_values(key, new_key, part_cast), _values(item, new_item, part_cast))
     wanted = arrow_type(target)
     return lambda array: pa.array(rebuild(array.to_pylist()), wanted)
 
@@ -41,7 +41,7 @@ def _values(
     return lambda values: cast(pa.array(values, kind)).to_pylist()
 
 
-def _array(elements: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+def _array_cast(elements: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
     def rebuild(values: list[Any]) -> list[Any]:
         flat = iter(elements([item for value in values if value is not None for item in value]))
         return [None if value is None else [next(flat) for _ in value] for value in values]
@@ -49,7 +49,7 @@ def _array(elements: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], 
     return rebuild
 
 
-def _map(
+def _map_cast(
     keys: Callable[[list[Any]], list[Any]], items: Callable[[list[Any]], list[Any]]
 ) -> Callable[[list[Any]], list[Any]]:
     def rebuild(values: list[Any]) -> list[Any]:
@@ -60,7 +60,7 @@ def _map(
     return rebuild
 
 
-def _row(fields: Sequence[Callable[[list[Any]], list[Any]]], names: list[str]) -> Callable[[list[Any]], list[Any]]:
+def _row_cast(fields: Sequence[Callable[[list[Any]], list[Any]]], names: list[str]) -> Callable[[list[Any]], list[Any]]:
     def rebuild(values: list[Any]) -> list[Any]:
         present = [list(value.values()) for value in values if value is not None]
         columns = [field([row[index] for row in present]) for index, field in enumerate(fields)]

@@ -55,7 +55,7 @@ def _appended(types: Types, in_sql: t.DataType) -> t.DataType:
     return (kind or in_sql).with_nullable(in_sql.is_nullable)
 
 
-def _row(types: Types, in_sql: t.DataType) -> t.DataType:
+def _row_of_operands(types: Types, in_sql: t.DataType) -> t.DataType:
     return t.RowType([t.RowField(f"f{index}", kind) for index, kind in enumerate(types)], in_sql.is_nullable)
 
 
@@ -80,5 +80,5 @@ _RULES: dict[str, _Rule] = {
     "ARRAY_APPEND": _nullable_as_elements,
     "ARRAY_PREPEND": _nullable_as_elements,
     "ARRAY_POSITION": _nullable_as_elements,
-    "ROW": _row,
+    "ROW": _row_of_operands,
 }

@@ -191,7 +191,30 @@ class _Distinct:
         return self._call.value(state[1])
 
 
-class _Sorted:
+class _Buffered:
+    # The part of calls whose state is their rows.
+
+    def new(self) -> list[Cell]:
+        """Return an empty buffer."""
+        return []
+
+    def add(self, state: State, values: object) -> None:
+        """Buffer a row."""
+        state.append(values)
+
+    def retract(self, state: State, values: object) -> None:
+        """Remove the first one of equal rows, if there is one."""
+        sought = freeze(values)
+        place = next((place for place, known in enumerate(state) if freeze(known) == sought), None)
+        if place is not None:
+            del state[place]
+
+    def merge(self, state: State, other: State) -> None:
+        """Append the rows of another state."""
+        state.extend(other)
+
+
+class _Sorted(_Buffered):
     """Buffers the rows and adds them in order when the result is read (WITHIN GROUP, ORDER BY of a call)."""
 
     def __init__(self, call: _BuiltIn | _UserAggregate, plan: CallPlan) -> None:
@@ -205,22 +228,6 @@ class _Sorted:
         rows = self._call.arguments(batch)
         return [None if row is None else (row, by) for row, by in zip(rows, order, strict=True)]
 
-    def new(self) -> list[Cell]:
-        """Return an empty buffer."""
-        return []
-
-    def add(self, state: State, values: object) -> None:
-        """Buffer a row."""
-        state.append(values)
-
-    def retract(self, state: State, values: object) -> None:
-        """Remove a row from the buffer."""
-        _remove(state, values)
-
-    def merge(self, state: State, other: State) -> None:
-        """Append the rows of another state."""
-        state.extend(other)
-
     def value(self, state: State) -> object:
         """Return the result over the sorted rows."""
         rows = list(state)
@@ -230,14 +237,6 @@ class _Sorted:
         for values, _ in rows:
             self._call.add(inner, values)
         return self._call.value(inner)
-
-
-def _remove(state: list[object], values: object) -> None:
-    """Remove the first one of equal rows, if there is one."""
-    sought = freeze(values)
-    place = next((place for place, known in enumerate(state) if freeze(known) == sought), None)
-    if place is not None:
-        del state[place]
 
 
 def sort_key(value: object, descending: bool, nulls_first: bool) -> tuple[bool, object]:
@@ -303,7 +302,7 @@ class _UserAggregate:
         return list(zip(*columns, strict=True))
 
 
-class _PandasAggregate:
+class _PandasAggregate(_Buffered):
     """A pandas aggregate function: buffers the rows and is called with columns when the result is read."""
 
     def __init__(self, plan: CallPlan, input_types: tuple[DataType, ...], context: KernelContext) -> None:
@@ -320,22 +319,6 @@ class _PandasAggregate:
     def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row, or None for rows that the FILTER rejects."""
         return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
-
-    def new(self) -> list[Cell]:
-        """Return an empty buffer."""
-        return []
-
-    def add(self, state: State, values: object) -> None:
-        """Buffer a row."""
-        state.append(values)
-
-    def retract(self, state: State, values: object) -> None:
-        """Remove a row from the buffer."""
-        _remove(state, values)
-
-    def merge(self, state: State, other: State) -> None:
-        """Append the rows of another state."""
-        state.extend(other)
 
     def value(self, state: State) -> object:
         """Call the function with one Series per argument and return the result."""

@@ -178,7 +178,7 @@ def _normalizer(key_type: object) -> Keep:
     return lambda value: value
 
 
-def _basic(key_type: Any) -> Keep:
+def _basic_normalizer(key_type: Any) -> Keep:
     return _without_negative_zero if key_type.basic_type is BasicType.BIG_DEC else lambda value: value
 
 
@@ -186,24 +186,24 @@ def _without_negative_zero(value: Decimal) -> Decimal:
     return value.copy_abs() if value.is_zero() else value
 
 
-def _as_stored(key_type: Any) -> Keep:
+def _as_stored_normalizer(key_type: Any) -> Keep:
     """Return the normalizer of times: times that Flink stores as the same number are equal."""
     to_internal, from_internal = key_type.to_internal_type, key_type.from_internal_type
     return lambda value: value if _is_naive(value) else from_internal(to_internal(value))
 
 
-def _time_of_day(key_type: Any) -> Keep:
+def _time_of_day_normalizer(key_type: Any) -> Keep:
     day = 86_400 * 10**6
     return lambda value: (
         value if _is_naive(value) else key_type.from_internal_type(key_type.to_internal_type(value) % day)
     )
 
 
-def _local_time(key_type: Any) -> Keep:
+def _local_time_normalizer(key_type: Any) -> Keep:
     return _normalizer(key_type._plain())
 
 
-def _elements(key_type: Any) -> Keep:
+def _elements_normalizer(key_type: Any) -> Keep:
     normal = _normalizer(key_type.element_type)
     return lambda value: value if value.__class__ is bytes else list(map(normal, value))
 
@@ -212,12 +212,12 @@ def _fields(key_type: Any) -> list[Keep]:
     return [_normalizer(field) for field in key_type.get_field_types()]
 
 
-def _tuple(key_type: object) -> Keep:
+def _tuple_normalizer(key_type: object) -> Keep:
     normals = _fields(key_type)
     return lambda value: tuple([normal(part) for normal, part in zip(normals, value, strict=True)])
 
 
-def _row(key_type: Any) -> Keep:
+def _row_normalizer(key_type: Any) -> Keep:
     normals = _fields(key_type)
 
     def normalize(value: Row) -> Row:
@@ -229,7 +229,7 @@ def _row(key_type: Any) -> Keep:
     return normalize
 
 
-def _map(key_type: Any) -> Keep:
+def _map_normalizer(key_type: Any) -> Keep:
     """Return the normalizer of maps: the order of the entries is ignored."""
     key_normal, value_normal = _normalizer(key_type.key_type), _normalizer(key_type.value_type)
 
@@ -241,14 +241,14 @@ def _map(key_type: Any) -> Keep:
 
 
 _NORMALIZERS: tuple[tuple[Any, Callable[[Any], Keep]], ...] = (
-    (BasicTypeInfo, _basic),
-    (TimestampTypeInfo, _as_stored),
-    (TimeTypeInfo, _time_of_day),
-    (LocalTimeTypeInfo, _local_time),
-    (TupleTypeInfo, _tuple),
-    (RowTypeInfo, _row),
-    (ElementTypeInfo, _elements),
-    (MapTypeInfo, _map),
+    (BasicTypeInfo, _basic_normalizer),
+    (TimestampTypeInfo, _as_stored_normalizer),
+    (TimeTypeInfo, _time_of_day_normalizer),
+    (LocalTimeTypeInfo, _local_time_normalizer),
+    (TupleTypeInfo, _tuple_normalizer),
+    (RowTypeInfo, _row_normalizer),
+    (ElementTypeInfo, _elements_normalizer),
+    (MapTypeInfo, _map_normalizer),
     (ExternalTypeInfo, lambda key_type: _normalizer(key_type.type_info)),
 )
 

@@ -128,6 +128,7 @@ def _signed(code: int) -> int:
 def _string_hash(value: str) -> int:
     if value.isascii():
         return _accumulate(0, value.encode())
+    # Java's characters are UTF-16 units, of which an emoji has two.
     units = value.encode("utf-16-le", "surrogatepass")
     return _accumulate(0, struct.unpack(f"<{len(units) // 2}H", units))
 
@@ -141,6 +142,7 @@ def _accumulate(code: int, items: Sequence[int]) -> int:
 
 
 def _long_hash(value: int) -> int:
+    # Java's `>>>` takes the 64 bits of a negative number; Python's `>>` would keep its sign for ever.
     return (value ^ (value & 0xFFFFFFFFFFFFFFFF) >> 32) & _MASK
 
 

@@ -145,7 +145,15 @@ _SERVERS = (
         "web.checkpoints.history web.exception-history-size web.log.path "
         "web.refresh-interval web.rescale.enable web.timeout web.tmpdir web.upload.dir",
     ),
-    OptionRule("there is no history server", "historyserver.* jobmanager.archive.fs.dir"),
+    OptionRule(
+        "the history server reads archives when they are asked for",
+        "historyserver.archive.clean-expired-applications historyserver.archive.clean-expired-jobs "
+        "historyserver.log.* historyserver.web.refresh-interval historyserver.web.tmpdir",
+    ),
+    OptionRule(
+        "`historyserver.archive.retained-jobs` limits the archives",
+        "historyserver.archive.retained-applications historyserver.archive.retained-ttl",
+    ),
     OptionRule("metrics are read from the REST API and `/metrics`", "metrics.* events.reporters traces.*"),
     OptionRule(
         "the gateway keeps no plans and no idle threads", "sql-gateway.session.plan-cache.* sql-gateway.worker.*"

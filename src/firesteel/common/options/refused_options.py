@@ -138,7 +138,7 @@ _SECURITY = (
         "blob.service.ssl.enabled taskmanager.data.ssl.enabled pekko.ssl.enabled",
         _ON,
     ),
-    OptionRule("there is no history server", "historyserver.web.ssl.enabled", _OFF),
+    OptionRule("the history server has no TLS: put a proxy before it", "historyserver.web.ssl.enabled", _OFF),
 )
 
 _DEPLOYMENT = (

@@ -56,7 +56,7 @@ def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return None
     if isinstance(type_info, BasicTypeInfo):
-        return _scalar(type_info.basic_type)
+        return _scalar_coercer(type_info.basic_type)
     for kind, build in _BUILDERS:
         if isinstance(type_info, kind):
             return build(type_info)
@@ -127,7 +127,7 @@ def is_immutable_type(type_info: TypeInformation[object] | None) -> bool:
     if isinstance(type_info, TupleTypeInfo):
         return all(map(is_immutable_type, type_info.get_field_types()))
     if isinstance(type_info, PrimitiveArrayTypeInfo):
-        return coercer(type_info) is _bytes_array
+        return coercer(type_info) is _coerce_bytes_array
     return isinstance(type_info, (BasicTypeInfo, DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, LocalTimeTypeInfo))
 
 
@@ -135,13 +135,13 @@ def is_immutable_type(type_info: TypeInformation[object] | None) -> bool:
 
 
 @cache
-def _scalar(basic: BasicType) -> Coercer:
+def _scalar_coercer(basic: BasicType) -> Coercer:
     if basic in WHOLE_BITS:
-        return _whole(f"{basic.name} (int)", *range_of(basic))
+        return _whole_coercer(f"{basic.name} (int)", *range_of(basic))
     return _SCALARS[basic]
 
 
-def _whole(expected: str, low: int, high: int) -> Coercer:
+def _whole_coercer(expected: str, low: int, high: int) -> Coercer:
     def coerce(value: Any) -> Any:
         if value.__class__ is int:
             if low <= value <= high:
@@ -169,7 +169,7 @@ def _cut(expected: str, value: Any) -> int:
         raise TypeMismatchError(expected, value) from None
 
 
-def _string(value: object) -> object:
+def _coerce_string(value: object) -> object:
     if value is None or value.__class__ is str:
         return value
     if isinstance(value, str):
@@ -177,7 +177,7 @@ def _string(value: object) -> object:
     raise TypeMismatchError("STRING (str)", value)
 
 
-def _boolean(value: object) -> object:
+def _coerce_boolean(value: object) -> object:
     if value is None or value.__class__ is bool:
         return value
     if hasattr(value, "__index__") or type(value).__name__ in (
@@ -188,7 +188,7 @@ def _boolean(value: object) -> object:
     raise TypeMismatchError("BOOLEAN (bool)", value)
 
 
-def _float(value: Any) -> object:
+def _coerce_float(value: Any) -> object:
     if value is None:
         return None
     try:
@@ -199,7 +199,7 @@ def _float(value: Any) -> object:
         raise TypeMismatchError("FLOAT (float)", value) from None
 
 
-def _double(value: Any) -> object:
+def _coerce_double(value: Any) -> object:
     if value is None or value.__class__ is float:
         return value
     if not isinstance(value, str):
@@ -210,7 +210,7 @@ def _double(value: Any) -> object:
     raise TypeMismatchError("DOUBLE (float)", value)
 
 
-def _char(value: object) -> object:
+def _coerce_char(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, str) and len(value) == 1:
@@ -218,7 +218,7 @@ def _char(value: object) -> object:
     raise TypeMismatchError("CHAR (str of length 1)", value)
 
 
-def _big_int(value: Any) -> object:
+def _coerce_big_int(value: Any) -> object:
     if value is None or value.__class__ is int:
         return value
     try:
@@ -227,7 +227,7 @@ def _big_int(value: Any) -> object:
         raise TypeMismatchError("BIG_INT (int)", value) from None
 
 
-def _big_dec(value: object) -> object:
+def _coerce_big_dec(value: object) -> object:
     if value is None or value.__class__ is Decimal:
         return value
     if isinstance(value, (int, float)):
@@ -235,7 +235,7 @@ def _big_dec(value: object) -> object:
     raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
 
 
-def _instant(value: object) -> object:
+def _coerce_instant(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, Instant):
@@ -246,18 +246,18 @@ def _instant(value: object) -> object:
 
 
 _SCALARS: dict[BasicType, Coercer] = {
-    BasicType.STRING: _string,
-    BasicType.BOOLEAN: _boolean,
-    BasicType.FLOAT: _float,
-    BasicType.DOUBLE: _double,
-    BasicType.CHAR: _char,
-    BasicType.BIG_INT: _big_int,
-    BasicType.BIG_DEC: _big_dec,
-    BasicType.INSTANT: _instant,
+    BasicType.STRING: _coerce_string,
+    BasicType.BOOLEAN: _coerce_boolean,
+    BasicType.FLOAT: _coerce_float,
+    BasicType.DOUBLE: _coerce_double,
+    BasicType.CHAR: _coerce_char,
+    BasicType.BIG_INT: _coerce_big_int,
+    BasicType.BIG_DEC: _coerce_big_dec,
+    BasicType.INSTANT: _coerce_instant,
 }
 
 
-def _date(value: object) -> object:
+def _coerce_date(value: object) -> object:
     if value is None or value.__class__ is datetime.date:
         return value
     if isinstance(value, datetime.date):
@@ -265,7 +265,7 @@ def _date(value: object) -> object:
     raise TypeMismatchError("SQL_DATE (datetime.date)", value)
 
 
-def _time(value: object) -> Any:
+def _coerce_time(value: object) -> Any:
     if value is None:
         return None
     if isinstance(value, datetime.time):
@@ -273,7 +273,7 @@ def _time(value: object) -> Any:
     raise TypeMismatchError("SQL_TIME (datetime.time)", value)
 
 
-def _timestamp(value: object) -> object:
+def _coerce_timestamp(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, datetime.datetime):
@@ -281,14 +281,14 @@ def _timestamp(value: object) -> object:
     raise TypeMismatchError("SQL_TIMESTAMP (datetime.datetime)", value)
 
 
-def _local_time(type_info: Any) -> Coercer:
-    return (_date, _time, _timestamp)[type_info.time_type.value]
+def _local_time_coercer(type_info: Any) -> Coercer:
+    return (_coerce_date, _coerce_time, _coerce_timestamp)[type_info.time_type.value]
 
 
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-def _bytes_array(value: object) -> object:
+def _coerce_bytes_array(value: object) -> object:
     if value is None or value.__class__ is bytes:
         return value
     if isinstance(value, (bytearray, memoryview)):
@@ -300,10 +300,10 @@ def _bytes_array(value: object) -> object:
     raise TypeMismatchError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
 
 
-def _array(type_info: Any) -> Coercer:
+def _array_coercer(type_info: Any) -> Coercer:
     element = type_info.element_type
     if isinstance(type_info, PrimitiveArrayTypeInfo) and element.basic_type is BasicType.BYTE:
-        return _bytes_array
+        return _coerce_bytes_array
     convert = coercer(element) or own
     expected = f"{type_info!r} (list)"
 
@@ -321,7 +321,7 @@ def _array(type_info: Any) -> Coercer:
     return coerce
 
 
-def _map(type_info: Any) -> Coercer:
+def _map_coercer(type_info: Any) -> Coercer:
     key = coercer(type_info.key_type) or own
     item = coercer(type_info.value_type) or own
 
@@ -410,7 +410,7 @@ def _slow_fields(
     return convert_all
 
 
-def _tuple(type_info: Any) -> Coercer:
+def _tuple_coercer(type_info: Any) -> Coercer:
     fields = type_info.get_field_types()
     convert_all = _slow_fields(fields, None, "TUPLE (tuple)")
 
@@ -425,7 +425,7 @@ def _tuple(type_info: Any) -> Coercer:
     return _compile_fields(fields, head, "return v", "return ({fields})", {"values": "v", "slow": slow})
 
 
-def _row(type_info: Any) -> Coercer:
+def _row_coercer(type_info: Any) -> Coercer:
     fields, names = type_info.get_field_types(), tuple(type_info.get_field_names())
     named = type_info.named
     convert_all = _slow_fields(fields, list(names), "ROW (Row)")
@@ -452,18 +452,18 @@ def _row(type_info: Any) -> Coercer:
     return _compile_fields(fields, head, make, make, scope)
 
 
-def _external(type_info: Any) -> Coercer | None:
+def _external_coercer(type_info: Any) -> Coercer | None:
     return coercer(type_info.type_info)
 
 
 _BUILDERS: tuple[tuple[type, Callable[[Any], Coercer | None]], ...] = (
-    (TupleTypeInfo, _tuple),
-    (RowTypeInfo, _row),
-    (ElementTypeInfo, _array),
-    (MapTypeInfo, _map),
-    (DateTypeInfo, lambda _: _date),
-    (TimeTypeInfo, lambda _: _time),
-    (TimestampTypeInfo, lambda _: _timestamp),
-    (LocalTimeTypeInfo, _local_time),
-    (ExternalTypeInfo, _external),
+    (TupleTypeInfo, _tuple_coercer),
+    (RowTypeInfo, _row_coercer),
+    (ElementTypeInfo, _array_coercer),
+    (MapTypeInfo, _map_coercer),
+    (DateTypeInfo, lambda _: _coerce_date),
+    (TimeTypeInfo, lambda _: _coerce_time),
+    (TimestampTypeInfo, lambda _: _coerce_timestamp),
+    (LocalTimeTypeInfo, _local_time_coercer),
+    (ExternalTypeInfo, _external_coercer),
 )

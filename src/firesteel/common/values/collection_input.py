@@ -98,7 +98,7 @@ def _has_attributes(value: object) -> bool:
     return hasattr(value, "__dict__") and not isinstance(value, (Row, dict, tuple, list, type, Instant))
 
 
-def _row(type_info: Any) -> Callable[[Any], Any]:
+def _row_accepter(type_info: Any) -> Callable[[Any], Any]:
     accepters = [_accepter(field) for field in type_info.get_field_types()]
     names = type_info.get_field_names()
 
@@ -114,7 +114,7 @@ def _row(type_info: Any) -> Callable[[Any], Any]:
     return accept
 
 
-def _tuple(type_info: Any) -> Callable[[Any], Any]:
+def _tuple_accepter(type_info: Any) -> Callable[[Any], Any]:
     accepters = [_accepter(field) for field in type_info.get_field_types()]
     return lambda value: _fields(value, accepters)
 
@@ -127,12 +127,12 @@ def _fields(value: object, accepters: list[Callable[[object], object]]) -> objec
     return Row.of_kind(value.get_row_kind(), *fields) if isinstance(value, Row) else fields
 
 
-def _elements(type_info: Any) -> Callable[[Any], Any]:
+def _elements_accepter(type_info: Any) -> Callable[[Any], Any]:
     accept = _accepter(type_info.element_type)
     return lambda value: [accept(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _map(type_info: Any) -> Callable[[Any], Any]:
+def _map_accepter(type_info: Any) -> Callable[[Any], Any]:
     accept_key, accept_item = _accepter(type_info.key_type), _accepter(type_info.value_type)
 
     def accept(value: object) -> Any:
@@ -144,9 +144,9 @@ def _map(type_info: Any) -> Callable[[Any], Any]:
 
 
 _BUILDERS: tuple[tuple[type, Callable[[Any], Callable[[Any], Any]]], ...] = (
-    (RowTypeInfo, _row),
-    (TupleTypeInfo, _tuple),
-    (ElementTypeInfo, _elements),
-    (MapTypeInfo, _map),
+    (RowTypeInfo, _row_accepter),
+    (TupleTypeInfo, _tuple_accepter),
+    (ElementTypeInfo, _elements_accepter),
+    (MapTypeInfo, _map_accepter),
     (ExternalTypeInfo, lambda type_info: _accepter(type_info.type_info)),
 )

@@ -61,15 +61,15 @@ def _nullable(text: Formatter) -> Formatter:
     return lambda value: "null" if value is None else text(value)
 
 
-def _boolean(value: object) -> str:
+def _boolean_text(value: object) -> str:
     return "true" if value else "false"
 
 
-def _double(value: Any) -> str:
+def _double_text(value: Any) -> str:
     return _java_decimal(repr(float(value)), value)
 
 
-def _float(value: Any) -> str:
+def _float_text(value: Any) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return _java_decimal("", value)
     single = struct.pack("<f", value)
@@ -111,15 +111,15 @@ def _fraction(micros: int) -> str:
     return f"{micros:06d}".rstrip("0") or "0"
 
 
-def _sql_time(value: datetime.time) -> str:
+def _sql_time_text(value: datetime.time) -> str:
     return value.strftime("%H:%M:%S")
 
 
-def _sql_timestamp(value: datetime.datetime) -> str:
+def _sql_timestamp_text(value: datetime.datetime) -> str:
     return f"{value:%Y-%m-%d %H:%M:%S}.{_fraction(value.microsecond)}"
 
 
-def _local_time(value: datetime.time | datetime.datetime, minutes: str) -> str:
+def _local_time_text(value: datetime.time | datetime.datetime, minutes: str) -> str:
     """Format a time as `java.time` does: without zero seconds and fraction, with a fraction of 3 or 6 digits."""
     if not value.second and not value.microsecond:
         return value.strftime(minutes)
@@ -128,7 +128,7 @@ def _local_time(value: datetime.time | datetime.datetime, minutes: str) -> str:
     return value.strftime(f"{minutes}:%S") + fraction
 
 
-def _instant(value: Instant) -> str:
+def _instant_text(value: Instant) -> str:
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
     nanos = f"{value.nanos:09d}"
     while len(nanos) > 3 and nanos.endswith("000"):
@@ -137,22 +137,22 @@ def _instant(value: Instant) -> str:
 
 
 _SCALARS: dict[BasicType, Formatter] = {
-    BasicType.BOOLEAN: _boolean,
-    BasicType.DOUBLE: _double,
-    BasicType.FLOAT: _float,
-    BasicType.INSTANT: _instant,
+    BasicType.BOOLEAN: _boolean_text,
+    BasicType.DOUBLE: _double_text,
+    BasicType.FLOAT: _float_text,
+    BasicType.INSTANT: _instant_text,
 }
 
 
-def _local(type_info: Any) -> Formatter:
+def _local_formatter(type_info: Any) -> Formatter:
     time_type = type_info.time_type
     if time_type is LocalTimeTypeInfo.TimeType.LOCAL_DATE:
         return _nullable(str)
     minutes = "%H:%M" if time_type is LocalTimeTypeInfo.TimeType.LOCAL_TIME else "%Y-%m-%dT%H:%M"
-    return _nullable(lambda value: _local_time(value, minutes))
+    return _nullable(lambda value: _local_time_text(value, minutes))
 
 
-def _array(type_info: Any) -> Formatter:
+def _array_formatter(type_info: Any) -> Formatter:
     element_type: Any = type_info.element_type
     element = java_formatter(element_type)
     if isinstance(type_info, PrimitiveArrayTypeInfo) and element_type.basic_type is BasicType.BYTE:
@@ -160,13 +160,13 @@ def _array(type_info: Any) -> Formatter:
     return _nullable(lambda value: f"[{', '.join(map(element, value))}]")
 
 
-def _map(type_info: Any) -> Formatter:
+def _map_formatter(type_info: Any) -> Formatter:
     key, item = java_formatter(type_info.key_type), java_formatter(type_info.value_type)
     ordered = hash_map_order(type_info.key_type)
     return _nullable(lambda value: f"{{{', '.join(f'{key(k)}={item(value[k])}' for k in ordered(value))}}}")
 
 
-def _tuple(type_info: Any) -> Formatter:
+def _tuple_formatter(type_info: Any) -> Formatter:
     fields = [java_formatter(field) for field in type_info.get_field_types()]
 
     def text(value: Any) -> str:
@@ -175,7 +175,7 @@ def _tuple(type_info: Any) -> Formatter:
     return _nullable(text)
 
 
-def _row(type_info: Any) -> Formatter:
+def _row_formatter(type_info: Any) -> Formatter:
     fields = [java_formatter(field) for field in type_info.get_field_types()]
 
     def text(value: Any) -> str:
@@ -186,13 +186,13 @@ def _row(type_info: Any) -> Formatter:
 
 
 _BUILDERS: tuple[tuple[type, Callable[[Any], Formatter]], ...] = (
-    (TupleTypeInfo, _tuple),
-    (RowTypeInfo, _row),
-    (ElementTypeInfo, _array),
-    (MapTypeInfo, _map),
+    (TupleTypeInfo, _tuple_formatter),
+    (RowTypeInfo, _row_formatter),
+    (ElementTypeInfo, _array_formatter),
+    (MapTypeInfo, _map_formatter),
     (DateTypeInfo, lambda _: _nullable(str)),
-    (TimeTypeInfo, lambda _: _nullable(_sql_time)),
-    (TimestampTypeInfo, lambda _: _nullable(_sql_timestamp)),
-    (LocalTimeTypeInfo, _local),
+    (TimeTypeInfo, lambda _: _nullable(_sql_time_text)),
+    (TimestampTypeInfo, lambda _: _nullable(_sql_timestamp_text)),
+    (LocalTimeTypeInfo, _local_formatter),
     (ExternalTypeInfo, lambda type_info: java_formatter(type_info.type_info)),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
@@ -33,6 +33,6 @@ class BlackHole:
         return stream.add_sink(_Nothing()).name(name)
 
 
-class _Nothing(SinkFunction[Any]):
+class _Nothing(SinkFunction[object]):
     def invoke(self, value: object) -> None:
         """Do nothing."""

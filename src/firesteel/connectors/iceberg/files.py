@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyiceberg.expressions import AlwaysTrue, And, GreaterThanOrEqual, LessThanOrEqual
 from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
 
-from firesteel.connectors.iceberg.types import to_iceberg_array
+from firesteel.connectors.iceberg.iceberg_types import to_iceberg_array
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression

@@ -15,8 +15,8 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type, to_python
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.iceberg.iceberg_types import to_sql_array
 from firesteel.connectors.iceberg.tables import IcebergTableAddress
-from firesteel.connectors.iceberg.types import to_sql_array
 from firesteel.connectors.table_connector import ScanRequest
 from firesteel.connectors.table_options import Options
 from firesteel.functions.connector_base import Source, SourceSplit

@@ -69,7 +69,7 @@ class _Iceberg:
         refuse_metadata(table, "iceberg")
         self._address = self._address_of_options()
         self._stored = self._address.ensure(table)
-        check_columns = iceberg_module("firesteel.connectors.iceberg.types").check_columns
+        check_columns = iceberg_module("firesteel.connectors.iceberg.iceberg_types").check_columns
         check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
 
     def _address_of_options(self) -> Any:
@@ -154,9 +154,10 @@ class IcebergTableSink(_Iceberg):
         if keys:
             # One subtask gets all changes of a key, in their order.
             stream = with_partitioner(stream, Partitioner("HASH", keys))
-        writer, committer = (iceberg_module(f"firesteel.connectors.iceberg.{part}") for part in ("writer", "committer"))
-        mode = "UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"
-        sink = writer.IcebergSink(self._address, names, keys, committer.WriteMode[mode])
+        make = iceberg_module("firesteel.connectors.iceberg.writer").IcebergSink
+        modes = iceberg_module("firesteel.connectors.iceberg.committer").WriteMode
+        mode = modes["UPSERT" if keys else "OVERWRITE" if self._overwrites else "APPEND"]
+        sink = make(self._address, names, keys, mode)
         return stream.sink_to(sink).name(name)
 
 

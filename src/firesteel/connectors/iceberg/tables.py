@@ -11,8 +11,8 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NotInstalledError, TableAlreadyExistsError
 
 from firesteel.common.table_errors import CatalogException, ValidationException
+from firesteel.connectors.iceberg.iceberg_types import partition_spec_of, schema_of
 from firesteel.connectors.iceberg.package import CATALOG_PREFIXES, CATALOG_PROPERTIES, TABLE_PREFIXES
-from firesteel.connectors.iceberg.types import partition_spec_of, schema_of
 from firesteel.connectors.table_connector import ResolvedTable
 
 if TYPE_CHECKING:

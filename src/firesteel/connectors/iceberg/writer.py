@@ -13,8 +13,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from firesteel.columns.batch import ColumnBatch, Kind, concat
 from firesteel.connectors.iceberg.committer import IcebergCommitter, WriteMode, WrittenFiles
 from firesteel.connectors.iceberg.files import data_files_of, write_keys
+from firesteel.connectors.iceberg.iceberg_types import to_iceberg_array
 from firesteel.connectors.iceberg.tables import IcebergTableAddress
-from firesteel.connectors.iceberg.types import to_iceberg_array
 from firesteel.connectors.spooled_columns import SpooledColumns
 from firesteel.functions.connector_base import Committer, Sink, SinkWriter, WriterInitContext
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.common.values.coercion import coercer
 from firesteel.connectors.jdbc.database import Database, native_statement, row_converter
-from firesteel.connectors.staging import PreparedRows, StagedRows
-from firesteel.functions.connector_base import CommitRequest, Committer, SinkWriter, WriterInitContext
+from firesteel.connectors.staging import PreparedRows, StagingWriter
+from firesteel.functions.connector_base import CommitRequest, Committer, WriterInitContext
 
 if TYPE_CHECKING:
     from firesteel.connectors.jdbc.connections import Cursor
@@ -29,16 +29,15 @@ INLINE_ROWS = 1000
 _Row = tuple[Any, ...]
 
 
-class JdbcWriter(SinkWriter[Any]):
+class JdbcWriter(StagingWriter[PreparedRows]):
     """Converts elements to rows and buffers the rows of a batch, in a file if there are many."""
 
     def __init__(self, database: Database, row_type: RowTypeInfo, context: WriterInitContext) -> None:
+        super().__init__(context)
         convert, coerce = row_converter(database, row_type), coercer(row_type)
         assert coerce is not None
         self._convert: Callable[[Any], _Row] = lambda element: convert(coerce(element))
         self._is_batch = context.is_batch
-        self._staged = StagedRows(context)
-        self._prepared: list[PreparedRows] = []
 
     def write(self, element: object, timestamp: int | None) -> None:
         """Write one element."""
@@ -55,33 +54,12 @@ class JdbcWriter(SinkWriter[Any]):
         if len(self._staged) > INLINE_ROWS:
             self._staged.stage()
 
-    def snapshot_state(self) -> int | None:
-        """Return the number of files used so far."""
-        return self._staged.files or None
-
-    def begin_after(self, states: Sequence[int]) -> None:
-        """Continue after the file numbers of all former writers."""
-        self._staged.files = max(states, default=0)
-
-    def restore_state(self, state: int) -> None:
-        """Continue with the next file number."""
-        self._staged.files = max(self._staged.files, state)
-
     def flush(self, end_of_input: bool) -> None:
         """Finish the rows of the batch."""
         prepared = self._staged.finish()
         # In BATCH mode writers without rows commit, too, so that another run of the job finds all writers.
         if prepared.rows or prepared.staged is not None or self._is_batch:
             self._prepared.append(prepared)
-
-    def prepare_commit(self) -> Sequence[PreparedRows]:
-        """Return the finished rows."""
-        prepared, self._prepared = self._prepared, []
-        return prepared
-
-    def close(self) -> None:
-        """Remove the file of an unfinished batch."""
-        self._staged.close()
 
 
 class RowError(Exception):

@@ -10,7 +10,7 @@ from typing import Any
 from firesteel.connectors.kafka.client import QUIET, KafkaError, LastError, kafka_library
 from firesteel.connectors.kafka.properties import producer_settings
 from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema, Record
-from firesteel.connectors.staging import PreparedRows, StagedRows
+from firesteel.connectors.staging import PreparedRows, StagingWriter
 from firesteel.functions.connector_base import SinkWriter, WriterInitContext
 
 _INLINE_BYTES = 128 * 1024
@@ -160,7 +160,7 @@ class PreparedRecords:
     transactional_id: str
 
 
-class StagingKafkaWriter(SinkWriter[Any]):
+class StagingKafkaWriter(StagingWriter[PreparedRecords]):
     """Stages records until their checkpoint is committed, in a file if there are many."""
 
     def __init__(
@@ -170,13 +170,12 @@ class StagingKafkaWriter(SinkWriter[Any]):
         context: WriterInitContext,
         transactional_id_prefix: str,
     ) -> None:
+        super().__init__(context)
         self._serializer = serializer
         self._transactional_id = f"{transactional_id_prefix}-{context.subtask_index}"
         self._most_bytes = int(producer_settings(properties).get("message.max.bytes", _MOST_BYTES))
-        self._staged = StagedRows(context)
         self._bytes = 0
         self._topics: set[str] = set()
-        self._prepared: list[PreparedRecords] = []
 
     def write(self, element: object, timestamp: int | None) -> None:
         """Stage one element."""
@@ -200,30 +199,9 @@ class StagingKafkaWriter(SinkWriter[Any]):
             self._staged.stage()
             self._bytes = 0
 
-    def snapshot_state(self) -> int | None:
-        """Return the number of files used so far."""
-        return self._staged.files or None
-
-    def begin_after(self, states: Sequence[int]) -> None:
-        """Continue after the file numbers of all former writers."""
-        self._staged.files = max(states, default=0)
-
-    def restore_state(self, state: int) -> None:
-        """Continue with the next file number."""
-        self._staged.files = max(self._staged.files, state)
-
     def flush(self, end_of_input: bool) -> None:
         """Finish the records of the batch."""
         if self._topics:
             prepared = PreparedRecords(self._staged.finish(), frozenset(self._topics), self._transactional_id)
             self._prepared.append(prepared)
         self._topics, self._bytes = set(), 0
-
-    def prepare_commit(self) -> Sequence[PreparedRecords]:
-        """Return the finished records."""
-        prepared, self._prepared = self._prepared, []
-        return prepared
-
-    def close(self) -> None:
-        """Remove the file of an unfinished batch."""
-        self._staged.close()

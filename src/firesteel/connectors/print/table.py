@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.value_text import print_formatter
 from firesteel.common.table_errors import ValidationException
@@ -51,12 +52,12 @@ class PrintSink:
         return lines.print(self._identifier).name(name)
 
 
-class RowTexts(FlatMapFunction[Any, str]):
+class RowTexts(FlatMapFunction[ColumnBatch, str]):
     """The text of each row, formatted like Java's `RowData` printers."""
 
     def __init__(self, types: tuple[DataType, ...]) -> None:
         self._types = types
-        self._texts: list[Callable[[Any], str]] = []
+        self._texts: list[Callable[[Cell], str]] = []
 
     def flat_map(self, value: ColumnBatch) -> list[str]:
         """Return the texts of a batch."""
@@ -67,5 +68,5 @@ class RowTexts(FlatMapFunction[Any, str]):
         kinds = value.kinds_or_inserts().tolist()
         return [f"{_KINDS[kind]}[{', '.join(row)}]" for kind, row in zip(kinds, rows, strict=True)]
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RowTexts, (self._types,)

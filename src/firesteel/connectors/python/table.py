@@ -6,7 +6,7 @@ Flink has no such connector; there, programs write a `DynamicTableFactory` in Ja
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TypeVar
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.row_tables import SinkTable, SourceTable
@@ -14,6 +14,8 @@ from firesteel.connectors.table_connector import ALL_KINDS, ResolvedTable, SinkR
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import Sink, Source
+
+T = TypeVar("T")
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> SourceTable:
@@ -26,7 +28,7 @@ def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) 
     return SinkTable(table, _made(table, "sink", Sink), ALL_KINDS)
 
 
-def _made(table: ResolvedTable, option: str, kind: type) -> Any:
+def _made(table: ResolvedTable, option: str, kind: type[T]) -> T:
     options = Options(table.options, "python")
     options.check((option,), ("source", "sink"), ("options.",))
     module, _, attribute = options.text(option).partition(":")

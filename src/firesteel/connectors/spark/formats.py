@@ -14,8 +14,8 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.table_format import Columns, make_format
 from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.spark.sink import SparkSink, SparkTarget
+from firesteel.connectors.spark.spark_types import bare, sql_type
 from firesteel.connectors.spark.staging import StagedRead, staged_rows, staging_root
-from firesteel.connectors.spark.types import bare, sql_type
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     Column,

@@ -15,8 +15,8 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.text_values import reader_of
 from firesteel.connectors.spark.formats import SparkFormatSink, SparkFormatTable
+from firesteel.connectors.spark.spark_types import bare, sql_type
 from firesteel.connectors.spark.staging import StagedRead, staged_rows
-from firesteel.connectors.spark.types import bare, sql_type
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest, refuse_metadata
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext

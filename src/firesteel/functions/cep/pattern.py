@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, Union
 
 from firesteel.common.checks import require
 from firesteel.common.time import Duration, Time
+from firesteel.functions.cep.cep_errors import MalformedPatternError
 from firesteel.functions.cep.conditions import (
     Clause,
     Combined,
@@ -15,7 +16,6 @@ from firesteel.functions.cep.conditions import (
     IterativeCondition,
     condition_clause,
 )
-from firesteel.functions.cep.errors import MalformedPatternError
 from firesteel.functions.cep.parts import Part, WithinType, may_be_missing
 from firesteel.functions.cep.quantifier import ConsumingStrategy, Quantifier
 from firesteel.functions.cep.skip_strategies import AfterMatchSkipStrategy

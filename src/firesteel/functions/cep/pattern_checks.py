@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from firesteel.functions.cep.errors import MalformedPatternError
+from firesteel.functions.cep.cep_errors import MalformedPatternError
 from firesteel.functions.cep.parts import Part, may_be_missing
 from firesteel.functions.cep.pattern import Pattern
 from firesteel.functions.cep.quantifier import ConsumingStrategy

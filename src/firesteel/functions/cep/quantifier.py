@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from firesteel.functions.cep.errors import MalformedPatternError
+from firesteel.functions.cep.cep_errors import MalformedPatternError
 
 __all__ = ["ConsumingStrategy", "Quantifier"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from firesteel.functions.cep.errors import MalformedPatternError
+from firesteel.functions.cep.cep_errors import MalformedPatternError
 
 __all__ = ["AfterMatchSkipStrategy", "EventId", "MatchedIds"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from firesteel.functions.cep.skip_strategies import EventId, MatchedIds
-from firesteel.operators.cep.match_queue import MatchQueue
 
 __all__ = ["NO_EVENT", "Match", "NfaState", "PartialMatch", "Taken", "event_ids", "events_by_part"]
 
@@ -87,15 +86,11 @@ class NfaState:
     completed: tuple[PartialMatch, ...] = ()
     events: int = 0
 
-    def partial_queue(self) -> MatchQueue:
-        """Return the partial matches as a queue."""
-        return MatchQueue(start_of, self.partial)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the events as a table: a match may be longer than the stack is deep."""
         taken: _Numbers[Taken] = _Numbers()
         events: _Numbers[object] = _Numbers()
-        rows = [_row(match, taken) for match in (*self.partial, *self.completed)]
+        rows = [_match_row(match, taken) for match in (*self.partial, *self.completed)]
         table = [(each.part, events.of(each.id, each.event), taken.known(each.previous)) for each in taken.values]
         values = list(zip(events.keys, events.values, strict=True))
         return _restored, (values, table, rows, len(self.partial), self.events)
@@ -140,7 +135,7 @@ def _number_of_path(taken: Taken | None, numbers: _Numbers[Taken]) -> int | None
     return numbers.known(last)
 
 
-def _row(match: PartialMatch, taken: _Numbers[Taken]) -> tuple[object, ...]:
+def _match_row(match: PartialMatch, taken: _Numbers[Taken]) -> tuple[object, ...]:
     return match.state, _number_of_path(match.taken, taken), match.start, match.previous_ms
 
 

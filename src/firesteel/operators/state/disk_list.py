@@ -68,6 +68,7 @@ class ListChunks:
 
     def forget_removed(self) -> None:
         """Delete the chunks of the lists that are in no table, and that nobody reads."""
+        # A generator of a user's function may still read a list that its state has dropped.
         for number in self._removed.difference(view.number for view in self.views):
             self._execute("DELETE FROM chunks WHERE list = ?", (number,))
             self._removed.discard(number)

@@ -135,6 +135,7 @@ class StateTable(DirtyEntries):
         if stored is None:
             self.put(entry, elements)
         else:
+            # The first append since the last version decides: a version has only the elements from there on.
             self.grown.setdefault(entry, len(stored))
             stored.extend(elements)
             if self._disk is not None:
@@ -157,6 +158,7 @@ class StateTable(DirtyEntries):
         dirty = self.take_dirty()
         yield from zip(dirty, map(data.get, dirty, repeat(DELETED)), strict=False)
         for entry, length in grown.items():
+            # A list that was also replaced is among the dirty ones, with all its elements.
             if entry not in dirty:
                 yield entry, ListPart(length, data[entry][length:])
 

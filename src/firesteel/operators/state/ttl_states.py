@@ -90,6 +90,7 @@ class TtlListState(KeyedListState):
         stored = self._table.data.get(entry)
         if stored is None:
             return []
+        # A getter that evicts, as Flink's does: a key that is only read must not keep expired elements for ever.
         kept = unexpired_list(stored, now - self._life.ttl_ms)
         if kept is None:
             self._table.remove(entry)
@@ -129,6 +130,7 @@ class TtlMapState(KeyedMapState):
     def _seen(self, key: object, stamped: Stamped, now: int) -> bool:
         """Return whether a present map key is visible; remove it if it has expired."""
         life = self._life
+        # The common case first: most entries that are read have not expired.
         if stamped[1] + life.ttl_ms > now and not life.renews_on_read:
             return True
         if life.is_over(stamped, now):

@@ -68,6 +68,7 @@ class ElementContents:
             if stored is None:
                 by_key[key] = [value]
             else:
+                # Appended and set again, for mappings on disk, see `AggregatedContents.add_all`.
                 stored.append(value)
                 by_key[key] = stored
 
@@ -178,6 +179,7 @@ class AggregatedContents(_CombinedContents):
                 added = coerce(added)
             elif added is not stored and added.__class__ not in IMMUTABLE:
                 added = own(added)
+            # Set even if it is the stored object: only so a mapping on disk learns of changes in place.
             by_key[key] = added
 
     def _merged(self, first: Stored, second: object) -> Stored:

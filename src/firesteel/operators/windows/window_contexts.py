@@ -17,13 +17,6 @@ from firesteel.metrics import MetricGroup
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_store import StateStore
-from firesteel.operators.state.states import (
-    KeyedAggregatingState,
-    KeyedListState,
-    KeyedMapState,
-    KeyedReducingState,
-    KeyedValueState,
-)
 from firesteel.operators.state.timers import InternalTimerService
 
 _GETTERS: dict[str, str] = {
@@ -33,8 +26,6 @@ _GETTERS: dict[str, str] = {
     "ReducingStateDescriptor": "get_reducing_state",
     "AggregatingStateDescriptor": "get_aggregating_state",
 }
-
-WindowState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
 
 
 class AssignerContext(WindowAssigner.WindowAssignerContext):

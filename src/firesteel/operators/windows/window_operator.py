@@ -64,11 +64,15 @@ class WindowRunner(WindowOperatorBase):
             windows = assign(show(value), event_time, context)
             if self._merging:
                 windows = [self._merge_in(key, window) for window in windows]
+            # In several windows an element would be one object, which a function of one window could change for the
+            # others.
             late, shared = True, len(windows) > 1
             for window in windows:
                 if not self._is_late(window):
                     self._add(key, own(value) if shared else value, event_time, window)
                     late = False
+            # An element may also be in no window at all, as an assigner may return none; Flink drops and counts only
+            # those that are behind the watermark themselves.
             if late and self._is_event_time and event_time + self._lateness <= self.timers.watermark:
                 self._drop(value, timestamp)
 
@@ -114,6 +118,7 @@ class WindowRunner(WindowOperatorBase):
     def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Call the trigger, and remove the window at its cleanup time."""
         window = namespace
+        # A timer of a session that has been merged into another one; Flink ignores it, too.
         if self._merging and window not in self._state_windows(key):
             return
         self._enter(key, window)
@@ -138,6 +143,8 @@ class WindowRunner(WindowOperatorBase):
 
     def _cleanup_time(self, window: Any) -> int:
         last: int = window.max_timestamp()
+        # Java's sum would overflow for the window of all time; Python's must not exceed the last watermark, or it never
+        # fires.
         return min(last + self._lateness, MAX_WATERMARK) if self._is_event_time and self._lateness else last
 
     def _is_late(self, window: object) -> bool:
@@ -162,6 +169,8 @@ class WindowRunner(WindowOperatorBase):
         self._assigner.merge_windows([*known, window], recorder)
         merged, parts = next(((found, parts) for found, parts in recorder.merges if window in parts), (window, ()))
         old = [other for other in known if other in parts and other != merged]
+        # The contents stay where those of the first session are; only the others are moved, as sessions usually grow by
+        # one.
         state_window = known.get(merged, known[old[0]] if old else merged)
         self._merge_contents(key, merged, state_window, {other: known[other] for other in old})
         if merged not in known and not self._is_late(merged):

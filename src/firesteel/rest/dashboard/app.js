@@ -45,9 +45,9 @@ async function jobsPage() {
   const over = job => ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
   const heads = ["Job", "State", "Started", "Duration", "Tasks running"];
   return [make("h1", {}, "Jobs"),
-    figures([["slots free", `${overview["slots-available"]} / ${overview["slots-total"]}`], ["TaskManagers", overview.taskmanagers],
-      ["running", overview["jobs-running"]], ["finished", overview["jobs-finished"]], ["cancelled", overview["jobs-cancelled"]], ["failed", overview["jobs-failed"]]]),
-    make("h2", {}, "Running"), table(heads, jobs.filter(j => !over(j)).map(row), "No job runs. Submit one: firesteel run -m " + location.host + " job.py"),
+    figures([...(document.body.classList.contains("history") ? [] : [["slots free", `${overview["slots-available"]} / ${overview["slots-total"]}`], ["TaskManagers", overview.taskmanagers],
+      ["running", overview["jobs-running"]]]), ["finished", overview["jobs-finished"]], ["cancelled", overview["jobs-cancelled"]], ["failed", overview["jobs-failed"]]]),
+    make("div", {class: "live"}, make("h2", {}, "Running"), table(heads, jobs.filter(j => !over(j)).map(row), "No job runs. Submit one: firesteel run -m " + location.host + " job.py")),
     make("h2", {}, "Ended"), table(heads, jobs.filter(over).map(row), "No job has ended.")];
 }
 
@@ -170,21 +170,21 @@ async function jobPage(id) {
   }}, "Cancel");
   const seconds = Math.max(1, job.duration / 1000);
   return [make("h1", {}, job.name, " ", stateOf(job.state)), make("p", {}, `${id}, ${job["job-type"]}, ${duration(job.duration)} `, over ? "" : cancel),
-    graph(job), make("h2", {}, "Last hour"), charts(history), make("h2", {}, "Vertices"),
+    graph(job), make("div", {class: "live"}, make("h2", {}, "Last hour"), charts(history)), make("h2", {}, "Vertices"),
     table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy"], job.vertices.map(v => [v.name, stateOf(v.status), subtasks(job, v),
       {number: count(v.metrics["read-records"])}, {number: count(v.metrics["write-records"])},
       {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))},
       {number: bytes(v.metrics["read-bytes"])}, {number: bytes(v.metrics["write-bytes"])}, {number: busyText(v).replace("busy ", "")}]), "None."),
-    make("h2", {}, "Slots"), make("div", {class: "slots"}, slots.taskmanagers.map(tm => make("section", {}, make("h3", {}, tm.id),
+    make("div", {class: "live"}, make("h2", {}, "Slots"), make("div", {class: "slots"}, slots.taskmanagers.map(tm => make("section", {}, make("h3", {}, tm.id),
       tm.slots.map(slot => make("div", {class: "slot"}, slot.subtasks.map(s => make("div", {}, make("span", {class: `state ${s.status}`, title: s.status}, "● "), `${s.name} (${s.subtask + 1}/${s.parallelism})`))))))),
-    slots.taskmanagers.length ? "" : make("p", {}, "No subtask has a slot."),
+    slots.taskmanagers.length ? "" : make("p", {}, "No subtask has a slot.")),
     make("h2", {}, "Checkpoints"), make("p", {}, `${count(checkpoints.counts.completed)} completed` + (checkpoints.latest.restored ? `, began with ${checkpoints.latest.restored.external_path}` : "")),
     table(["Id", "Kind", "Taken", "Duration", "Written", "State", "Path"], checkpoints.history.map(c => [{number: c.id}, c.is_savepoint ? "savepoint" : "checkpoint", at(c.trigger_timestamp),
       {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, {number: bytes(c.state_size)}, c.external_path]), "None was taken."),
     ...(rescales.length ? [make("h2", {}, "Changes of the parallelism"), table(["Begun", "Cause", "Before", "After", "Duration", "End"], rescales.map(r => [at(r.startTimestampInMillis), r.triggerCause,
       {number: sizes(r, "preRescaleParallelism")}, {number: sizes(r, "postRescaleParallelism")}, {number: r.endTimestampInMillis ? duration(r.endTimestampInMillis - r.startTimestampInMillis) : ""}, r.terminatedReason || "in progress"]))] : []),
     make("h2", {}, "Exceptions"), exceptionHistory.entries.length ? exceptionHistory.entries.map(e => [make("p", {}, at(e.timestamp)), make("pre", {tabindex: 0}, e.stacktrace)]).flat() : make("p", {}, "None."),
-    make("h2", {}, "Stdout"), printed ? make("pre", {tabindex: 0, id: "stdout"}, printed) : make("p", {}, "Nothing was printed."),
+    make("div", {class: "live"}, make("h2", {}, "Stdout"), printed ? make("pre", {tabindex: 0, id: "stdout"}, printed) : make("p", {}, "Nothing was printed.")),
     make("h2", {}, "Timeline"), timeline(job)].flat();
 }
 async function taskManagersPage() {
@@ -221,4 +221,7 @@ async function refresh() {
   timer = setTimeout(refresh, refreshMs);
 }
 addEventListener("hashchange", () => { refresh(); main.focus(); });
-ask("config").then(config => { refreshMs = config["refresh-interval"]; }).catch(() => {}).finally(refresh);
+ask("config").then(config => {
+  refreshMs = config["refresh-interval"];
+  document.body.classList.toggle("history", Boolean(config.features["web-history"]));  // Hides what ended jobs do not have.
+}).catch(() => {}).finally(refresh);

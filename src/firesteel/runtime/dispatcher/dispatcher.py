@@ -34,18 +34,21 @@ from firesteel.runtime.highavailability.high_availability_errors import (
 )
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
-from firesteel.runtime.jobmaster.job_master import JobMaster, restored, with_cluster_defaults
+from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
+from firesteel.runtime.jobmaster.job_preparation import restored, with_cluster_defaults
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcError, RpcService
-from firesteel.runtime.thread_pools import SUBMISSIONS
+from firesteel.runtime.thread_pools import ARCHIVE, SUBMISSIONS
 
 __all__ = ["Dispatcher"]
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Archivist = Callable[[ArchivedExecutionGraph], None]
+"""Writes an ended job to the directory of the history server. Blocks."""
 
 _OVERVIEW_AT_ONCE = 32
 """Maximum number of JobMasters queried concurrently, so that one overview of a thousand jobs does not starve other
@@ -66,6 +69,7 @@ class Dispatcher(FencedRpcEndpoint):
         dirty_results: Results of ended jobs that still have to be cleaned up.
         on_fatal_error: Called with errors after which the process should exit.
         listeners: Notified of each change of a job's status.
+        archivist: Writes an ended job to where the history server finds it; called in a thread.
 
     Raises:
         ValueError: a job is both recovered and ended.
@@ -83,8 +87,10 @@ class Dispatcher(FencedRpcEndpoint):
         dirty_results: Sequence[JobResult] = (),
         on_fatal_error: Callable[[BaseException], object] = lambda _: None,
         listeners: Sequence[JobStatusListener] = (),
+        archivist: Archivist | None = None,
     ) -> None:
         super().__init__(rpc_service, f"dispatcher-{session_id}", session_id)
+        self._archivist = archivist
         overlap = {job.job_id for job in recovered_jobs} & {result.job_id for result in dirty_results}
         if overlap:
             raise ValueError(f"jobs {sorted(overlap)} are both to be recovered and terminated; only one can be true")
@@ -377,9 +383,19 @@ class Dispatcher(FencedRpcEndpoint):
             self._failed(error)
             return
         await self._archive.put(job)
+        await self._write_to_history(job)
         del self._runners[runner.job_id]
         await self._terminate(runner)
         await self._cleanup.after_the_end(runner.job_id, runner.forget)
+
+    async def _write_to_history(self, job: ArchivedExecutionGraph) -> None:
+        if self._archivist is None:
+            return
+        try:
+            await ARCHIVE.run(self._archivist, job)
+        except Exception as error:  # The job has ended in any case.
+            extra = about(job.details.job_id)
+            logger.warning("job %s could not be archived: %s", job.details.job_id, error, extra=extra)
 
     async def _forget(self, result: JobResult) -> None:
         """Remove the files of a former leader's job, if its JobGraph is still stored."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.dispatcher.dispatcher import Dispatcher
+from firesteel.runtime.dispatcher.dispatcher import Archivist, Dispatcher
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, HaStores, HighAvailabilityServices
 from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
@@ -28,6 +28,7 @@ def dispatcher_runner(
     configuration: Mapping[str, str] | None = None,
     on_fatal_error: Callable[[BaseException], object] = lambda _: None,
     listeners: Sequence[JobStatusListener] = (),
+    archivist: Archivist | None = None,
 ) -> LeaderRunner:
     """Return the contender for the Dispatcher's leadership; a new leader recovers all jobs before it serves calls.
 
@@ -52,6 +53,7 @@ def dispatcher_runner(
             dirty_results,
             on_fatal_error,
             listeners,
+            archivist,
         )
 
     async def _recover(stores: HaStores, job_id: str) -> JobGraph | None:

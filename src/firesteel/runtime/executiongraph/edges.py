@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from firesteel.graph.job_graph import DistributionPattern
 
-__all__ = ["ConsumedPartitionGroup", "ConsumerVertexGroup", "EdgeGroup", "ExecutionEdge", "edge_groups"]
+__all__ = ["ConsumedPartitionGroup", "ConsumerVertexGroup", "EdgeGroup", "edge_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +36,6 @@ class ConsumerVertexGroup:
 
     vertex_id: str
     subtasks: range
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionEdge:
-    """An edge from one partition to one subtask. Flink: `runtime.executiongraph.ExecutionEdge`, until 1.12.
-
-    Attributes:
-        data_set_id: The result.
-        partition: The partition's number in it.
-        vertex_id: The JobVertex of the reading subtask.
-        subtask_index: The reading subtask.
-        input_number: Index of the input of the reading subtask.
-    """
-
-    data_set_id: str
-    partition: int
-    vertex_id: str
-    subtask_index: int
-    input_number: int
 
 
 @dataclass(frozen=True, slots=True)

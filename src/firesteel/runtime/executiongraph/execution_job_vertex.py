@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from firesteel.graph.job_graph import JobVertex
-from firesteel.runtime.executiongraph.edges import EdgeGroup, ExecutionEdge
+from firesteel.runtime.executiongraph.edges import EdgeGroup
 from firesteel.runtime.executiongraph.execution import Execution
 from firesteel.runtime.executiongraph.execution_errors import IllegalTransitionError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
@@ -44,20 +44,6 @@ class ExecutionVertex:
     def name(self) -> str:
         """The name shown to users, such as `Map (2/4)`."""
         return f"{self.job_vertex.name} ({self.subtask_index + 1}/{self.job_vertex.parallelism})"
-
-    @property
-    def input_edges(self) -> list[list[ExecutionEdge]]:
-        """The individual edges that the subtask reads, one list per input; created on each call.
-
-        Flink: `ExecutionVertex.getInputEdges` of version 1.12 and before; later versions keep the groups only.
-        """
-        return [
-            [
-                ExecutionEdge(group.consumed.data_set_id, partition, self.job_vertex.id, self.subtask_index, number)
-                for partition in group.consumed.partitions
-            ]
-            for number, group in enumerate(self.consumed)
-        ]
 
     def next_input_split(self, host: str | None) -> InputSplit | None:
         """Return the next split for the current attempt, which runs on `host`, or None."""

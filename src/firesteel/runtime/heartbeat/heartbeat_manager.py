@@ -121,6 +121,7 @@ class HeartbeatManager:
 
         Flink: `heartbeat.rpc-failure-threshold`, here its default always.
         """
+        # One failure may be a connection that is just being replaced.
         self._failures[target] += 1
         if target in self._monitors.targets and self._failures[target] >= _RPC_FAILURE_THRESHOLD:
             self.unmonitor_target(target)

@@ -131,6 +131,7 @@ class EmbeddedLeaderElection:
         self._soon(lambda contender: contender.revoke_leadership())
 
     def _soon(self, tell: Callable[[LeaderContender], None]) -> None:
+        # A contender may have left before it is told, and must not lead then; so it is looked up late.
         asyncio.get_running_loop().call_soon(lambda: tell(self._contender) if self._contender is not None else None)
 
 
@@ -165,6 +166,7 @@ class EmbeddedLeaderRetrieval:
         asyncio.get_running_loop().call_soon(self._tell_now)
 
     def _tell_now(self) -> None:
+        # Several changes before this callback are told as one: what counts is who leads now.
         if self._listener is not None and self._told != self._component.published:
             self._told = self._component.published
             self._listener.notify_leader(*self._told)

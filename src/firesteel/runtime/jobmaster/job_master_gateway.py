@@ -8,7 +8,6 @@ from typing import Protocol
 
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ParallelismBounds
-from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -120,9 +119,6 @@ class JobMasterGateway(Protocol):
     async def update_task_progress(self, progress: tuple[TaskProgress, ...]) -> None:
         """Report the numbers of records that tasks have read and emitted; former attempts are ignored."""
 
-    async def disconnect_task_manager(self, task_manager_id: str, cause: str) -> None:
-        """Disconnect a TaskExecutor, whose tasks fail; unknown ones are ignored."""
-
     async def disconnect_resource_manager(self, cause: str) -> None:
         """Disconnect from a ResourceManager that considers the JobMaster lost, and register again."""
 
@@ -180,16 +176,6 @@ class JobMasterGateway(Protocol):
 
     async def request_job_overview(self) -> JobDetails:
         """Return the details of the job without its vertices."""
-        ...
-
-    async def request_history(
-        self,
-        vertex_id: str | None = None,
-        subtask_index: int | None = None,
-        attempt_number: int | None = None,
-        since: int = 0,
-    ) -> tuple[HistoryEntry, ...]:
-        """Return the events from number `since` on, of the given vertex, subtask or attempt only."""
         ...
 
     async def request_job(self) -> ArchivedExecutionGraph:

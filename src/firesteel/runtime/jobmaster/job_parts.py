@@ -38,9 +38,17 @@ class JobSession:
     perform: Callable[[Iterable[object]], None]
 
 
-@dataclass(frozen=True, slots=True)
 class JobParts:
     """The state of a job and the deciding components, none of which communicates with others.
+
+    Args:
+        job_graph: The job.
+        session_id: The leader session; makes allocation ids unique.
+        configuration: The merged configuration of the cluster and the job.
+        clock: The clock.
+        status_changed: Called with each change of the job's status.
+        has_queries: Whether the records flow through queries.
+        serialized_job_graph: The job serialized for tasks; None to serialize it here.
 
     Attributes:
         graph: The job's vertices and their executions.
@@ -48,17 +56,14 @@ class JobParts:
         pool: The job's slots.
         slots: Assigns slots to tasks.
         deployments: The deployed tasks per TaskExecutor.
+
+    Raises:
+        ExecutionGraphError: the job can't be run.
+        InvalidOptionError: an option can't be read.
     """
 
-    graph: ExecutionGraph
-    scheduler: Scheduler
-    pool: SlotPool
-    slots: SlotProvider
-    deployments: ExecutionDeployments
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         job_graph: JobGraph,
         session_id: str,
         configuration: Mapping[str, str],
@@ -66,32 +71,29 @@ class JobParts:
         status_changed: Callable[[JobEvent], None],
         has_queries: bool,
         serialized_job_graph: bytes | None,
-        former: JobParts | None = None,
-    ) -> JobParts:
-        """Create the components for a job, or for another graph of it, which keeps the slots.
+    ) -> None:
+        self._configuration = configuration
+        self._clock = clock
+        self._status_changed = status_changed
+        self._options = SchedulerOptions.of(configuration, has_queries)
+        self.graph = ExecutionGraph(job_graph, clock.now_ms, status_changed)
+        self.scheduler = self._new_scheduler(serialized_job_graph, 0)
+        self.deployments = ExecutionDeployments(self.graph.has_attempt, self.graph.is_over)
+        selection = slot_selection_strategy(configuration)
+        self.pool = SlotPool(f"{job_graph.job_id}-{session_id[:8]}", selection)
+        self.slots = SlotProvider(self.pool, selection)
+
+    def continue_with(self, job_graph: JobGraph, serialized_job_graph: bytes | None) -> None:
+        """Replace the graph by one that differs in the parallelism only, and all that depends on it but the slots.
 
         Args:
             job_graph: The job.
-            session_id: The leader session; makes allocation ids unique.
-            configuration: The merged configuration of the cluster and the job.
-            clock: The clock.
-            status_changed: Called with each change of the job's status.
-            has_queries: Whether the records flow through queries.
             serialized_job_graph: The job serialized for tasks; None to serialize it here.
-            former: The components with the graph before.
-
-        Raises:
-            ExecutionGraphError: the job can't be run.
-            InvalidOptionError: an option can't be read.
         """
-        graph = ExecutionGraph(job_graph, clock.now_ms, status_changed, None if former is None else former.graph)
-        options = SchedulerOptions.of(configuration, has_queries)
-        restarts = restart_strategy(configuration)
-        run = 0 if former is None else former.scheduler.run + 1
-        scheduler = Scheduler(graph, restarts, clock, options, serialized_job_graph, run)
-        deployments = ExecutionDeployments(graph.has_attempt, graph.is_over)
-        if former is not None:
-            return cls(graph, scheduler, former.pool, former.slots, deployments)
-        selection = slot_selection_strategy(configuration)
-        pool = SlotPool(f"{job_graph.job_id}-{session_id[:8]}", selection)
-        return cls(graph, scheduler, pool, SlotProvider(pool, selection), deployments)
+        self.graph = ExecutionGraph(job_graph, self._clock.now_ms, self._status_changed, self.graph)
+        self.scheduler = self._new_scheduler(serialized_job_graph, self.scheduler.run + 1)
+        self.deployments = ExecutionDeployments(self.graph.has_attempt, self.graph.is_over)
+
+    def _new_scheduler(self, serialized_job_graph: bytes | None, run: int) -> Scheduler:
+        restarts = restart_strategy(self._configuration)
+        return Scheduler(self.graph, restarts, self._clock, self._options, serialized_job_graph, run)

@@ -12,59 +12,24 @@ import itertools
 import logging
 import uuid
 from collections.abc import Mapping
-from typing import Protocol
 
 from firesteel.common.options.rescale_options import RESCALE_HISTORY_SIZE
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph, JobVertexID, ParallelismBounds
 from firesteel.graph.resource_requirements import ResourceRequirementsError, checked_requirements
 from firesteel.runtime.clock import sleep
-from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.rescales import RescaleEnd, RescalesSummary, RescaleTracker, TriggerCause
-from firesteel.runtime.jobmaster.job_parts import JobSession
+from firesteel.runtime.jobmaster.job_parts import JobParts, JobSession
+from firesteel.runtime.jobmaster.rescale_steps import RescaleSteps
 from firesteel.runtime.logs import about
 from firesteel.runtime.scheduler.rescaling import Parallelism, Rescaling, RescalingOptions
-from firesteel.runtime.slotpool.slot_pool import SlotPool
 
-__all__ = ["RescalableJob", "Rescaler"]
+__all__ = ["Rescaler"]
 
 logger = logging.getLogger(__name__)
 
 _RETRY_S = 1.0
-
-
-class RescalableJob(Protocol):
-    """What a `Rescaler` does with its job."""
-
-    @property
-    def graph(self) -> ExecutionGraph:
-        """The present graph."""
-        ...
-
-    @property
-    def pool(self) -> SlotPool:
-        """Its slots."""
-        ...
-
-    async def hold(self) -> None:
-        """Take a checkpoint, after which the job processes nothing until it is stopped.
-
-        Raises:
-            Exception: it could not be taken.
-        """
-
-    async def stop_for_rescale(self) -> bool:
-        """Cancel all tasks and wait for their end; return False if the job ends meanwhile."""
-        ...
-
-    async def run(self, job_graph: JobGraph) -> None:
-        """Start the job anew with a graph that differs in the parallelism only.
-
-        Raises:
-            FiresteelError: the state can't be restored with it.
-            OSError: a file can't be read or written.
-        """
 
 
 class Rescaler:
@@ -72,18 +37,20 @@ class Rescaler:
 
     Args:
         session: The job and its leader session.
-        job: What runs the job.
-        job_graph: The job.
+        parts: The job's graph and slots.
+        steps: Stop the job and start it anew.
         configuration: The merged configuration of the cluster and the job.
     """
 
     def __init__(
-        self, session: JobSession, job: RescalableJob, job_graph: JobGraph, configuration: Mapping[str, str]
+        self, session: JobSession, parts: JobParts, steps: RescaleSteps, configuration: Mapping[str, str]
     ) -> None:
         self._session = session
         self._endpoint = session.endpoint
-        self._job = job
-        self._job_graph = job_graph
+        self._parts = parts
+        self._steps = steps
+        job_graph = parts.graph.job_graph
+        self._is_batch = job_graph.job_type == "BATCH"
         self._rescaling = Rescaling(job_graph, RescalingOptions.of(configuration))
         self._tracker = RescaleTracker(job_graph, self._endpoint.clock.now_ms, RESCALE_HISTORY_SIZE.of(configuration))
         self._requirements_id: str | None = None
@@ -110,9 +77,9 @@ class Rescaler:
         Raises:
             ResourceRequirementsError: the job can't have them.
         """
-        if self._job_graph.job_type == "BATCH":
+        if self._is_batch:
             raise ResourceRequirementsError("the parallelism of a BATCH job can't be changed while it runs")
-        return checked_requirements(self._job.graph.job_graph, requirements)
+        return checked_requirements(self._parts.graph.job_graph, requirements)
 
     def require(self, requirements: Mapping[JobVertexID, ParallelismBounds]) -> None:
         """Set the bounds of each vertex, which `checked` has returned."""
@@ -160,9 +127,9 @@ class Rescaler:
 
     def check(self) -> None:
         """Begin a change if it is due; else look again when it may be."""
-        if self._is_stopped or self._is_at_work or self._job_graph.job_type == "BATCH":
+        if self._is_stopped or self._is_at_work or self._is_batch:
             return
-        current, slots = self._current, self._job.pool.size
+        current, slots = self._current, self._parts.pool.size
         own = max(self._rescaling.slots_of(current), slots - len(self._reserved))
         self._reserve(self._rescaling.slots_of(self._rescaling.desired) - own)
         target = self._rescaling.target(self._now_s, current, slots, self._is_up)
@@ -190,11 +157,11 @@ class Rescaler:
 
     @property
     def _current(self) -> Parallelism:
-        return {vertex.id: vertex.parallelism for vertex in self._job.graph.job_graph.vertices}
+        return {vertex.id: vertex.parallelism for vertex in self._parts.graph.job_graph.vertices}
 
     @property
     def _is_up(self) -> bool:
-        graph = self._job.graph
+        graph = self._parts.graph
         return graph.status is JobStatus.RUNNING and graph.is_up
 
     def _reserve(self, slots: int) -> None:
@@ -202,14 +169,14 @@ class Rescaler:
         while len(self._awaited) + len(self._reserved) < slots:
             request_id = f"rescale-{next(self._numbers)}"
             self._awaited.add(request_id)
-            self._session.perform(self._job.pool.request_new_slot(request_id))
+            self._session.perform(self._parts.pool.request_new_slot(request_id))
         self._give_up_all_but(max(slots, 0))
 
     def _give_up_all_but(self, slots: int) -> None:
         """Give up requests and reserved slots until that many are left, first those that are not served."""
         while len(self._awaited) + len(self._reserved) > slots:
             request_id = (self._awaited or self._reserved).pop()
-            actions = self._job.pool.release_slot(request_id, self._now_s, "the job needs the slot no more")
+            actions = self._parts.pool.release_slot(request_id, self._now_s, "the job needs the slot no more")
             self._session.perform(actions)
 
     async def _rescale(self, before: Parallelism, after: Parallelism) -> None:
@@ -222,7 +189,7 @@ class Rescaler:
             self._tracker.begin(self._cause, desired, sufficient, before, after, self._requirements_id)
             self._log("continues with the parallelism %s", after)
             self._tracker.enter("Restarting")
-            if not await self._job.stop_for_rescale():
+            if not await self._steps.stop():
                 return
             self._tracker.enter("CreatingExecutionGraph")
             self._give_up_all_but(0)  # The requests of the tasks get these slots first.
@@ -234,7 +201,7 @@ class Rescaler:
     async def _hold(self) -> bool:
         """Hold the job after a checkpoint; return False if that failed while it goes on."""
         try:
-            await self._job.hold()
+            await self._steps.hold()
         except Exception as error:
             if self._is_up:
                 self._log("could not be held to change its parallelism, which is tried again: %s", error)
@@ -242,9 +209,9 @@ class Rescaler:
         return True
 
     async def _run(self, before: Parallelism, after: Parallelism) -> None:
-        job_graph = self._job.graph.job_graph
+        job_graph = self._parts.graph.job_graph
         try:
-            await self._job.run(_with_parallelism(job_graph, after))
+            await self._steps.run(_with_parallelism(job_graph, after))
         except Exception as error:
             logger.exception("job %s could not be rescaled", self._session.job_id, extra=about(self._session.job_id))
             self._rescaling.refused(after)
@@ -256,9 +223,9 @@ class Rescaler:
 
     async def _go_back(self, job_graph: JobGraph) -> None:
         """Continue with the former parallelism, as soon as that is possible: the job has no tasks any more."""
-        while self._job.graph.status is JobStatus.RESTARTING:
+        while self._parts.graph.status is JobStatus.RESTARTING:
             try:
-                return await self._job.run(job_graph)
+                return await self._steps.run(job_graph)
             except (FiresteelError, OSError) as error:
                 self._log("can't continue, which is tried again: %s", error)
                 await sleep(self._endpoint.clock, _RETRY_S)

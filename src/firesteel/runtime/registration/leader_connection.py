@@ -136,6 +136,7 @@ class LeaderConnection(Generic[G, S]):
             self._success_type,
             self._options,
         )
+        # A rejected registration is not repeated: only another leader may decide otherwise.
         if not isinstance(answer, Rejected):
             self._gateway = gateway
             self._disarm_timeout()

@@ -86,6 +86,7 @@ class Channel:
         """
         try:
             length, mac = _FRAME.unpack(await self._reader.readexactly(_FRAME.size))
+            # The length is not verified yet: a stranger must not make this process wait for, or hold, gigabytes.
             if length > self.max_bytes:
                 text = f"a message of {length} bytes was announced, allowed are {self.max_bytes} (pekko.framesize)"
                 raise RpcProtocolError(self.peer, text)
@@ -106,6 +107,7 @@ class Channel:
             return
 
     def _mac(self, from_client: bool, number: int, message: bytes) -> bytes:
+        # With side and number, a message that is repeated, left out, moved or sent back to its sender does not verify.
         side = _SIDES[0] if from_client else _SIDES[1]
         return hmac.digest(self._key, side + number.to_bytes(8, "big") + message, "sha256")
 
@@ -165,6 +167,7 @@ async def accept_channel(
     except (asyncio.IncompleteReadError, OSError) as error:
         writer.close()
         raise RpcProtocolError(peer, f"the handshake was interrupted ({type(error).__name__})") from error
+    # The reason is sent before the connection is closed; else the caller would only see that it ended.
     except RpcConnectionError as error:
         text = str(error.args[1]).encode()[:1000]
         writer.write(_REFUSED + _REFUSAL.pack(len(text)) + text)
@@ -189,6 +192,7 @@ async def _join(
     _check_hello(peer, magic, version)
     ours = os.urandom(32)
     writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, ours) + _proof(secret, _SIDES[0], theirs, ours))
+    # The server proves itself only after the client has: what it sends to a stranger can't be used to guess the secret.
     if await reader.readexactly(1) != _ACCEPTED:
         (length,) = _REFUSAL.unpack(await reader.readexactly(_REFUSAL.size))
         text = (await reader.readexactly(length)).decode(errors="replace")

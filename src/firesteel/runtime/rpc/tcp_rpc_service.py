@@ -170,6 +170,7 @@ class TcpRpcService(InMemoryRpcService):
         return Gateway(self, address, gateway_type, fencing_token)
 
     def _transmit(self, call: RpcCall, answer: asyncio.Future[object], is_large: bool) -> None:
+        # Pickling a job graph of some MB would block the event loop, and with it all heartbeats.
         if is_large:
             work = self._copy if self._is_local(call.address) else pickling.dumps
             writing = asyncio.get_running_loop().run_in_executor(MESSAGES.executor, work, call)
@@ -203,6 +204,7 @@ class TcpRpcService(InMemoryRpcService):
         if self._is_stopped:
             raise RpcConnectionError(address, "this process's RpcService has stopped")
         connection = self._outgoing.get(peer.netloc)
+        # So a process that has restarted at the same address is found by the next call.
         if connection is None or connection.is_closed:
             connection = OutgoingConnection(
                 peer.hostname, peer.port, self._secret, self._framesize_bytes, self._client_tls
@@ -222,6 +224,7 @@ class TcpRpcService(InMemoryRpcService):
             logger.warning("a connection was refused: %s", error)
             return
         finally:
+            # The peer has proved itself, or is gone: it is no stranger any more, whose number is limited.
             visit.leave()
         connection = IncomingConnection(channel, self._servers)
         self._incoming.add(connection)

@@ -10,7 +10,7 @@ from firesteel.common.options.slot_options import TASKMANAGER_SLOT_TIMEOUT
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
-from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, ClientHighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import (
     JobMasterGateway,
     TaskExecutionState,
@@ -18,8 +18,9 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskProgress,
 )
 from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
-from firesteel.runtime.registration.leader_connection import LeaderConnection, RegistrationTimeoutError
+from firesteel.runtime.registration.leader_connection import RegistrationTimeoutError
 from firesteel.runtime.registration.retrying_registration import RegistrationOptions
+from firesteel.runtime.resourcemanager.resource_manager_connection import ResourceManagerConnection
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     ResourceManagerGateway,
     TaskExecutorRegistration,
@@ -98,12 +99,10 @@ class TaskExecutor(RpcEndpoint):
             RegistrationOptions.of(configuration),
         )
         self._slot_timeout_s = TASKMANAGER_SLOT_TIMEOUT.of(configuration)
-        heartbeat_timeout_s = HEARTBEAT_TIMEOUT.of(configuration)
-        self._resource_manager_heartbeats = HeartbeatManager(
-            self.clock, heartbeat_timeout_s, lambda _: self._resource_manager.reconnect("its heartbeat timed out")
-        )
         self._job_master_heartbeats = HeartbeatManager(
-            self.clock, heartbeat_timeout_s, lambda job_id: self._jobs.reconnect(job_id, "its heartbeat timed out")
+            self.clock,
+            HEARTBEAT_TIMEOUT.of(configuration),
+            lambda job_id: self._jobs.reconnect(job_id, "its heartbeat timed out"),
         )
         self._instance_id = ""
         self._offers: dict[str, int] = {}  # job -> number of slot offers to it
@@ -116,19 +115,17 @@ class TaskExecutor(RpcEndpoint):
         ha: ClientHighAvailabilityServices,
         configuration: Mapping[str, str],
         on_fatal_error: Callable[[BaseException], object],
-    ) -> LeaderConnection[ResourceManagerGateway, TaskExecutorRegistrationSuccess]:
+    ) -> ResourceManagerConnection[TaskExecutorRegistrationSuccess]:
         timeout_s = TASKMANAGER_REGISTRATION_TIMEOUT.of(configuration)
-        return LeaderConnection(
+        return ResourceManagerConnection(
             self,
-            ha.leader_retrieval(RESOURCE_MANAGER),
-            ResourceManagerGateway,
+            ha,
+            configuration,
             lambda gateway: gateway.register_task_executor(TaskExecutorRegistration(self.resource_id, self.address)),
             TaskExecutorRegistrationSuccess,
             self._resource_manager_connected,
-            lambda gateway, cause: self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER),
-            RegistrationOptions.of(configuration),
-            timeout_s,
-            lambda: on_fatal_error(RegistrationTimeoutError(self.address, timeout_s)),
+            timeout_s=timeout_s,
+            on_timeout=lambda: on_fatal_error(RegistrationTimeoutError(self.address, timeout_s)),
         )
 
     async def on_start(self) -> None:
@@ -143,7 +140,6 @@ class TaskExecutor(RpcEndpoint):
             leave = resource_manager.disconnect_task_executor(self.resource_id, "the TaskExecutor is stopping")
             self.spawn(leave, "leaving the ResourceManager")
         self._resource_manager.close("the TaskExecutor is stopping")
-        self._resource_manager_heartbeats.stop()
         self._job_master_heartbeats.stop()
         await self._runner.close()
 
@@ -164,7 +160,7 @@ class TaskExecutor(RpcEndpoint):
 
     async def heartbeat_from_resource_manager(self) -> TaskExecutorHeartbeatPayload:
         """Receive a heartbeat of the ResourceManager; return the slots and the resource usage."""
-        self._resource_manager_heartbeats.receive_heartbeat(RESOURCE_MANAGER)
+        self._resource_manager.receive_heartbeat()
         return TaskExecutorHeartbeatPayload(self._table.report(), self._usage())
 
     async def disconnect_resource_manager(self, cause: str) -> None:
@@ -394,7 +390,6 @@ class TaskExecutor(RpcEndpoint):
         self, gateway: ResourceManagerGateway, success: TaskExecutorRegistrationSuccess
     ) -> None:
         self._instance_id = success.instance_id
-        self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)
         self.spawn(self._send_slot_report(gateway), "sending the slot report")
 
     async def _send_slot_report(self, gateway: ResourceManagerGateway) -> None:

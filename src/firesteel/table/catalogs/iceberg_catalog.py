@@ -22,9 +22,9 @@ from firesteel.common.table_errors import (
     TableNotExistException,
     ValidationException,
 )
+from firesteel.connectors.iceberg.iceberg_types import partition_keys_of, sql_type
 from firesteel.connectors.iceberg.package import CATALOG_OPTIONS, CATALOG_PREFIXES, TABLE_PREFIXES
 from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, create_table
-from firesteel.connectors.iceberg.types import partition_keys_of, sql_type
 from firesteel.connectors.table_connector import Column, ResolvedTable
 from firesteel.table.catalogs.catalog_base import Catalog, check_catalog_options
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath

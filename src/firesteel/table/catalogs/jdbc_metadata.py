@@ -99,6 +99,8 @@ def _typed(rows: list[tuple[Any, ...]], type_of: Callable[..., str | None], tabl
 
 def _decimal(precision: Any, scale: Any) -> str:
     if not precision or int(precision) > _MAX_DECIMAL:
+        # A number without precision has any number of digits; Flink takes this type for it, and for those that are too
+        # wide.
         return "DECIMAL(38, 18)"
     return f"DECIMAL({int(precision)}, {int(scale or 0)})"
 
@@ -127,6 +129,8 @@ _POSTGRES_OWN = ("pg_catalog", "information_schema")
 
 def _postgres_type(name: str, length: object, precision: object, scale: object, digits: object) -> str | None:
     if name.startswith("_"):
+        # PostgreSQL names an array type after its elements; information_schema has neither dimensions nor digits of
+        # these.
         element = _postgres_type(name[1:], length, precision, scale, 6)
         return None if element is None else f"ARRAY<{element}>"
     if name == "numeric":
@@ -144,6 +148,7 @@ class PostgresMetadata:
 
     def databases(self, address: Address, default: str) -> list[str]:
         """Return the databases of the server."""
+        # Templates refuse connections, or are no place for tables.
         rows = address.query(default, "SELECT datname FROM pg_database WHERE NOT datistemplate ORDER BY datname")
         return [row[0] for row in rows]
 
@@ -174,6 +179,8 @@ class PostgresMetadata:
 def _standard_key(address: Address, database: str, schema: str, table: str) -> tuple[str, ...]:
     rows = address.query(
         database,
+        # The table is part of the join: names of constraints are unique per table only, and in MySQL each primary key
+        # is named PRIMARY.
         "SELECT u.column_name FROM information_schema.table_constraints c "
         "JOIN information_schema.key_column_usage u ON u.constraint_schema = c.constraint_schema "
         "AND u.constraint_name = c.constraint_name AND u.table_name = c.table_name "
@@ -211,6 +218,7 @@ _MYSQL_OWN = {"information_schema", "mysql", "performance_schema", "sys"}
 
 
 def _mysql_type(name: str, full: str, length: object, precision: object, scale: object, digits: object) -> str | None:
+    # BOOLEAN is another name for tinyint(1) in MySQL, and MySQL's driver for Java, which Flink uses, reads both so.
     if full == "tinyint(1)" or full == "bit(1)":
         return "BOOLEAN"
     if "unsigned" in full and name in _MYSQL_UNSIGNED:
@@ -296,6 +304,7 @@ class SqliteMetadata:
         """Return the columns of a table."""
         rows = address.query(database, 'SELECT name, "notnull", type, pk FROM pragma_table_info(?)', table)
         facts = [(name, not not_null, declared) for name, not_null, declared, _ in rows]
+        # `pk` is the place of the column in the key, which need not be the order of the columns; 0 is not in it.
         key = tuple(name for place, name in sorted((pk, name) for name, _, _, pk in rows) if place)
         return TableColumns(_typed(facts, _sqlite_type, table), key)
 
@@ -303,6 +312,7 @@ class SqliteMetadata:
 def _is_database(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(len(_SQLITE_HEADER))
+    # An empty file is a database without tables: SQLite writes the header with the first one.
     return head in (b"", _SQLITE_HEADER)
 
 

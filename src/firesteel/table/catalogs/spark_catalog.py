@@ -13,7 +13,7 @@ from firesteel.common.table_errors import (
     TableNotExistException,
     ValidationException,
 )
-from firesteel.connectors.spark.types import sql_type
+from firesteel.connectors.spark.spark_types import sql_type
 from firesteel.table.catalogs.catalog_base import Catalog, check_catalog_options
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
 from firesteel.table.schema import Schema

@@ -47,17 +47,17 @@ class RowInput(UserDefinedFunction):
         call: Any = self.function
         if isinstance(self.function, UserDefinedFunction):
             call = getattr(self.function, "eval")  # noqa: B009 - only some of the classes have it
-        return call(self._row(args))
+        return call(self._row_of(args))
 
     def accumulate(self, accumulator: Any, *args: object) -> None:
         """Add the values of a row."""
-        self.function.accumulate(accumulator, self._row(args))
+        self.function.accumulate(accumulator, self._row_of(args))
 
     def retract(self, accumulator: Any, *args: object) -> None:
         """Take back the values of a row."""
-        self.function.retract(accumulator, self._row(args))
+        self.function.retract(accumulator, self._row_of(args))
 
-    def _row(self, values: tuple[Any, ...]) -> Any:
+    def _row_of(self, values: tuple[Any, ...]) -> Any:
         if self._is_pandas:
             import pandas
 

@@ -9,10 +9,10 @@ from typing import Any
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.formats.avro.column_values import expect, field_readers, same, value_writer
+from firesteel.connectors.formats.avro.codec import AvroField, expect, fastavro, same
+from firesteel.connectors.formats.avro.column_parts import column_fields
 from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, row_type
 from firesteel.connectors.formats.avro.schemas import AvroSchema
-from firesteel.connectors.formats.avro.values import fastavro
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_options import Options
 from firesteel.errors import TypeMismatchError
@@ -31,29 +31,33 @@ class AvroFormat(Format):
         super().__init__(columns, options)
         self.schema = schema
 
+    @property
+    def _fields(self) -> list[AvroField]:
+        """How columns are read and written; made for each batch, as functions can't be pickled with the format."""
+        expanded = fastavro().schema.expand_schema(json.loads(self.schema.json_schema))
+        return column_fields(row_type(self.columns), expanded)
+
     def batch_of(self, records: list[Any]) -> ColumnBatch:
         """Return the rows of records that fastavro read.
 
         Raises:
             ValueError: a record has values of other types, or lacks a required field.
         """
-        expanded = fastavro().schema.expand_schema(json.loads(self.schema.json_schema))
         for record in records:
             expect(record, dict, "a record")
         arrays = []
-        fields = field_readers(row_type(self.columns), expanded)
-        for field, name, kind in zip(fields, self.columns.names, self.columns.types, strict=True):
+        for field, kind in zip(self._fields, self.columns.types, strict=True):
             try:
                 arrays.append(to_arrow(field.values(records), kind))
             except TypeMismatchError as error:
-                raise ValueError(f"field '{name}': {error}") from error
+                raise ValueError(f"field '{field.name}': {error}") from error
         return ColumnBatch(tuple(arrays), len(records))
 
     def records_of(self, batch: ColumnBatch) -> list[dict[str, Any]]:
         """Return a record for fastavro per row."""
         columns = []
-        for array, kind in zip(batch.columns, self.columns.types, strict=True):
-            write, values = value_writer(kind), array.to_pylist()
+        for array, field in zip(batch.columns, self._fields, strict=True):
+            write, values = field.part.write, array.to_pylist()
             columns.append(values if write is same else [write(value) for value in values])
         rows = zip(*columns, strict=True) if columns else [()] * batch.length
         return [dict(zip(self.columns.names, row, strict=True)) for row in rows]

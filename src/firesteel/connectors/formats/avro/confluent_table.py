@@ -7,11 +7,11 @@ import json
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.formats.avro.codec import fastavro
 from firesteel.connectors.formats.avro.column_records import AvroFormat, parsed_schema, problem
 from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, shape, without_null
 from firesteel.connectors.formats.avro.registry import SchemaRegistry, split_message, wire_message
 from firesteel.connectors.formats.avro.schemas import AvroSchema
-from firesteel.connectors.formats.avro.values import fastavro
 from firesteel.connectors.formats.table_format import Columns
 from firesteel.connectors.table_options import Options
 

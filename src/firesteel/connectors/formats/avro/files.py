@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from firesteel.common.types import Row
 from firesteel.connectors.files.gathered_file import GatheredStream
+from firesteel.connectors.formats.avro.codec import fastavro
 from firesteel.connectors.formats.avro.schemas import AvroSchema
-from firesteel.connectors.formats.avro.values import fastavro
 
 
 class AvroStream(GatheredStream):

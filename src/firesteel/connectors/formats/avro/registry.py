@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import struct
 from collections.abc import Mapping
@@ -164,11 +163,9 @@ class ConfluentRegistryAvroDeserializationSchema(AvroRowDeserializationSchema):
         """
         return ConfluentRegistryAvroDeserializationSchema(avro_schema, SchemaRegistry(url, registry_configs))
 
-    def _row(self, message: bytes) -> Row:
+    def _deserialized(self, message: bytes) -> Row:
         schema_id, record = split_message(message)
-        body = io.BytesIO(record)
-        row: Row = self._read(self._decode(body, self._registry.schema(schema_id).parsed, self.schema.parsed))
-        return row
+        return self._decoded(record, self._registry.schema(schema_id))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.schema, self._registry)

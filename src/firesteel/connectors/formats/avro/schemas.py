@@ -12,7 +12,9 @@ from firesteel.common.serialization import BulkWriterFactory, DeserializationSch
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.common.types import Row
 from firesteel.common.values.batch_decoding import decode_all
-from firesteel.connectors.formats.avro.values import avro_reader, avro_type, avro_writer, fastavro
+from firesteel.common.values.coercion import coercer
+from firesteel.connectors.formats.avro.codec import fastavro, same
+from firesteel.connectors.formats.avro.type_parts import typed_part
 from firesteel.connectors.formats.stream_format import StreamFormat
 
 __all__ = [
@@ -151,7 +153,26 @@ class AvroBulkWriters:
         return BulkWriterFactory("avro", schema)
 
 
-class AvroRowDeserializationSchema(DeserializationSchema[Row]):
+class _RowsOfSchema:
+    def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
+        if record_class is not None:
+            raise NotImplementedError(
+                f"Avro: the Java class {record_class!r} is not supported; pass avro_schema_string"
+            )
+        if avro_schema_string is None:
+            raise TypeError("record_class or avro_schema_string should be specified.")
+        self.schema = AvroSchema(avro_schema_string)
+        found = json.loads(avro_schema_string)
+        if not isinstance(found, dict) or found.get("type") != "record":
+            raise ValueError(f"Avro: rows need a record schema, found {avro_schema_string[:200]}")
+        self.row_type, self._part = typed_part(found, {})
+        self._coerce = coercer(self.row_type) or same
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (None, self.schema.json_schema)
+
+
+class AvroRowDeserializationSchema(_RowsOfSchema, DeserializationSchema[Row]):
     """Deserializes Avro's binary encoding of a record to a Row (Flink: `formats.avro.AvroRowDeserializationSchema`).
 
     Args:
@@ -170,11 +191,6 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row]):
         Row(id=7)
     """
 
-    def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
-        self.schema, self.row_type = _schema_of(record_class, avro_schema_string)
-        self._read = avro_reader(self.row_type)
-        self._decode = fastavro().schemaless_reader
-
     def deserialize(self, message: bytes) -> Row:
         """Return the Row of a message.
 
@@ -182,11 +198,13 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row]):
             ValueError: the message is not a record of the schema.
         """
         try:
-            return self._row(message)
+            return self._deserialized(message)
         except OSError:  # from a schema registry; the message may be valid
             raise
         except Exception as error:  # fastavro raises errors of many kinds for malformed bytes
-            raise ValueError(f"Failed to deserialize Avro {message[:200]!r}: {_text(error)}") from error
+            raise ValueError(
+                f"Failed to deserialize Avro {message[:200]!r}: {type(error).__name__}: {error}"
+            ) from error
 
     def deserialize_all(self, messages: list[bytes]) -> list[Row]:
         """Return the Rows of several messages.
@@ -200,15 +218,16 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row]):
         """Return the type of the rows."""
         return self.row_type
 
-    def _row(self, message: bytes) -> Row:
-        row: Row = self._read(self._decode(io.BytesIO(message), self.schema.parsed, None))
+    def _deserialized(self, message: bytes) -> Row:
+        return self._decoded(message, self.schema)
+
+    def _decoded(self, record: bytes, writer: AvroSchema) -> Row:
+        found = fastavro().schemaless_reader(io.BytesIO(record), writer.parsed, self.schema.parsed)
+        row: Row = self._coerce(self._part.read(found))
         return row
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (None, self.schema.json_schema)
 
-
-class AvroRowSerializationSchema(SerializationSchema[Any]):
+class AvroRowSerializationSchema(_RowsOfSchema, SerializationSchema[Any]):
     """Serializes a Row to Avro's binary encoding of a record (Flink: `formats.avro.AvroRowSerializationSchema`).
 
     Args:
@@ -227,11 +246,6 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         [14]
     """
 
-    def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
-        self.schema, self.row_type = _schema_of(record_class, avro_schema_string)
-        self._write = avro_writer(self.row_type)
-        self._encode = fastavro().schemaless_writer
-
     def serialize(self, element: object) -> bytes:
         """Return the bytes of a record.
 
@@ -240,26 +254,7 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         """
         buffer = io.BytesIO()
         try:
-            self._encode(buffer, self.schema.parsed, self._write(element))
+            fastavro().schemaless_writer(buffer, self.schema.parsed, self._part.write(element))
         except Exception as error:  # fastavro raises errors of many kinds for values of other types
-            raise ValueError(f"Failed to serialize {element!r} as Avro: {_text(error)}") from error
+            raise ValueError(f"Failed to serialize {element!r} as Avro: {type(error).__name__}: {error}") from error
         return buffer.getvalue()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (None, self.schema.json_schema)
-
-
-def _schema_of(record_class: str | None, avro_schema_string: str | None) -> tuple[AvroSchema, TypeInformation[Any]]:
-    if record_class is not None:
-        raise NotImplementedError(f"Avro: the Java class {record_class!r} is not supported; pass avro_schema_string")
-    if avro_schema_string is None:
-        raise TypeError("record_class or avro_schema_string should be specified.")
-    schema = AvroSchema(avro_schema_string)
-    found = json.loads(avro_schema_string)
-    if not isinstance(found, dict) or found.get("type") != "record":
-        raise ValueError(f"Avro: rows need a record schema, found {avro_schema_string[:200]}")
-    return schema, avro_type(found)
-
-
-def _text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

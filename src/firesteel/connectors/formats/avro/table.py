@@ -6,8 +6,8 @@ import io
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.connectors.formats.avro.codec import fastavro
 from firesteel.connectors.formats.avro.column_records import AvroFormat, mapped_schema, problem
-from firesteel.connectors.formats.avro.values import fastavro
 from firesteel.connectors.formats.table_format import Columns
 from firesteel.connectors.table_options import Options
 

@@ -96,7 +96,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             ValueError: the number of fields is wrong, or a field has another type; the error names it.
         """
         try:
-            return self._row(self.dialect.first_record(message.decode("utf-8-sig")))
+            return self._row_of(self.dialect.first_record(message.decode("utf-8-sig")))
         except ValueError as error:
             if self.dialect.ignore_parse_errors:
                 return None
@@ -117,9 +117,9 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
 
     def _rows(self, messages: list[bytes]) -> list[Row | None]:
         texts = [message.decode("utf-8-sig") for message in messages]
-        return [self._row(fields) for fields in self.dialect.first_records(texts)]
+        return [self._row_of(fields) for fields in self.dialect.first_records(texts)]
 
-    def _row(self, fields: list[str] | None) -> Row | None:
+    def _row_of(self, fields: list[str] | None) -> Row | None:
         if fields is None:
             return None
         assert self._coerce is not None

@@ -59,29 +59,29 @@ def _only(variants: list[Any], where: str, convert: Any) -> TypeInformation[Any]
 
 def _named_type(name: object, node: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
     if name == "object":
-        return _row(node.get("properties", {}), root, where)
+        return _row_type(node.get("properties", {}), root, where)
     if name == "array":
-        return _array(node, root, where)
+        return _array_type(node, root, where)
     if name == "string":
-        return _text(node)
+        return _text_type(node)
     if name not in _SIMPLE:
         raise ValueError(f"JSON schema, {where}: type {name!r} is not supported")
     return _SIMPLE[name]()
 
 
-def _row(properties: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
+def _row_type(properties: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
     types = [_type_of(node, root, f"{where}/properties/{name}") for name, node in properties.items()]
     return RowTypeInfo(types, list(properties)) if types else Types.ROW([])
 
 
-def _array(node: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
+def _array_type(node: dict[str, Any], root: object, where: str) -> TypeInformation[Any]:
     items = node.get("items")
     if isinstance(items, list):
         return Types.ROW([_type_of(item, root, f"{where}/items[{i}]") for i, item in enumerate(items)])
     return Types.OBJECT_ARRAY(_type_of(items, root, f"{where}/items"))
 
 
-def _text(node: dict[str, Any]) -> TypeInformation[Any]:
+def _text_type(node: dict[str, Any]) -> TypeInformation[Any]:
     if node.get("contentEncoding") == "base64":
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
     return _TEXT_FORMATS.get(node.get("format", ""), Types.STRING)()

@@ -18,7 +18,7 @@ from firesteel.common.typeinfo import (
 )
 from firesteel.common.types import Row
 from firesteel.connectors.formats.avro.schemas import AvroSchema, GenericRecordAvroTypeInfo
-from firesteel.connectors.formats.avro.values import avro_type
+from firesteel.connectors.formats.avro.type_parts import avro_type
 from firesteel.connectors.formats.stream_format import BulkFormat, StreamFormat
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
@@ -70,7 +69,7 @@ class RawFormat(Format):
         values = [None if message is None else read(message) for message in messages]
         return ColumnBatch((to_arrow(values, self.columns.types[0]),), len(messages))
 
-    def _reader(self, kind: t.DataType) -> Callable[[bytes], Any]:
+    def _reader(self, kind: t.DataType) -> Callable[[bytes], object]:
         if isinstance(kind, _STRINGS):
             return lambda message: message.decode(self._charset, "replace")
         if isinstance(kind, _BYTES):

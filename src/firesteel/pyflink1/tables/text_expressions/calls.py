@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from firesteel.pyflink1.tables.text_expressions.reader import TokenReader
 from firesteel.pyflink1.tables.text_expressions.special_calls import INTERVALS, PROPERTIES, SPECIAL_CALLS, UNIT_CALLS
-from firesteel.pyflink1.tables.text_expressions.types import take_type
+from firesteel.pyflink1.tables.text_expressions.text_types import take_type
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_enums import TimeIntervalUnit, TimePointUnit

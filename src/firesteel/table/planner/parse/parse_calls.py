@@ -133,12 +133,12 @@ class SpecialCalls(TokenReader):
         self.expect(")")
         return Apply(word, (Lit(unit.removeprefix("SQL_TSI_")), *rest), position=position)
 
-    def _array(self, word: str, position: Position) -> Unresolved:
+    def _array_constructor(self, word: str, position: Position) -> Unresolved:
         operands = () if self.at("]") else self.comma_list(self.expression)
         self.expect("]")
         return Apply(word, operands, position=position)
 
-    def _row(self, word: str, position: Position) -> Unresolved:
+    def _row_constructor(self, word: str, position: Position) -> Unresolved:
         operands = () if self.at(")") else self.comma_list(self.expression)
         self.expect(")")
         return Apply("ROW", operands, position=position)
@@ -227,9 +227,9 @@ class SpecialCalls(TokenReader):
         "OVERLAY": _overlay,
         "TIMESTAMPADD": _unit_first,
         "TIMESTAMPDIFF": _unit_first,
-        "ARRAY": _array,
-        "MAP": _array,
-        "ROW": _row,
+        "ARRAY": _array_constructor,
+        "MAP": _array_constructor,
+        "ROW": _row_constructor,
         "GROUPING": _grouping,
         "JSON_VALUE": _json,
         "JSON_QUERY": _json,

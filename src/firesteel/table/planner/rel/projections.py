@@ -72,12 +72,12 @@ def with_inputs(node: Rel, inputs: Sequence[Rel]) -> Rel:
 
 
 def renamed(node: Rel, columns: tuple[str, ...], name: str) -> Rel:
-    """Return a node under other column names, none: those that it has.
+    """Return a node under other column names; without any, or if these are its names, it is the node itself.
 
     Raises:
         ValidationException: it has more or fewer columns.
     """
-    if not columns:
+    if not columns or tuple(node.row_type.names) == columns:
         return node
     if len(columns) != len(node.row_type):
         raise ValidationException(

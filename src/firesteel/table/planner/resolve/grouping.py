@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -12,21 +12,20 @@ from firesteel.columns.column_types import (
     BooleanType,
     DataType,
     LocalZonedTimestampType,
-    RowType,
     TimestampKind,
     TimestampType,
 )
-from firesteel.columns.functions.aggregates import find_aggregate
-from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.rex import Deferred, InputRef, Literal, OuterRef, Rex, UserFunction
-from firesteel.columns.type_text import type_text
+from firesteel.columns.rex import Deferred, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import is_proctime, is_time
+from firesteel.table.planner.rel.changelog import is_time
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, transform, unique_names
-from firesteel.table.planner.rel.time_attributes import interval_millis, with_kind, without_time_attribute
+from firesteel.table.planner.rel.time_attributes import with_kind, without_time_attribute
 from firesteel.table.planner.rel.window_columns import window_columns
+from firesteel.table.planner.resolve.group_calls import GroupCall, group_call
+from firesteel.table.planner.resolve.group_projection import GroupProjection
+from firesteel.table.planner.resolve.group_windows import group_window_of
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, where
@@ -36,41 +35,12 @@ from firesteel.table.planner.resolve.unresolved_tools import (
     has_aggregate,
     is_aggregate,
     name_of,
-    user_function,
 )
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Star, Unresolved, constant
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """An aggregate call with its arguments over the source."""
-
-    function: str | UserFunction
-    arguments: tuple[Rex, ...]
-    type: DataType
-    distinct: bool
-    condition: Rex | None
-    order_by: tuple[tuple[Rex, bool, bool], ...]
-    name: str
-
-    @property
-    def inputs(self) -> list[Rex]:
-        """What the call reads of each row."""
-        condition = [] if self.condition is None else [self.condition]
-        return [*self.arguments, *condition, *(rex for rex, _, _ in self.order_by)]
-
-    def with_inputs(self, inputs: Iterator[Rex]) -> _Call:
-        """Return the call with other inputs, in the order of `inputs`."""
-        return replace(
-            self,
-            arguments=tuple(next(inputs) for _ in self.arguments),
-            condition=None if self.condition is None else next(inputs),
-            order_by=tuple((next(inputs), descending, first) for _, descending, first in self.order_by),
-        )
 
 
 class GroupedResolver(ExpressionResolver):
@@ -128,7 +98,7 @@ class GroupedSelect:
         self._plain = ExpressionResolver(scope, self.context.catalogs)
         self._inner = Subqueries(queries, scope)
         self._inputs = ExpressionResolver(scope, self.context.catalogs, self._inner.add)
-        self._calls: list[_Call] = []
+        self._calls: list[GroupCall] = []
         self._properties: list[str] = []
         self.window: rel.Window | None = None
         self._keys: list[Rex] = []
@@ -142,7 +112,9 @@ class GroupedSelect:
         for item in items:
             window = group_window(item)
             if window is not None:
-                self.window = self._group_window(window)
+                self.window = group_window_of(
+                    window, self._plain.resolve(window.operands[0]), self.context.is_streaming
+                )
             elif isinstance(item, q.GroupingSets):
                 sets.append([frozenset(self._key(part) for part in one) for one in item.sets])
             else:
@@ -156,25 +128,6 @@ class GroupedSelect:
             self._keys.append(rex)
             self._names.append(name_of(item) or f"EXPR${len(self._names)}")
         return self._keys.index(rex)
-
-    def _group_window(self, call: Apply) -> rel.Window:
-        kind = str(call.function).upper()
-        time = self._plain.resolve(call.operands[0])
-        if not isinstance(time, InputRef) or (self.context.is_streaming and not is_time(time.type)):
-            raise ValidationException(
-                f"SQL validation failed. {where(call.position)}Window aggregate can only be defined over a time "
-                f"attribute column, but {type_text(time.type)} encountered."
-            )
-        event_time = not is_proctime(time.type)
-        lengths = call.operands[1:]
-        if isinstance(lengths[0], Apply) and lengths[0].function == "ROWS":
-            sizes = [_rows(length) for length in lengths]
-            return rel.Window(kind, time.index, max(sizes), min(sizes) if len(sizes) > 1 else 0, 0, event_time, True)
-        if kind != "HOP":
-            sizes = [interval_millis(length, kind) for length in lengths]
-            return rel.Window(kind, time.index, sizes[0], 0, sizes[1] if len(sizes) > 1 else 0, event_time)
-        sizes = [interval_millis(length, kind) for length in lengths[:2]]
-        return rel.Window(kind, time.index, max(sizes), min(sizes), 0, event_time)
 
     # --- references of items ---------------------------------------------------------------------------------------
 
@@ -255,51 +208,10 @@ class GroupedSelect:
 
     def call(self, call: Apply) -> Rex:
         """Add an aggregate call and return the reference to its result."""
-        made = self._made(call)
+        made = group_call(self._inputs, call, bool(self._keys) or self.window is not None)
         if made not in self._calls:
             self._calls.append(made)
         return Deferred(("call", self._calls.index(made)), made.type)
-
-    def _made(self, call: Apply) -> _Call:
-        function: str | UserFunction = call.function
-        if isinstance(function, str):
-            function = user_function(call, self.context.catalogs) or function.upper()
-        stars = any(isinstance(operand, Star) for operand in call.operands)
-        if stars and not isinstance(function, str):
-            arguments = tuple(rex for _, rex in self.scope.star())
-        elif stars:
-            arguments = ()
-        else:
-            arguments = tuple(self._inputs.resolve(o) for o in call.operands if not _is_option(o))
-        condition = None if call.condition is None else self._inputs.resolve(call.condition)
-        if condition is not None and not isinstance(condition.type, BooleanType):
-            raise ValidationException("SQL validation failed. FILTER clause must be a condition")
-        kind = self._call_type(function, arguments, condition, call)
-        order_by = tuple(
-            (
-                self._inputs.resolve(o.expression),
-                o.descending,
-                not o.descending if o.nulls_first is None else o.nulls_first,
-            )
-            for o in call.order_by
-        )
-        options = [constant(o.operands[1]) for o in call.operands if isinstance(o, Apply) and _is_option(o)]
-        if options and isinstance(function, str):
-            function = f"{function} {options[0]} ON NULL"
-        return _Call(function, arguments, kind, call.distinct, condition, order_by, str(call.function))
-
-    def _call_type(
-        self, function: str | UserFunction, arguments: tuple[Rex, ...], condition: Rex | None, call: Apply
-    ) -> DataType:
-        if not isinstance(function, str):
-            return function.result_type
-        aggregate = find_aggregate(function)
-        assert aggregate is not None
-        try:
-            types = [argument.type for argument in arguments]
-            return aggregate.resolve(types, bool(self._keys) or self.window is not None, condition is not None)
-        except FunctionError as error:
-            raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
 
     # --- nodes -----------------------------------------------------------------------------------------------------
 
@@ -340,7 +252,7 @@ class GroupedSelect:
         alias = query.call if isinstance(query.call, Alias) else None
         call = alias.expression if alias is not None else query.call
         assert isinstance(call, Apply)
-        made = self._made(call)
+        made = group_call(self._inputs, call, bool(self._keys) or self.window is not None)
         self._calls = [made]
         for item in query.properties:
             self.resolver.resolve(item)
@@ -364,13 +276,13 @@ class GroupedSelect:
     def _aggregate(self) -> tuple[Rel, Callable[[Rex], Rex | None]]:
         self._attach_subqueries()
         columns = self._window_columns() if self.window is None else None
-        source = _Projection(self.node)
+        source = GroupProjection(self.node)
         keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
         if self._sets is not None:
             source.keep_apart()
-        calls = tuple(self._rel_call(call, source) for call in self._calls)
+        calls = tuple(call.over(source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
-        kept = None if columns is None else _kept(source, *columns)
+        kept = None if columns is None else source.window(*columns)
         node = source.node()
         count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
         if self._sets is not None and keys:
@@ -418,17 +330,6 @@ class GroupedSelect:
     def _time(self, window: rel.Window) -> Rex:
         return InputRef(window.time, self.node.row_type.fields[window.time].data_type)
 
-    def _rel_call(self, call: _Call, source: _Projection) -> rel.AggregateCall:
-        return rel.AggregateCall(
-            call.function,
-            tuple(source.column(argument) for argument in call.arguments),
-            call.type,
-            call.distinct,
-            None if call.condition is None else source.column(call.condition),
-            tuple((source.column(rex), descending, first) for rex, descending, first in call.order_by),
-            call.name,
-        )
-
     def _expanded(self, node: Rel, keys: tuple[int, ...]) -> tuple[Rel, tuple[int, ...]]:
         assert self._sets is not None
         sets = tuple(frozenset(keys[i] for i in one) for one in self._sets)
@@ -439,52 +340,3 @@ class GroupedSelect:
             types[key] = types[key].nullable()
         kind = row_type([*node.row_type.names, "$e"], [*types, BigIntType(False)])
         return rel.Expand(node, keys, sets, ids, kind), (*keys, len(types))
-
-
-class _Projection:
-    """The columns that an aggregate reads: keys and arguments, without duplicates."""
-
-    def __init__(self, node: Rel) -> None:
-        self._node = node
-        self._expressions: list[Rex] = []
-        self._names: list[str] = []
-        self._apart = 0
-
-    def keep_apart(self) -> None:
-        """Give later expressions columns of their own: a grouping set replaces keys by NULL, and not arguments."""
-        self._apart = len(self._expressions)
-
-    def column(self, rex: Rex, name: str = "") -> int:
-        """Return the index of the column of an expression, adding it if necessary."""
-        if rex not in self._expressions[self._apart :]:
-            self._expressions.append(rex)
-            known = self._node.row_type.names[rex.index] if isinstance(rex, InputRef) else ""
-            self._names.append(name or known or f"$f{len(self._names)}")
-        return self._expressions.index(rex, self._apart)
-
-    def kept(self, index: int) -> int | None:
-        """Return the index of a source column in the projection, or None if it is not read."""
-        rex = InputRef(index, self._node.row_type.fields[index].data_type)
-        return self._expressions.index(rex) if rex in self._expressions else None
-
-    def node(self) -> Rel:
-        """Return the node with these columns."""
-        kind: RowType = row_type(unique_names(self._names), [rex.type for rex in self._expressions])
-        return rel.Project(self._node, tuple(self._expressions), kind)
-
-
-def _rows(length: Unresolved) -> int:
-    """Return the number of rows that the length of a window is."""
-    assert isinstance(length, Apply)
-    number = constant(length.operands[0])
-    assert isinstance(number, int)
-    return number
-
-
-def _kept(source: _Projection, start: int, end: int, time: int | None) -> tuple[int | None, int | None, int | None]:
-    """Return the columns of a window in a projection."""
-    return source.kept(start), source.kept(end), None if time is None else source.kept(time)
-
-
-def _is_option(operand: object) -> bool:
-    return isinstance(operand, Apply) and operand.function == "JSON OPTION"

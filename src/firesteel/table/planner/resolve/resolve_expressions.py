@@ -244,9 +244,6 @@ class ExpressionResolver:
         operand = self.resolve(call.operands[0])
         return self.call("NEGATE", (operand,), call)
 
-    def _array_element(self, call: Apply) -> Rex:
-        return self.call(str(call.function), tuple(self.resolve(o) for o in call.operands), call)
-
     def _dot(self, call: Apply) -> Rex:
         """Return a field of a row, by name or (Table API: `get(0)`) by index; `flatten` is the planner's."""
         row, field = self.resolve(call.operands[0]), constant(call.operands[1])

@@ -17,8 +17,9 @@ from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, field_access
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
-from firesteel.table.planner.resolve.subqueries import Subqueries, conjuncts_of, filter_by
+from firesteel.table.planner.resolve.subqueries import Subqueries
 from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of, walk, with_values
+from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, Unresolved, constant
 

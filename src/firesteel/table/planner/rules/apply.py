@@ -187,7 +187,17 @@ def _of_groups(apply: Apply, context: ResolveContext) -> Rel | None:
         _bound(transform(part, lambda r: shift(r, moves) if isinstance(r, InputRef) else None), width, apply.level)
         for part in pulled.conditions
     ]
-    joined = _joined(apply, grouped, conditions, context)
+    return _with_empty_groups(_joined(apply, grouped, conditions, context), empty, width)
+
+
+def _with_empty_groups(joined: Rel, empty: list[Rex | None], width: int) -> Rel:
+    """Return joined groups with other values than NULL where there is no group.
+
+    Args:
+        joined: The outer rows with the columns of their groups; the last column tells whether there is a group.
+        empty: The value of each column of the groups for no rows; None for NULL.
+        width: The number of columns of the outer rows.
+    """
     if all(rex is None for rex in empty):
         return joined
     every: list[Rex] = list(refs(joined.row_type))

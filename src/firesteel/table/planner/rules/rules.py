@@ -124,21 +124,8 @@ def top_n(node: Rel, is_streaming: bool) -> Rel:
     call = group.calls[0]
     if call.function not in _RANKINGS or not group.order:
         return node
-    width = len(over.input.row_type)
     columns = refs(over.row_type) if project is None else project.expressions
-    start, end = 1, None
-    rest: list[Rex] = []
-    above: list[Rex] = []
-    for part in conjuncts(node.condition):
-        below = inline(part, columns)
-        bound = _rank_bound(below, width)
-        if bound is None:
-            is_below = _reads_repeatable(part, columns)
-            (rest if is_below else above).append(below if is_below else part)
-            continue
-        low, high = bound
-        start = max(start, low or 1)
-        end = high if end is None else end if high is None else min(end, high)
+    start, end, rest, above = _split_by_rank(node.condition, columns, len(over.input.row_type))
     if end is None:
         return node
     if end < start:
@@ -152,6 +139,30 @@ def top_n(node: Rel, is_streaming: bool) -> Rel:
     if project is not None:
         result = replace(project, input=result)
     return filtered(result, above)
+
+
+def _split_by_rank(condition: Rex, columns: tuple[Rex, ...], rank: int) -> tuple[int, int | None, list[Rex], list[Rex]]:
+    """Return the first and last rank that a condition allows, and its other parts: below a projection, and above it.
+
+    Args:
+        condition: A condition over the columns of the projection.
+        columns: The projection.
+        rank: The column with the rank, below the projection.
+    """
+    start, end = 1, None
+    rest: list[Rex] = []
+    above: list[Rex] = []
+    for part in conjuncts(condition):
+        below = inline(part, columns)
+        bound = _rank_bound(below, rank)
+        if bound is None:
+            is_below = _reads_repeatable(part, columns)
+            (rest if is_below else above).append(below if is_below else part)
+            continue
+        low, high = bound
+        start = max(start, low or 1)
+        end = high if end is None else end if high is None else min(end, high)
+    return start, end, rest, above
 
 
 def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None:

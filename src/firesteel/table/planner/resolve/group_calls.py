@@ -1,0 +1,120 @@
+"""Calls of aggregate functions in a SELECT with groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from firesteel.columns.column_types import (
+    BooleanType,
+    DataType,
+)
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.rex import Rex, UserFunction
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.resolve.group_projection import GroupProjection
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.scope import where
+from firesteel.table.planner.resolve.unresolved_tools import (
+    user_function,
+)
+from firesteel.table.syntax.unresolved import Apply, Star, constant
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCall:
+    """An aggregate call with its arguments over the source."""
+
+    function: str | UserFunction
+    arguments: tuple[Rex, ...]
+    type: DataType
+    distinct: bool
+    condition: Rex | None
+    order_by: tuple[tuple[Rex, bool, bool], ...]
+    name: str
+
+    @property
+    def inputs(self) -> list[Rex]:
+        """What the call reads of each row."""
+        condition = [] if self.condition is None else [self.condition]
+        return [*self.arguments, *condition, *(rex for rex, _, _ in self.order_by)]
+
+    def with_inputs(self, inputs: Iterator[Rex]) -> GroupCall:
+        """Return the call with other inputs, in the order of `inputs`."""
+        return replace(
+            self,
+            arguments=tuple(next(inputs) for _ in self.arguments),
+            condition=None if self.condition is None else next(inputs),
+            order_by=tuple((next(inputs), descending, first) for _, descending, first in self.order_by),
+        )
+
+    def over(self, source: GroupProjection) -> rel.AggregateCall:
+        """Return the call over the columns that a projection has, or gets, for its inputs."""
+        return rel.AggregateCall(
+            self.function,
+            tuple(source.column(argument) for argument in self.arguments),
+            self.type,
+            self.distinct,
+            None if self.condition is None else source.column(self.condition),
+            tuple((source.column(rex), descending, first) for rex, descending, first in self.order_by),
+            self.name,
+        )
+
+
+def group_call(inputs: ExpressionResolver, call: Apply, has_groups: bool) -> GroupCall:
+    """Return an aggregate call.
+
+    Args:
+        inputs: Resolves arguments over the source.
+        call: The call.
+        has_groups: Whether there are keys or windows: without them there is a result for no rows, too.
+
+    Raises:
+        ValidationException: it does not fit its arguments.
+    """
+    function: str | UserFunction = call.function
+    if isinstance(function, str):
+        function = user_function(call, inputs.catalogs) or function.upper()
+    stars = any(isinstance(operand, Star) for operand in call.operands)
+    if stars and not isinstance(function, str):
+        arguments = tuple(rex for _, rex in inputs.scope.star())
+    elif stars:
+        arguments = ()
+    else:
+        arguments = tuple(inputs.resolve(o) for o in call.operands if not _is_option(o))
+    condition = None if call.condition is None else inputs.resolve(call.condition)
+    if condition is not None and not isinstance(condition.type, BooleanType):
+        raise ValidationException("SQL validation failed. FILTER clause must be a condition")
+    kind = _call_type(function, arguments, condition, call, has_groups)
+    order_by = tuple(
+        (
+            inputs.resolve(o.expression),
+            o.descending,
+            not o.descending if o.nulls_first is None else o.nulls_first,
+        )
+        for o in call.order_by
+    )
+    options = [constant(o.operands[1]) for o in call.operands if isinstance(o, Apply) and _is_option(o)]
+    if options and isinstance(function, str):
+        function = f"{function} {options[0]} ON NULL"
+    return GroupCall(function, arguments, kind, call.distinct, condition, order_by, str(call.function))
+
+
+def _call_type(
+    function: str | UserFunction, arguments: tuple[Rex, ...], condition: Rex | None, call: Apply, has_groups: bool
+) -> DataType:
+    if not isinstance(function, str):
+        return function.result_type
+    aggregate = find_aggregate(function)
+    assert aggregate is not None
+    try:
+        types = [argument.type for argument in arguments]
+        return aggregate.resolve(types, has_groups, condition is not None)
+    except FunctionError as error:
+        raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
+
+
+def _is_option(operand: object) -> bool:
+    return isinstance(operand, Apply) and operand.function == "JSON OPTION"

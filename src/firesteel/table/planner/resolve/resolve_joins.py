@@ -1,0 +1,201 @@
+"""Resolution of joins in FROM: conditions, columns of both sides, subqueries in ON, LATERAL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from firesteel.columns.column_types import BooleanType
+from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex
+from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.projections import renamed
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import is_deterministic, refs, shift, transform
+from firesteel.table.planner.resolve.on_subqueries import OnSubqueries, Side, without_added_columns
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve.scope import Scope, ScopeColumn
+from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
+from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by, has_subquery
+from firesteel.table.planner.rules.apply import beside_rows
+from firesteel.table.planner.rules.joins import make_join
+from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.unresolved import Apply, Ref, Unresolved
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.resolve.resolve_queries import QueryResolver
+
+_OUTER = ("LEFT", "RIGHT", "FULL")
+
+
+class JoinResolver:
+    """A resolver of joins whose sides are resolved.
+
+    Args:
+        queries: Resolves nested queries.
+        outer: The scope of the enclosing query.
+        conditions: The parts of WHERE; those that an inner join can check are taken out.
+        hints: The hints of the SELECT, which joins look up.
+    """
+
+    def __init__(
+        self, queries: QueryResolver, outer: Scope | None, conditions: list[Unresolved], hints: SelectHints
+    ) -> None:
+        self._queries = queries
+        self._context = queries.context
+        self._outer = outer
+        self._conditions = conditions
+        self._hints = hints
+
+    def join(self, item: q.Join, left: Side, right: Side, as_of: Unresolved | None) -> Side:
+        """Return the join of two sides.
+
+        Args:
+            item: The join.
+            left: Its left side.
+            right: Its right side.
+            as_of: The time of FOR SYSTEM_TIME AS OF, or None.
+
+        Raises:
+            ValidationException: a name is unknown, or there is no such join.
+        """
+        both = self._side_by_side(left, right)
+        kind = "INNER" if item.kind == "CROSS" else item.kind
+        if kind in _OUTER and item.condition is not None and has_subquery(item.condition):
+            return self._outer_join_on_subqueries(item, left, right, both)
+        time = None if as_of is None else self._resolver(left[1]).resolve(as_of)
+        parts = conjuncts_of(item.condition) if item.condition is not None and kind == "INNER" else []
+        apart = [part for part in parts if has_subquery(part)]
+        condition = self._condition(_without(item, apart), both, left, right)
+        if kind == "INNER" and time is None:
+            condition = self._and_where(condition, both)
+        node = make_join(left[0], right[0], kind, condition, self._context, time, state_ttl=self._ttl(item))
+        if kind in ("SEMI", "ANTI"):
+            return node, left[1]
+        scope = self._joined_scope(item, node, left, right)
+        return filter_by(node, apart, scope, self._queries), scope
+
+    def lateral(self, item: q.Join, left: Side, inner: q.Lateral, named: q.Named | None) -> Side:
+        """Return the join of each row with the rows of a query that may refer to it."""
+        node = self._queries.resolve(inner.query, left[1])
+        if named is not None:
+            node = renamed(node, named.columns, named.name)
+        joined = beside_rows(left[0], node, item.kind == "LEFT", left[1].level, self._context)
+        width, own = len(left[0].row_type), refs(joined.row_type)
+        qualifier = () if named is None else (named.name,)
+        columns = [ScopeColumn(n, qualifier, own[width + i]) for i, n in enumerate(node.row_type.names)]
+        scope = Scope([*left[1].columns, *columns], self._outer)
+        if item.condition is None:
+            return joined, scope
+        rex = self._resolver(scope).resolve(item.condition)
+        if isinstance(rex, Literal) and rex.value is True:
+            return joined, scope
+        if item.kind == "LEFT":
+            matching = rel.Filter(node, _of_right(rex, width, left[1].level))
+            return beside_rows(left[0], matching, True, left[1].level, self._context), scope
+        return rel.Filter(joined, rex), scope
+
+    def _outer_join_on_subqueries(self, item: q.Join, left: Side, right: Side, both: Scope) -> Side:
+        subqueries = OnSubqueries(self._queries, left, right, both)
+        assert item.condition is not None
+        condition = subqueries.without(item.condition)
+        more_left, more_right = subqueries.sides
+        grown = self._side_by_side(more_left, more_right)
+        rex = self._condition(replace(item, condition=condition), grown, more_left, more_right)
+        ttl = self._ttl(item)
+        joined = make_join(more_left[0], more_right[0], item.kind, rex, self._context, None, state_ttl=ttl)
+        node = without_added_columns(joined, left[0], right[0], more_left[0])
+        return node, self._joined_scope(item, node, left, right)
+
+    # --- conditions --------------------------------------------------------------------------------------------------
+
+    def _condition(self, item: q.Join, both: Scope, left: Side, right: Side) -> Rex | None:
+        names = _using(item, left[1], right[1])
+        if names:
+            return self._equal(names, left, right)
+        if item.condition is None:
+            return None
+        condition = self._resolver(both).resolve(item.condition)
+        if not isinstance(condition.type, BooleanType):
+            raise ValidationException("SQL validation failed. ON clause must be a condition")
+        return condition
+
+    def _equal(self, names: tuple[str, ...], left: Side, right: Side) -> Rex:
+        resolver, width = self._resolver(Scope(())), len(left[0].row_type)
+        pairs = [(left[1].find(Ref((name,))), shift(right[1].find(Ref((name,))), width)) for name in names]
+        parts: list[Rex] = [resolver.call("=", pair) for pair in pairs]
+        return reduce(lambda a, b: resolver.call("AND", (a, b)), parts)
+
+    def _and_where(self, condition: Rex | None, both: Scope) -> Rex | None:
+        """Return the condition with the parts of WHERE that the columns of both sides decide, which are taken out."""
+        resolver = self._resolver(Scope(both.columns))
+        for part in list(self._conditions):
+            try:
+                rex: Rex = resolver.resolve(part)
+            except ValidationException:
+                continue  # of tables further right, of the query around, or an error that is found later
+            if isinstance(rex.type, BooleanType) and is_deterministic(rex):
+                self._conditions.remove(part)
+                condition = rex if condition is None else resolver.call("AND", (condition, rex))
+        return condition
+
+    def _ttl(self, item: q.Join) -> tuple[str | None, str | None]:
+        return self._hints.of_join(input_name(item.left), input_name(item.right))
+
+    def _resolver(self, scope: Scope) -> ExpressionResolver:
+        return ExpressionResolver(scope, self._context.catalogs)
+
+    # --- columns of the result ---------------------------------------------------------------------------------------
+
+    def _side_by_side(self, left: Side, right: Side) -> Scope:
+        moved = [replace(column, rex=shift(column.rex, len(left[0].row_type))) for column in right[1].columns]
+        return Scope([*left[1].columns, *moved], self._outer)
+
+    def _joined_scope(self, item: q.Join, node: Rel, left: Side, right: Side) -> Scope:
+        types = node.row_type.field_types()
+
+        def typed(rex: Rex) -> Rex:
+            return InputRef(rex.index, types[rex.index]) if isinstance(rex, InputRef) else rex
+
+        columns = [replace(column, rex=typed(column.rex)) for column in self._side_by_side(left, right).columns]
+        names = _using(item, left[1], right[1])
+        if not names:
+            return Scope(columns, self._outer)
+        merged = [self._merged(name, columns, item.kind) for name in names]
+        rest = [replace(column, in_star=column.in_star and column.name not in names) for column in columns]
+        return Scope([*merged, *rest], self._outer)
+
+    def _merged(self, name: str, columns: list[ScopeColumn], kind: str) -> ScopeColumn:
+        """Return the column that USING makes of two: that of the side which has all rows, or the first that is set."""
+        first, second = [column.rex for column in columns if column.name == name][:2]
+        if kind == "FULL":
+            return ScopeColumn(name, (), self._resolver(Scope(())).call("COALESCE", (first, second)))
+        return ScopeColumn(name, (), second if kind == "RIGHT" else first)
+
+
+def _using(item: q.Join, left: Scope, right: Scope) -> tuple[str, ...]:
+    if not item.natural:
+        return item.using
+    names = {name for name, _ in right.star()}
+    return tuple(name for name, _ in left.star() if name in names)
+
+
+def _without(item: q.Join, parts: list[Unresolved]) -> q.Join:
+    """Return a join without parts of its condition."""
+    if not parts:
+        return item
+    assert item.condition is not None
+    rest: list[Unresolved] = [part for part in conjuncts_of(item.condition) if part not in parts]
+    return replace(item, condition=reduce(lambda a, b: Apply("AND", (a, b)), rest) if rest else None)
+
+
+def _of_right(condition: Rex, width: int, level: int) -> Rex:
+    """Return a condition of a join over the columns of its right side; those of the left side are of a query around."""
+
+    def change(rex: Rex) -> Rex | None:
+        if not isinstance(rex, InputRef):
+            return None
+        return OuterRef(rex, rex.type, level) if rex.index < width else InputRef(rex.index - width, rex.type)
+
+    return transform(condition, change)

@@ -1,0 +1,106 @@
+"""Translation of nodes with several inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from firesteel.columns.kernels.correlate import (
+    LookupJoinFactory,
+    SetOperationFactory,
+)
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.joins import JoinFactory
+from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
+from firesteel.columns.kernels.window_joins import WindowJoinFactory
+from firesteel.connectors.table_connector import Batches
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.translate.plan_parts import ttl_ms, types_of
+from firesteel.table.planner.translate.window_plans import window_source
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.translate.translate import Translator
+
+
+def union(translator: Translator, node: rel.Union) -> Batches:
+    """Read all inputs as one stream."""
+    first, *others = (translator.stream(child) for child in node.inputs)
+    return first.union(*others) if others else first
+
+
+def join(translator: Translator, node: rel.Join) -> Batches:
+    """Join by key, without bounds of time; the kernel chooses its algorithm by how the job runs."""
+    return translator.join(
+        node, JoinFactory(_plan(translator, node)), _inputs(translator, node), _keys(translator, node)
+    )
+
+
+def interval_join(translator: Translator, node: rel.IntervalJoin) -> Batches:
+    """Keep rows as long as the times of the other input may match."""
+    factory = IntervalJoinFactory(
+        _plan(translator, node.join), node.left_time, node.right_time, node.low, node.high, node.is_rowtime
+    )
+    return translator.join(node, factory, _inputs(translator, node), _keys(translator, node.join))
+
+
+def temporal_join(translator: Translator, node: rel.TemporalJoin) -> Batches:
+    """Keep the versions of the right input, and give each row that of its time."""
+    factory = TemporalJoinFactory(_plan(translator, node.join), node.left_time, node.right_time)
+    return translator.join(node, factory, _inputs(translator, node), _keys(translator, node.join))
+
+
+def window_join(translator: Translator, node: rel.WindowJoin) -> Batches:
+    """Join the rows of each window when it ends."""
+    windows = window_source(node, translator.settings.time_zone)
+    ends = (node.left_window[1], node.right_window[1])
+    factory = WindowJoinFactory(_plan(translator, node.join), ends, windows.clock)
+    return translator.join(
+        node, factory, _inputs(translator, node), _keys(translator, replace(node.join, null_aware=False))
+    )
+
+
+def lookup_join(translator: Translator, node: rel.LookupJoin) -> Batches:
+    """Ask the external system of the right side for each row, without state."""
+    width = len(node.left.row_type)
+    factory = LookupJoinFactory(
+        node.lookup,
+        node.left_keys,
+        node.kind == "LEFT",
+        types_of(node.left),
+        tuple(node.row_type.field_types()[width:]),
+        node.condition,
+        translator.settings,
+    )
+    return translator.operator(node, factory, translator.stream(node.left))
+
+
+def set_operation(translator: Translator, node: rel.SetOperation) -> Batches:
+    """Count equal rows of both inputs."""
+    keys = tuple(range(len(node.row_type)))
+    factory = SetOperationFactory(node.kind, node.all, types_of(node))
+    return translator.join(node, factory, _inputs(translator, node), (keys, keys))
+
+
+def _plan(translator: Translator, node: rel.Join) -> JoinPlan:
+    return JoinPlan(
+        node.kind,
+        (node.left_keys, node.right_keys),
+        node.condition,
+        types_of(node.left),
+        types_of(node.right),
+        translator.settings,
+        node.null_aware,
+        translator.retracts(node.left) or translator.retracts(node.right),
+        (ttl_ms(node.state_ttl[0]), ttl_ms(node.state_ttl[1])),
+    )
+
+
+def _inputs(translator: Translator, node: Rel) -> tuple[Batches, Batches]:
+    left, right = (translator.stream(child) for child in node.inputs)
+    return left, right
+
+
+def _keys(translator: Translator, node: rel.Join) -> tuple[tuple[int, ...], ...]:
+    # NOT IN needs all rows of the right side in one subtask.
+    return ((), ()) if node.null_aware else (node.left_keys, node.right_keys)

@@ -1,0 +1,179 @@
+"""Translation of nodes with one input, except windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from firesteel.columns.kernel import KernelFactory
+from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.calc import CalcFactory, ExpandFactory
+from firesteel.columns.kernels.correlate import (
+    CorrelateFactory,
+)
+from firesteel.columns.kernels.deduplicate import DeduplicateFactory
+from firesteel.columns.kernels.first_rows import FirstRowFactory
+from firesteel.columns.kernels.match import MatchFactory
+from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.over_calls import FramePlan
+from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.sort import SortFactory
+from firesteel.columns.kernels.updating_over import UpdatingOverFactory
+from firesteel.columns.window_clock import IN_UTC
+from firesteel.connectors.table_connector import Batches
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import deduplicates, follows_arrival, is_rowtime, sorts_all, updates_over
+from firesteel.table.planner.rules.mini_batch import mini_batch_rows
+from firesteel.table.planner.translate.plan_parts import call_plan, collation_of, ttl_ms, types_of
+from firesteel.table.planner.translate.window_plans import window_source
+
+if TYPE_CHECKING:
+    from firesteel.table.planner.translate.translate import Translator
+
+
+def project(translator: Translator, node: rel.Project) -> Batches:
+    """Compute columns, with the filter below in the same operator."""
+    source = node.input
+    condition = None
+    if isinstance(source, rel.Filter):
+        condition, source = source.condition, source.input
+    return translator.operator(
+        node, CalcFactory(condition, node.expressions, translator.settings), translator.stream(source)
+    )
+
+
+def filter(translator: Translator, node: rel.Filter) -> Batches:
+    """Keep rows for which a condition is TRUE."""
+    return translator.operator(
+        node, CalcFactory(node.condition, None, translator.settings), translator.stream(node.input)
+    )
+
+
+def aggregate(translator: Translator, node: rel.Aggregate) -> Batches:
+    """Keep the aggregates of each group in state, and emit their changes."""
+    factory = GroupAggregateFactory(
+        node.keys,
+        tuple(map(call_plan, node.calls)),
+        types_of(node.input),
+        types_of(node),
+        translator.retracts(node.input),
+        node.flat,
+        mini_batch_rows(translator.config) if translator.is_streaming else 0,
+        ttl_ms(node.state_ttl),
+    )
+    return translator.operator(node, factory, translator.stream(node.input), node.keys)
+
+
+def expand(translator: Translator, node: rel.Expand) -> Batches:
+    """Emit each row once per grouping set."""
+    return translator.operator(node, ExpandFactory(node.columns, node.sets, node.ids), translator.stream(node.input))
+
+
+def correlate(translator: Translator, node: rel.Correlate) -> Batches:
+    """Call a table function for each row."""
+    factory = CorrelateFactory(
+        node.function,
+        node.operands,
+        node.outer,
+        types_of(node.input),
+        tuple(node.function_type.field_types()),
+        node.condition,
+        translator.settings,
+    )
+    return translator.operator(node, factory, translator.stream(node.input))
+
+
+def over(translator: Translator, node: rel.Over) -> Batches:
+    """Add an operator per group of calls that share partition, order and frame."""
+    stream, width = translator.stream(node.input), len(node.input.row_type)
+    make = UpdatingOverFactory if translator.is_streaming and updates_over(node) else OverFactory
+    types = list(types_of(node.input))
+    for group in node.groups:
+        outputs = [*types, *(call.type for call in group.calls)]
+        factory = make(
+            group.partition,
+            collation_of(group.order),
+            FramePlan(group.frame.is_rows, group.frame.low, group.frame.high),
+            tuple(map(call_plan, group.calls)),
+            tuple(types),
+            tuple(outputs),
+            _over_time(translator, node, group),
+        )
+        stream = translator.operator(node, factory, stream, group.partition)
+        types = outputs
+    assert len(types) >= width
+    return stream
+
+
+def _over_time(translator: Translator, node: rel.Over, group: rel.OverGroup) -> int | None:
+    """Return the rowtime column by which a group of a stream is ordered, None if all rows are there at once."""
+    first = group.order[0].index if translator.is_streaming else None
+    return first if first is not None and is_rowtime(node.input.row_type.fields[first].data_type) else None
+
+
+def rank(translator: Translator, node: rel.Rank) -> Batches:
+    """Keep the first rows of each partition; a row number of one, by time, needs one row or none in state."""
+    is_final = not translator.retracts(node.input)
+    kind = deduplicates(node) if translator.is_streaming and is_final and not node.outputs_rank else None
+    stream = translator.stream(node.input)
+    if kind is not None:
+        time, keeps_last = node.order[0].index if kind == "ROWTIME" else None, node.order[0].descending
+        factory: KernelFactory = DeduplicateFactory(node.partition, keeps_last, time, types_of(node))
+        if time is not None and not keeps_last:
+            factory = FirstRowFactory(node.partition, time, types_of(node))
+        return translator.operator(node, factory, stream, node.partition)
+    windows = IN_UTC if node.window is None else window_source(node, translator.settings.time_zone)
+    factory = RankFactory(
+        node.function,
+        node.partition,
+        collation_of(node.order),
+        node.start,
+        node.end,
+        node.outputs_rank,
+        types_of(node.input),
+        not is_final,
+        node.window[1] if node.window is not None and translator.is_streaming else None,
+        windows.clock,
+    )
+    return translator.operator(node, factory, stream, node.partition)
+
+
+def sort(translator: Translator, node: rel.Sort) -> Batches:
+    """Sort by time as watermarks come, or all rows: in BATCH mode, and with a limit."""
+    stream = translator.stream(node.input)
+    if not translator.is_streaming:
+        factory: KernelFactory = SortFactory(
+            collation_of(node.collations), types_of(node), None, node.offset, node.fetch
+        )
+    elif sorts_all(node):
+        factory = _first_rows(node, translator.retracts(node.input))
+    elif follows_arrival(node):
+        return stream
+    else:
+        factory = SortFactory(collation_of(node.collations), types_of(node), node.collations[0].index)
+    return translator.operator(node, factory, stream, ())
+
+
+def _first_rows(node: rel.Sort, retracts: bool) -> RankFactory:
+    assert node.fetch is not None
+    start, end = node.offset + 1, node.offset + node.fetch
+    return RankFactory("ROW_NUMBER", (), collation_of(node.collations), start, end, False, types_of(node), retracts)
+
+
+def match(translator: Translator, node: rel.Match) -> Batches:
+    """Run the automaton of a pattern per partition."""
+    kind = node.input.row_type.fields[node.order[0].index].data_type
+    factory = MatchFactory(
+        node.partition,
+        collation_of(node.order),
+        node.pattern,
+        node.define,
+        tuple(measure.expression for measure in node.measures),
+        node.after,
+        node.within,
+        node.subsets,
+        types_of(node.input),
+        types_of(node),
+        is_rowtime(kind) or not translator.is_streaming,
+        translator.settings,
+    )
+    return translator.operator(node, factory, translator.stream(node.input), node.partition)
