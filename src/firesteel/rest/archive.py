@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, cast
 
 from firesteel.common.files.durability import make_directory
 from firesteel.common.files.file_systems import Files
@@ -22,11 +22,11 @@ from firesteel.rest import checkpoint_messages, job_handlers, rescale_handlers, 
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import Call, Route
+from firesteel.rest.routes import Call, Handler, Route
 from firesteel.runtime.dispatcher.dispatcher_gateway import ClusterOverview, DispatcherGateway
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceOverview
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway, ResourceOverview
 
 __all__ = ["NOT_ARCHIVED", "OVERVIEW", "archived_answers", "archived_routes", "read_archive", "write_archive"]
 
@@ -65,13 +65,13 @@ async def archived_answers(job: ArchivedExecutionGraph, configuration: Mapping[s
     return answers
 
 
-def _handler(path: str) -> Any:
+def _handler(path: str) -> Handler:
     return next(route.handler for route in _ROUTES if route.path == path)
 
 
-async def _answer(route: Route, cluster: Cluster, path: dict[str, str]) -> Any:
+async def _answer(route: Route, cluster: Cluster, path: dict[str, str]) -> Json:
     try:
-        return await route.handler(Call(cluster, Operations(asyncio.create_task), path))
+        return cast("Json", await route.handler(Call(cluster, Operations(asyncio.create_task), path)))
     except RestError as error:  # As Flink does: what a page asks for has an answer.
         return {"errors": [str(error)]}
 
@@ -101,8 +101,7 @@ class _OneJob:
         self._job = job
 
     async def gateway(self) -> DispatcherGateway:
-        found: Any = self
-        return found  # type: ignore[no-any-return]
+        return cast("DispatcherGateway", self)  # which is asked nothing else
 
     async def request_job(self, job_id: str) -> ArchivedExecutionGraph:
         return self._job
@@ -114,7 +113,7 @@ class _OneJob:
         return ClusterOverview.of((self._job.details.overview(),), ResourceOverview(0, 0, 0))
 
 
-async def _no_resources() -> Any:
+async def _no_resources() -> ResourceManagerGateway:
     raise RestError(404, "an archive has no TaskManagers")
 
 

@@ -60,11 +60,15 @@ _LACKING: Final[dict[str, Json]] = {
 """What the dashboard asks and archives do not have, or only those of later releases."""
 
 
+_Overview = dict[str, Any]
+"""An entry of `/jobs/overview`."""
+
+
 class _Job(NamedTuple):
     """An archived job: its file, and its entries of `/jobs/overview`."""
 
     path: AnyPath
-    overview: list[dict[str, Any]]
+    overview: list[_Overview]
 
 
 class _Asked(NamedTuple):
@@ -123,7 +127,7 @@ class Archives:
             else:
                 yield job_id, job
 
-    def overview(self) -> list[dict[str, Any]]:
+    def overview(self) -> list[_Overview]:
         """Return the entries of all jobs in `/jobs/overview`."""
         return [entry for job in self._jobs.values() for entry in job.overview]
 

@@ -6,8 +6,8 @@ S3: `PutObject` with `If-Match` and `If-None-Match` (since November 2024).
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar
 
 from firesteel.common.files.remote_files import RemoteFileError, RemoteFileNotFoundError, saying
 from firesteel.common.files.remote_path import RemotePath
@@ -16,6 +16,7 @@ __all__ = ["ConditionalObject", "Tagged", "check_conditional_writes"]
 
 _CONFLICT, _PRECONDITION_FAILED = 409, 412
 _TIMEOUT_S = 60.0
+T = TypeVar("T")
 
 
 class Tagged(NamedTuple):
@@ -47,8 +48,7 @@ class ConditionalObject:
         """
         try:
             with saying("read", str(self.path)):
-                found: Tagged = self._run(self._read)
-                return found
+                return self._run(self._read)
         except RemoteFileNotFoundError:
             return None
 
@@ -85,14 +85,17 @@ class ConditionalObject:
             raise
         return str(answer["ETag"])
 
-    def _ask(self, request: str, **arguments: object) -> Any:
+    def _ask(self, request: str, **arguments: object) -> Coroutine[None, None, dict[str, Any]]:
         # Private, as only this way a request has a time limit, and an answer both content and tag.
-        return self._fs._call_s3(request, Bucket=self._bucket, Key=self._key, **arguments)  # noqa: SLF001
+        answer: Coroutine[None, None, dict[str, Any]]
+        answer = self._fs._call_s3(request, Bucket=self._bucket, Key=self._key, **arguments)  # noqa: SLF001
+        return answer
 
-    def _run(self, ask: Callable[[], Any]) -> Any:
+    def _run(self, ask: Callable[[], Coroutine[None, None, T]]) -> T:
         from fsspec.asyn import sync  # late import: it is needed for object stores only
 
-        return sync(self._fs.loop, ask, timeout=self._timeout_s)
+        answer: T = sync(self._fs.loop, ask, timeout=self._timeout_s)
+        return answer
 
 
 def _status(error: BaseException | None) -> int | None:
