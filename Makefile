@@ -63,7 +63,7 @@ namespaces:  ## install what makes hosts out of network namespaces for the tests
 	@$(call debian,iproute2,command -v ip > /dev/null)
 
 prometheus:  ## install Debian's Prometheus for the tests of metrics, where apt-get and root are at hand
-	@$(call debian,prometheus,command -v prometheus > /dev/null)
+	@$(call debian,prometheus prometheus-pushgateway,command -v prometheus-pushgateway > /dev/null)
 
 check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, no servers
 	@echo "Style ..."
@@ -76,7 +76,7 @@ check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, 
 # $(SHARD), such as 2/3, keeps a part of the test modules: continuous integration runs the parts on machines of their own.
 WITHOUT_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark" --ignore tests/simulation
 WITH_SPARK = $(BIN)/python -m pytest -rs -m spark $(if $(SHARD),--shard $(SHARD))
-SIMULATION = $(BIN)/python -m pytest -q tests/simulation
+SIMULATION = $(BIN)/python -m pytest -q --timeout 5000 tests/simulation  # a test runs all seeds
 SERVERS = zookeeper chromium databases namespaces prometheus
 
 test: $(STAMP) $(SERVERS)  ## run all tests, the fast ones first
@@ -172,10 +172,10 @@ bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and 
 
 recordings: $(STAMP) $(PYFLINK_STAMP)  ## record what real Flink gives for new or changed queries, and compare with all
 	@$(PYFLINK) tests/flink_recordings/large/record.py
-	@FIRESTEEL_ALL_RECORDINGS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/flink_recordings/test_large.py
+	@FIRESTEEL_ALL_RECORDINGS=1 $(BIN)/python -m pytest -q -n 2 --timeout 0 --dist worksteal tests/flink_recordings/test_large.py
 
 tpcds: $(STAMP)  ## compare all queries of TPC-DS, their variants and the same ones over other rows with DuckDB
-	@FIRESTEEL_ALL_TPCDS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/table/test_tpcds.py
+	@FIRESTEEL_ALL_TPCDS=1 $(BIN)/python -m pytest -q -n 2 --timeout 0 --dist worksteal tests/table/test_tpcds.py
 
 # PyFlink and PySpark ask for versions of the same packages that exclude each other.
 $(PYFLINK_STAMP):

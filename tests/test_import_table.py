@@ -56,7 +56,7 @@ ALLOWED = {
         "datastream",
         "gateway",
     },
-    "compat": {"graph", "pyflink1"},
+    "compat": {"common", "graph", "pyflink1"},
     "notebook": {"common", "client", "runtime", "table"},
     "migration": {"common", "compat", "datastream", "functions", "graph", "pyflink1", "runtime", "table"},
     "pyflink1": {"common", "columns", "datastream", "functions", "connectors", "table"},

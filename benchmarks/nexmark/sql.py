@@ -1,7 +1,7 @@
 """Queries q0 to q22 in SQL as the Nexmark benchmark for Flink states them, over files of JSON lines.
 
-Left out, as in Flink's benchmark or because they measure something else: q6 (Flink has no OVER aggregate of an updating
-input), q10 (a partitioned file sink), q12 (processing time), q13 (a lookup join).
+q6 is left out, as Flink has no OVER aggregate of an updating input. `UNTIMED` has the others that are not measured:
+q10 (a partitioned file sink), q12 (processing time) and q13 (a lookup join).
 """
 
 from __future__ import annotations
@@ -185,6 +185,21 @@ FROM bid WHERE REGEXP_EXTRACT(url, '(&|^)channel_id=([^&]*)', 2) IS NOT NULL
     ),
 }
 """Title and text of each query."""
+
+SIDE_INPUT = tuple((number, f"v{number}") for number in range(0, 10_000, 3))
+"""Keys and values of the table that q13 looks up."""
+
+UNTIMED = {
+    "q10": f"""SELECT auction, bidder, price, `dateTime`, extra, {_DAY} AS dt, DATE_FORMAT(`dateTime`, 'HH:mm') AS hm
+FROM bid""",
+    "q12": """SELECT bidder, COUNT(*) AS bid_count, window_start AS starttime, window_end AS endtime
+FROM TABLE(TUMBLE((SELECT *, PROCTIME() AS p_time FROM bid), DESCRIPTOR(p_time), INTERVAL '10' SECOND))
+GROUP BY bidder, window_start, window_end""",
+    "q13": """SELECT B.auction, B.bidder, B.price, B.`dateTime`, S.`value`
+FROM (SELECT *, PROCTIME() AS p_time FROM bid) B
+JOIN side_input FOR SYSTEM_TIME AS OF B.p_time AS S ON MOD(B.auction, 10000) = S.key""",
+}
+"""Text of the queries that are not measured; q10 is written to a table with the partitions `dt` and `hm`."""
 
 
 def _time(millis: int) -> str:

@@ -187,7 +187,7 @@ def test_options_that_are_only_stored_have_a_rule() -> None:
         ("s3.entropy.key", OptionClass.WITHOUT_COUNTERPART),
         ("kubernetes.taskmanager.tolerations", OptionClass.WITHOUT_COUNTERPART),
         ("containerized.master.env.A", OptionClass.WITHOUT_COUNTERPART),
-        ("metrics.reporter.prom.port", OptionClass.WITHOUT_COUNTERPART),
+        ("metrics.reporter.prom.port", OptionClass.EFFECTIVE),
         ("spark.ui.enabled", None),
         ("my.own", None),
     ],

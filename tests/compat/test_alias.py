@@ -31,6 +31,8 @@ def _run(program: str) -> subprocess.CompletedProcess[str]:
         "import pyflink, firesteel; assert pyflink.__file__ == firesteel.__file__",
         "import pyflink; from pyflink.version import __version__ as v; assert v == pyflink.__version__ == '2.3.0'",
         "alias_pyflink(); import pyflink.common.typeinfo",
+        "from pyflink.util.exceptions import JavaException, TableException; from firesteel.table.errors import "
+        "TableException as own; assert TableException is own and issubclass(own, JavaException)",
         "import pickle; from pyflink.common import Row; assert b'pyflink' not in pickle.dumps(Row(1))",
     ],
 )

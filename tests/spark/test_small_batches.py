@@ -125,6 +125,14 @@ def test_tasks_that_wait_for_a_batch_end_when_it_is_closed(context: Any) -> None
         time.sleep(0.05)
 
 
+def test_a_jvm_that_is_gone_leaves_no_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.raises(AttributeError):
+        SmallBatches(None, [0])
+    assert list(tmp_path.rglob("firesteel-tmp-*")) == []
+
+
 def test_a_path_too_long_for_a_socket_leaves_batches_to_lanes(
     context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from firesteel.common.table_errors import SqlParserError, ValidationException
-from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
+from firesteel.table.environment.pandas_conversion import materialized
 from firesteel.table.expressions import array, coalesce, col, lag, map_from_arrays, with_all_columns
 from firesteel.table.planner.parse.parse_statements import _REFUSED
 from firesteel.table.window import Over
+from firesteel.testing import run_local
 from tests.table.environments import environment
 
 
@@ -46,6 +49,47 @@ def test_rows_of_values_need_no_parentheses(batch):
     assert rows(batch.sql_query("SELECT * FROM (VALUES 1, 2)")) == [(1,), (2,)]
     assert rows(batch.sql_query("SELECT a + 1 FROM (VALUES 1, 2) AS x (a)")) == [(2,), (3,)]
     assert rows(batch.sql_query("SELECT s FROM t WHERE k IN (VALUES 1, 3)")) == [("a",), ("c",)]
+
+
+QUALIFIED = {
+    "SELECT id FROM {} QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) = 1": [(2,), (4,)],
+    "SELECT id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) AS n FROM {} QUALIFY n < 3": [
+        (1, 2),
+        (2, 1),
+        (3, 2),
+        (4, 1),
+    ],
+    "SELECT DISTINCT k FROM {} WHERE v > 5 QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) <= 2": [
+        ("a",),
+        ("b",),
+    ],
+    "SELECT k, SUM(v) FROM {} GROUP BY k QUALIFY ROW_NUMBER() OVER (ORDER BY SUM(v) DESC) = 1": [("a", 30)],
+    "SELECT id FROM {} QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) = 1 ORDER BY v LIMIT 1": [(3,)],
+}
+ROWS = "(VALUES (1, 'a', 10), (2, 'a', 20), (3, 'b', 5), (4, 'b', 7)) AS t (id, k, v)"
+
+
+@pytest.mark.parametrize("query", QUALIFIED)
+def test_qualify_filters_by_window_functions(query):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    table = t_env.sql_query(query.format(ROWS))
+    assert "Rank(" in table.explain()
+    t_env.to_changelog_stream(table).collect_async()
+    left = materialized(run_local(env).elements)
+    assert sorted(map(tuple, left)) == QUALIFIED[query]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("v > 3", "must contain a window function"),
+        ("ROW_NUMBER() OVER (ORDER BY v)", "QUALIFY clause must be a condition"),
+    ],
+)
+def test_qualify_needs_a_condition_over_a_window_function(batch, condition, message):
+    with pytest.raises(ValidationException, match=message):
+        batch.sql_query(f"SELECT id FROM {ROWS} QUALIFY {condition}")
 
 
 @pytest.mark.parametrize("key", ["PRIMARY KEY", "PRIMARY KEY ENFORCED"])

@@ -162,6 +162,10 @@ def test_csv_row_of_another_length():
     with pytest.raises(ValueError, match="Too many entries"):
         format_of("csv", CSV).decode_block(b"1,a,b\n")
     assert rows_of(format_of("csv", CSV, ignore_parse_errors="true").decode_block(b"1\n")) == [(1, None)]
+    found = format_of("csv", CSV, ignore_additional_fields="true")
+    assert rows_of(found.decode_block(b"1,a,b\n2,c\n")) == [(1, "a"), (2, "c")]
+    with pytest.raises(ValueError, match="2 fields expected but was 1"):
+        found.decode_block(b"1\n")
 
 
 def test_csv_delimiters_nulls_and_comments():

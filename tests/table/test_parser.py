@@ -46,7 +46,7 @@ def test_literals_have_the_types_of_flink():
     values = [parse_expression(text).value for text in texts]
     assert values == [1, Decimal("1.50"), 1.0, "a", True, None, b"\x01\xff"]
     assert [
-        str(parse_expression(text).type) for text in ("DATE '2024-1-2'", "TIMESTAMP '2024-01-02 03:04:05.120'")
+        repr(parse_expression(text).type) for text in ("DATE '2024-1-2'", "TIMESTAMP '2024-01-02 03:04:05.120'")
     ] == [
         "DateType(false)",
         "TimestampType(3, false)",

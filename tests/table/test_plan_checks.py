@@ -15,7 +15,8 @@ from firesteel.table.planner.traits import row_kinds, validate
 from firesteel.table.planner.traits.upsert_keys import upsert_key
 
 TABLES = (
-    "CREATE TABLE orders (id INT, k INT, v INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')",
+    "CREATE TABLE orders (id INT, k INT, v INT, t TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR t AS t) "
+    "WITH ('connector' = 'datagen')",
     "CREATE TABLE rates (k INT, r INT, t TIMESTAMP(3), WATERMARK FOR t AS t, PRIMARY KEY (k, r) NOT ENFORCED) "
     "WITH ('connector' = 'datagen')",
     "CREATE TABLE plain (k INT, r INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')",
@@ -30,6 +31,7 @@ REFUSED = {
     "SELECT SUM(v) OVER (ORDER BY t ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM orders": "OVER ROWS FOLLOWING",
     "SELECT * FROM (SELECT *, RANK() OVER (ORDER BY v) AS n FROM orders) WHERE n < 3": "RANK() on streaming table",
     "SELECT * FROM orders ORDER BY v": "Sort on a non-time-attribute field",
+    "SELECT * FROM orders ORDER BY p, v": "Sort by a processing time and further columns",
     "SELECT * FROM orders ORDER BY t OFFSET 3 ROWS": "OFFSET without FETCH",
     "SELECT * FROM orders AS o JOIN plain FOR SYSTEM_TIME AS OF o.t AS p ON o.k = p.k": "no primary key can be found",
     "SELECT * FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.t AS r ON o.k = r.k": (
@@ -54,6 +56,22 @@ def test_explain_and_execution_refuse_what_does_not_run(environment: TableEnviro
         with pytest.raises((TableException, ValidationException)) as refused:
             refuse()
         assert REFUSED[query] in str(refused.value)
+
+
+@pytest.mark.parametrize("table", ["plain", "rates"])
+def test_a_temporal_join_in_processing_time_needs_a_table_with_lookups(
+    environment: TableEnvironment, table: str
+) -> None:
+    query = f"SELECT * FROM orders AS o JOIN {table} FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k"
+    with pytest.raises(TableException, match="Processing-time temporal join is not supported yet"):
+        environment.sql_query(query)
+
+
+@pytest.mark.parametrize("pattern", ["^ A B", "A B $", "^ A B $"])
+def test_anchors_of_patterns_are_refused(environment: TableEnvironment, pattern: str) -> None:
+    clause = f"ORDER BY t MEASURES A.id AS x PATTERN ({pattern}) DEFINE A AS A.v > 1"
+    with pytest.raises(ValidationException, match="anchors"):
+        environment.sql_query(f"SELECT * FROM orders MATCH_RECOGNIZE ({clause}) AS m")
 
 
 @pytest.mark.parametrize("query", REFUSED)

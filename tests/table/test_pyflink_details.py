@@ -11,6 +11,7 @@ from firesteel.common import Row
 from firesteel.common.table_errors import (
     PartitionNotExistException,
     PartitionSpecInvalidException,
+    SqlParserException,
     TableNotExistException,
     TableNotPartitionedException,
     ValidationException,
@@ -20,12 +21,15 @@ from firesteel.table import (
     AggregateFunction,
     DataTypes,
     ExplainDetail,
+    FormatDescriptor,
     MapView,
     Schema,
     StreamTableEnvironment,
+    TableDescriptor,
     TableSchema,
 )
-from firesteel.table.catalog import CatalogPartition, CatalogPartitionSpec, ObjectPath
+from firesteel.table.catalog import CatalogBaseTable, CatalogPartition, CatalogPartitionSpec, ObjectPath
+from firesteel.table.descriptors import Schema as LegacySchema
 from firesteel.table.expressions import call, col, object_of
 from firesteel.table.functions.inference import infer_type
 from firesteel.table.planner.rules.constants import folded
@@ -101,9 +105,50 @@ def test_a_schema_shows_types_as_they_were_given():
     assert str(schema).splitlines()[1:-1] == [
         "  `id` INT NOT NULL,",
         "  `payload` [ROW<name STRING, age INT>],",
-        "  `topic` METADATA VIRTUAL,",
-        "  `ts` METADATA FROM 'timestamp'",
+        "  `topic` STRING METADATA VIRTUAL,",
+        "  `ts` TIMESTAMP(3) METADATA FROM 'timestamp'",
     ]
+
+
+def test_descriptors_show_their_options_in_order():
+    form = FormatDescriptor.for_format("csv").option("b", "x").option("a", "false").build()
+    assert str(form) == "csv[{a=false, b=x}]"
+    table = TableDescriptor.for_connector("x").option("b", "1").option("a", "2").build()
+    assert str(table).splitlines()[-4:] == ["  'a' = '2',", "  'b' = '1',", "  'connector' = 'x'", ")"]
+
+
+def test_the_text_of_a_type_is_its_name_and_its_repr_tells_all():
+    assert (str(DataTypes.STRING()), repr(DataTypes.STRING())) == ("VARCHAR", "VarCharType(2147483647, true)")
+    assert str(infer_type(array.array("u", "a")).element_type) == "CHAR"
+
+
+def test_paths_of_objects_are_ordered_and_only_compared_with_paths():
+    first, second = ObjectPath("a", "t"), ObjectPath("b", "t")
+    assert first <= second
+    assert second >= first
+    for other in (3, ["a", "t"]):
+        with pytest.raises(TypeError, match="not supported between"):
+            assert first < other
+
+
+def test_the_text_of_a_view_is_parsed_when_the_view_is_used():
+    t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
+    catalog = t_env.get_catalog("default_catalog")
+    schema = TableSchema(["a"], [DataTypes.INT()])
+    for name, text in (("one", "SELECT 1 AS a"), ("none", "SELECT * FROM test-catalog.db.t"), ("ddl", "SHOW TABLES")):
+        view = CatalogBaseTable.create_view(text, text, schema, {})
+        catalog.create_table(ObjectPath("default_database", name), view, False)
+    assert t_env.from_path("one").get_schema().get_field_names() == ["a"]
+    with pytest.raises(SqlParserException, match='Encountered "-"'):
+        t_env.from_path("none")
+    with pytest.raises(ValidationException, match="A view needs a query"):
+        t_env.from_path("ddl")
+
+
+def test_former_descriptors_name_types_as_flink_serializes_them():
+    schema = LegacySchema().field("a", DataTypes.STRING()).field("b", "SQL_TIMESTAMP").field("c", "VARCHAR")
+    types = [schema.to_properties()[f"schema.{place}.data-type"] for place in range(3)]
+    assert types == ["VARCHAR(2147483647)", "TIMESTAMP(3)", "VARCHAR"]
 
 
 def test_functions_get_instants_as_datetimes_in_the_zone_of_the_session():

@@ -51,6 +51,17 @@ def t_env():
     return made
 
 
+@pytest.mark.parametrize(
+    "condition", ["n < 0", "n = -1", "n < 1", "n <= 3 AND n < 0", "n > 5 AND n < 3", "n = 1 AND n = 2"]
+)
+def test_ranks_that_do_not_exist_have_no_rows(condition: str) -> None:
+    t_env = environment()
+    rows = "SELECT a, MAX(b) AS b FROM (VALUES (1, 2), (2, 3)) AS t (a, b) GROUP BY a"
+    ranked = f"SELECT a, ROW_NUMBER() OVER (ORDER BY b) AS n FROM ({rows})"
+    plan = t_env.sql_query(f"SELECT a FROM ({ranked}) WHERE {condition}").explain()
+    assert "Rank" not in plan.partition("== Optimized Execution Plan ==")[2]
+
+
 def condition_of(t_env, text):
     (found,) = [one for one in inputs_first([t_env.sql_query(f"SELECT * FROM t WHERE {text}")._node]) if is_filter(one)]
     return found.condition

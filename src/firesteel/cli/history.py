@@ -26,6 +26,8 @@ def historyserver(config: Path | None, options: dict[str, str], directories: tup
     settings = cluster_configuration(config, options)
     if directories:
         settings[HISTORY_DIRS.key] = ",".join(directories)
+    if HISTORY_DIRS.key not in settings:
+        raise click.UsageError(f"expected a DIRECTORY with archives, or the option {HISTORY_DIRS.key}")
     from firesteel.entrypoint.history_server import serve  # late import: other commands start without it
 
     try:

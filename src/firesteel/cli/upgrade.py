@@ -18,7 +18,7 @@ from firesteel.cli.arguments import (
     reported_errors,
     target_options,
 )
-from firesteel.cli.cluster import JobId, show
+from firesteel.cli.cluster import JobId, cluster_at, show
 from firesteel.cli.missing_names import refuse_missing
 from firesteel.client.rest_client import DEFAULT_ADDRESS
 from firesteel.common.terminal_text import printable
@@ -107,6 +107,8 @@ def upgrade(
             made.append(UpgradingCluster(where, token, found, plan, lambda text: click.echo(printable(text), err=True)))
         return made[0]
 
+    with cluster_at(address) as cluster:
+        cluster.job_status(job_id)  # The program need not run if there is no such job.
     with reported_errors(program, verbose):
         refuse_missing(program, pyflink and not unchecked)
         settings = configuration(cluster_configuration(None, options), parallelism, runtime_mode)

@@ -14,7 +14,6 @@ _CONSTRUCTED: _Types = (t.ArrayType, t.MultisetType, t.MapType, t.RowType)
 _TEXT_SOURCES: _Types = (t.AtomicType, *_CONSTRUCTED, t.RawType)
 _NUMBER_SOURCES: _Types = (*_NUMBERS, *STRINGS, t.BooleanType)
 _MOMENTS: _Types = (t.DateType, t.TimeType, *TIMESTAMPS, *STRINGS)
-_INTERVALS: _Types = (t.DayTimeIntervalType, t.YearMonthIntervalType)
 
 _IMPLICIT: dict[type[t.DataType], _Types] = {
     t.CharType: (t.CharType,),
@@ -46,8 +45,8 @@ _EXPLICIT: dict[type[t.DataType], _Types] = {
     t.DecimalType: _NUMBER_SOURCES,
     t.TinyIntType: _NUMBER_SOURCES,
     t.SmallIntType: _NUMBER_SOURCES,
-    t.IntType: (*_NUMBER_SOURCES, *_INTERVALS),
-    t.BigIntType: (*_NUMBER_SOURCES, *_INTERVALS),
+    t.IntType: _NUMBER_SOURCES,
+    t.BigIntType: _NUMBER_SOURCES,
     t.FloatType: _NUMBER_SOURCES,
     t.DoubleType: _NUMBER_SOURCES,
     t.DateType: (t.DateType, *TIMESTAMPS, *STRINGS),

@@ -97,6 +97,9 @@ class DataType:
     def __hash__(self) -> int:
         return hash((type(self).__name__, self._identity()))
 
+    def __str__(self) -> str:
+        return self.type_name()
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(_shown, self._arguments()))})"
 

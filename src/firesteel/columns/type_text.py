@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from firesteel.columns import column_types as t
 from firesteel.columns.type_parser import TypeTextError, parse_type
 
-__all__ = ["TypeTextError", "parse_type", "quoted", "type_text"]
+__all__ = ["TypeTextError", "full_type_text", "parse_type", "quoted", "type_text"]
 
 _DayTime = t.DayTimeIntervalType.DayTimeResolution
 
@@ -39,6 +40,9 @@ _DAY_TIME = {
     _DayTime.MINUTE_TO_SECOND: "INTERVAL MINUTE TO SECOND({1})",
     _DayTime.SECOND: "INTERVAL SECOND({1})",
 }
+
+_FULL = {"STRING": "VARCHAR(2147483647)", "BYTES": "VARBINARY(2147483647)"}
+_SHORT = re.compile(r"(?<![`\w])(STRING|BYTES)(?![`\w])")
 
 _TEXTS: dict[type[t.DataType], Callable[[Any], str]] = {
     t.DecimalType: lambda x: f"DECIMAL({x.precision}, {x.scale})",
@@ -71,6 +75,16 @@ def type_text(data_type: t.DataType) -> str:
         text += " NOT NULL"
     kind = getattr(data_type, "kind", t.TimestampKind.REGULAR)
     return text + kind.shown
+
+
+def full_type_text(data_type: t.DataType) -> str:
+    """Return a type as Flink serializes it: STRING and BYTES by their full names.
+
+    Example:
+        >>> full_type_text(t.ArrayType(t.VarCharType(t.MAX_LENGTH)))
+        'ARRAY<VARCHAR(2147483647)>'
+    """
+    return _SHORT.sub(lambda found: _FULL[found.group()], type_text(data_type))
 
 
 def quoted(name: str) -> str:

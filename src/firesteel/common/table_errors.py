@@ -121,6 +121,13 @@ class PartitionSpecInvalidException(CatalogException):
         )
 
 
+class PartitionAlreadyExistsException(CatalogException):
+    """A partition exists already."""
+
+    def __init__(self, catalog: str, name: str, partition: dict[str, str]) -> None:
+        super().__init__(f"Partition {_shown(partition)} of table {name} in catalog {catalog} already exists.")
+
+
 class PartitionNotExistException(CatalogException):
     """A partition does not exist in its table."""
 

@@ -17,7 +17,11 @@ from firesteel.graph.job_graph import PROCESS_SETUPS
 from firesteel.pyflink1.modules import REMOVED_MODULES
 
 _ALIASED = ("common", "datastream", "metrics", "table")
-_ELSEWHERE = {**REMOVED_MODULES, "version": "firesteel.compat.pyflink_version"}
+_ELSEWHERE = {
+    **REMOVED_MODULES,
+    "util.exceptions": "firesteel.compat.exceptions",
+    "version": "firesteel.compat.pyflink_version",
+}
 """Modules of PyFlink that have another name here, without `pyflink.`."""
 
 

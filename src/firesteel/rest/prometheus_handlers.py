@@ -65,6 +65,11 @@ class Families(Collector):
 
 
 async def _metrics(call: Call) -> Answer:
+    return Text((await metrics_of(call)).text())
+
+
+async def metrics_of(call: Call) -> Families:
+    """Return all metrics of the cluster."""
     found = Families()
     found.gauges("jobmanager", {}, await of_cluster(call))
     now = now_ms()
@@ -78,7 +83,7 @@ async def _metrics(call: Call) -> Answer:
         meaning = "time until an answer of the REST API, in seconds"
         labels = {"method": method, "route": route}
         found.histogram("flink_jobmanager_rest_latency_seconds", meaning, labels, latencies)
-    return Text(found.text())
+    return found
 
 
 def _add_job(found: Families, details: JobDetails, job: ArchivedExecutionGraph, now: int) -> None:

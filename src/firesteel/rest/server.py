@@ -24,6 +24,7 @@ from firesteel.rest import (
 from firesteel.rest.access import Access
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.endpoint import RestServerEndpoint
+from firesteel.rest.metric_reporters import ReporterRun, reporters_of
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
 from firesteel.rest.routes import Call, Route
@@ -69,9 +70,11 @@ class RestServer(RestServerEndpoint):
         super().__init__(ROUTES, ("", "/v1"), make_call, Access(configuration, local_token), configuration)
         self._cluster = cluster
         self._sampling: asyncio.Task[None] | None = None
+        metrics = Call(cluster, operations)
+        self._reporters = ReporterRun(reporters_of(configuration), lambda: prometheus_handlers.metrics_of(metrics))
 
     async def start(self) -> None:
-        """Start listening, and take samples of jobs.
+        """Start listening, take samples of jobs, and report metrics.
 
         Raises:
             OSError: the port is in use, or all of them are.
@@ -79,9 +82,11 @@ class RestServer(RestServerEndpoint):
         await super().start()
         self._cluster.latencies = self.latencies
         self._sampling = asyncio.create_task(self._cluster.samples.run())
+        self._reporters.start()
 
     async def stop(self) -> None:
-        """Stop both."""
+        """Stop all that."""
         if self._sampling is not None:
             self._sampling.cancel()
+            await self._reporters.stop()
         await super().stop()

@@ -21,6 +21,7 @@ __all__ = [
     "HIGH_AVAILABILITY",
     "JOBS",
     "MESSAGES",
+    "METRICS",
     "REQUESTED_FILES",
     "RESULTS",
     "SPARK",
@@ -85,6 +86,7 @@ class ThreadPool:
 HIGH_AVAILABILITY = ThreadPool("high availability", 8)
 JOBS = ThreadPool("starting and ending jobs", 8)
 ARCHIVE = ThreadPool("the archive of jobs", 2)
+METRICS = ThreadPool("reporting metrics", 4, 60)
 MESSAGES = ThreadPool("large messages", 2)
 RESULTS = ThreadPool("collected results", 4)
 SPARK = ThreadPool("Spark's executors", 4)

@@ -36,6 +36,9 @@ logger = logging.getLogger(__name__)
 _POLL_S = 1.0
 """Interval in seconds at which the driver checks whether the job is over although its task never answered."""
 
+_REASON_S = 5.0
+"""How long Spark is asked why a task was lost; on a busy machine its listeners lag by more than a second."""
+
 _MOST_TRIES = 10
 """Upper bound of Spark's tries of a task that are looked at."""
 
@@ -67,11 +70,11 @@ class SmallBatches:
         try:
             self._server.bind(path)
             self._server.listen()
-        except OSError:
+            tasks = placed_partitions(context, self.lanes.hosts).mapPartitionsWithIndex(_SmallBatchTask(path))
+            self._tasks = tasks._jrdd
+        except BaseException:  # The JVM may be gone, too.
             self.close()
             raise
-        tasks = placed_partitions(context, self.lanes.hosts).mapPartitionsWithIndex(_SmallBatchTask(path))
-        self._tasks = tasks._jrdd
 
     def __call__(self, stages: Sequence[Stage]) -> list[Row]:
         """Run the stages of a batch one after the other and return the output of the last one.
@@ -97,7 +100,7 @@ class SmallBatches:
     def _failure_of(self, job: JavaObject) -> str:
         """Return the first line of what Spark knows about a lost task, which it may already be trying again."""
         store = self._context._jsc.sc().statusStore()
-        deadline = time.monotonic() + _POLL_S
+        deadline = time.monotonic() + _REASON_S
         while time.monotonic() < deadline:
             for job_id in _elements(job.jobIds()):
                 for stage in _elements(store.job(job_id).stageIds()):

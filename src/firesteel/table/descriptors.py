@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from firesteel.columns.type_text import type_text
+from firesteel.columns.type_text import full_type_text
 from firesteel.table.functions.function_types import as_data_type
 from firesteel.table.table_schema import TableSchema
 
 __all__ = ["Rowtime", "Schema"]
+
+
+_FORMER_NAMES = {"SQL_TIMESTAMP": "TIMESTAMP(3)", "SQL_TIME": "TIME(0)", "SQL_DATE": "DATE"}
 
 
 class Descriptor:
@@ -95,7 +98,7 @@ class Schema(Descriptor):
 
     def field(self, field_name: str, field_type: object) -> Schema:
         """Declare a field."""
-        self._set(f"schema.{self._count}.data-type", type_text(as_data_type(field_type, "field_type")))
+        self._set(f"schema.{self._count}.data-type", _type_text(field_type))
         self._set(f"schema.{self._count}.name", field_name)
         self._count += 1
         return self
@@ -113,3 +116,11 @@ class Schema(Descriptor):
         for key, value in rowtime.to_properties().items():
             self._set(f"schema.{self._count - 1}.{key}", value)
         return self
+
+
+def _type_text(field_type: object) -> str:
+    if isinstance(field_type, str):
+        text = _FORMER_NAMES.get(field_type, field_type)
+        as_data_type(text, "field_type")
+        return text
+    return full_type_text(as_data_type(field_type, "field_type"))

@@ -233,7 +233,7 @@ def _column_text(column: ColumnDefinition) -> str:
     if not column.is_metadata:
         return f"`{column.name}` {f'[{column.text}]' if column.text else type_text(column.declared_type)}"
     key = f" FROM '{column.metadata_key}'" if column.metadata_key else ""
-    return f"`{column.name}` METADATA{key}{' VIRTUAL' if column.is_virtual else ''}"
+    return f"`{column.name}` {type_text(column.declared_type)} METADATA{key}{' VIRTUAL' if column.is_virtual else ''}"
 
 
 def key_name(columns: tuple[str, ...]) -> str:

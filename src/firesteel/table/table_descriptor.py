@@ -60,7 +60,8 @@ class FormatDescriptor:
         return dict(self._options)
 
     def __str__(self) -> str:
-        return f"{self._format}{self._options}"
+        options = ", ".join(f"{key}={value}" for key, value in sorted(self._options.items()))
+        return f"{self._format}[{{{options}}}]"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FormatDescriptor) and (self._format, self._options) == (other._format, other._options)
@@ -147,7 +148,7 @@ class TableDescriptor:
         return self._comment
 
     def __str__(self) -> str:
-        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in self._options.items())
+        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in sorted(self._options.items()))
         partitions = ", ".join(f"`{key}`" for key in self._partition_keys)
         return "\n".join(
             [

@@ -67,6 +67,7 @@ def write_inputs(directory: Path) -> None:
         _write(directory / f"orders/{split}", _changes(random.Random(f"orders {split}"), split, ORDERS, _order, 0.15))
     _write(directory / "prices", _changes(random.Random("prices"), 0, PRICES * SPLITS, _price, 0))
     _write(directory / "auctions", _auctions())
+    _write(directory / "side_input", ({"key": key, "value": value} for key, value in nexmark.SIDE_INPUT))
     _write(directory / "events", map(json.loads, nexmark.lines(EVENTS)))
 
 
@@ -76,9 +77,10 @@ def declarations(directory: Path, *, with_changes: bool) -> list[str]:
     A view unites the splits of `bids` and `orders`: each is a source with a watermark of its own. `*_ltz` have the
     event time `lt`, a TIMESTAMP_LTZ. `keyed` is the first split of `orders` with a primary key, `timed_orders` the same
     split with event time, `prices` a versioned table. `changed` and `timed_changes` are orders with the columns of
-    `bids`. `person`, `auction` and `bid` are the tables of the Nexmark benchmark.
+    `bids`. `person`, `auction`, `bid` and `side_input` are the tables of the Nexmark benchmark.
     """
     statements = [nexmark.SOURCE.format(path=directory / "events"), *nexmark.VIEWS]
+    statements.append(_create("side_input", "key BIGINT, `value` STRING", directory / "side_input", "json"))
     for suffix, time in (("", _watermark("ts")), ("_ltz", LOCAL_TIME)):
         statements += _united("bids", f"bids{suffix}", "json", f", {time}", directory)
         declared = f"{TABLES['auctions']}, {time}"

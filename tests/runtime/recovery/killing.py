@@ -31,7 +31,7 @@ from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.runtime.leaders import leader_gateway
 
 CLIENTS = 4
-MAX_LIFE_S = {"filesystem": 0.8, "zookeeper": 1.6, "object store": 1.6}
+MAX_LIFE_S = {"filesystem": 0.8, "zookeeper": 1.6, "object store": 5.0}
 GIVE_UP_S = 120
 OPTIONS = {
     "jobmanager.rpc.port": "0",
@@ -203,7 +203,7 @@ def object_store(bucket: Bucket) -> dict[str, str]:
     return bucket.options | {
         "high-availability.type": "filesystem",
         "high-availability.storageDir": bucket.uri("ha"),
-        "high-availability.object-store.lease-duration": "400 ms",
+        "high-availability.object-store.lease-duration": "1 s",
         "high-availability.object-store.retry-period": "100 ms",
     }
 
@@ -217,7 +217,7 @@ HEAD = """# Recovery
 
 A JobManager process (Dispatcher, ResourceManager, JobMasters, a TaskExecutor with simulated tasks; no Spark) is killed
 by `kill -9` at a random moment up to {life} s after its start, and started again, while {clients} clients submit jobs
-that take up to 100 ms. ZooKeeper's session timeout and the lease in the object store are 400 ms; the store (moto's S3)
+that take up to 100 ms. ZooKeeper's session timeout is 400 ms, the lease in the object store 1 s; the store (moto's S3)
 refuses one request in 40 and loses one answer in 40. Lost: acknowledged, but without a result in the end. Run
 again: started after its result was written down. `make recovery` runs it; the seed was {seed}.
 

@@ -151,16 +151,16 @@ class TemporalJoinFactory:
     """Plan that joins each left row with the version of the right side that was valid at its time.
 
     Attributes:
-        right_time: Index of the right rowtime column, or None for a join in processing time.
+        right_time: Index of the right rowtime column.
     """
 
     join: JoinPlan
     left_time: int
-    right_time: int | None
+    right_time: int
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return ProcessingTimeTemporalJoin(self) if self.right_time is None else TemporalJoin(self)
+        return TemporalJoin(self)
 
 
 class TemporalJoin(Kernel):
@@ -193,7 +193,6 @@ class TemporalJoin(Kernel):
         """Buffer rows until the watermark."""
         plan = self._plan
         keys = keys_of(batch, plan.join.keys[index], self.context.max_parallelism)
-        assert plan.right_time is not None
         times = times_of(batch.columns[plan.right_time if index else plan.left_time])
         table = self._versions if index else self._waiting
         for key, time, kind, row in zip(keys, times, kinds_list(batch), rows_of(batch), strict=True):
@@ -263,37 +262,3 @@ class TemporalJoin(Kernel):
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the arrival number."""
         self._arrival = snapshot
-
-
-class ProcessingTimeTemporalJoin(Kernel):
-    """Joins each left row at once with the latest right row of its key."""
-
-    def __init__(self, plan: TemporalJoinFactory) -> None:
-        self._plan = plan
-
-    def open(self, context: KernelContext) -> None:
-        """Compile the condition."""
-        super().open(context)
-        self._matcher = Matcher(self._plan.join, context)
-        self._newest = context.table("right")
-        self._output = RowOutput(self._matcher.types, context.emit)
-
-    def close(self) -> None:
-        """Close the user functions."""
-        self._matcher.close()
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Join left rows; store right ones."""
-        keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
-        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
-            if index and kind == DELETE:
-                self._newest.remove(key)
-            elif index and kind != UPDATE_BEFORE:
-                self._newest.put(key, row)
-            elif not index:
-                newest = None if has_null(key) else self._newest.data.get(key)
-                if newest is not None and self._matcher.fitting(0, row, [newest])[0]:
-                    self._output.add(kind, row + newest)
-                elif self._plan.join.kind == "LEFT":
-                    self._output.add(kind, row + (None,) * len(self._matcher.right))
-        self._output.flush()

@@ -16,6 +16,7 @@ __all__ = ["ConditionalObject", "Tagged", "check_conditional_writes"]
 
 _CONFLICT, _PRECONDITION_FAILED = 409, 412
 _TIMEOUT_S = 60.0
+_FIRST, _SECOND = b"a probe", b"a probe that was replaced"
 T = TypeVar("T")
 
 
@@ -121,12 +122,17 @@ def check_conditional_writes(directory: RemotePath) -> None:
     path = directory / f"probe-{secrets.token_hex(8)}"
     probe = ConditionalObject(path)
     try:
-        first = probe.replace(b"1", None)
-        second = None if first is None else probe.replace(b"2", first)
-        held = [probe.replace(b"3", None) is None, first is not None and probe.replace(b"4", first) is None]
+        path.write_bytes(_FIRST)
+        found = probe.read()
+        # What was written counts, not the answers: one may be lost, and the library asks again.
+        probe.replace(b"although it exists", None)
+        probe.replace(b"although it is another one", '"0"')
+        unchanged = probe.read()
+        probe.replace(_SECOND, None if found is None else found.tag)
+        changed = probe.read()
     finally:
         path.unlink()
-    if first is None or second is None or not all(held):
+    if (unchanged and unchanged.data, changed and changed.data) != (_FIRST, _SECOND):
         raise RemoteFileError(
             "use",
             str(directory),

@@ -14,6 +14,7 @@ from functools import cache
 from firesteel.common.options.declared import effective_options
 from firesteel.common.options.deprecated_keys import deprecated_keys
 from firesteel.common.options.file_options import is_read
+from firesteel.common.options.metric_options import is_read as is_of_reporter
 from firesteel.common.options.option_rule import OptionRule
 from firesteel.common.options.options_without_counterpart import WITHOUT_COUNTERPART
 from firesteel.common.options.refused_options import REFUSED
@@ -38,7 +39,7 @@ def class_of(key: str) -> OptionClass | None:
         (<OptionClass.EFFECTIVE: 'it is read'>, <OptionClass.WITHOUT_COUNTERPART: ...>)
     """
     current = deprecated_keys().get(key, key)
-    if key in effective_options() or is_read(key) or becomes_sparks(current):
+    if key in effective_options() or is_read(key) or is_of_reporter(key) or becomes_sparks(current):
         return OptionClass.EFFECTIVE
     found = rule_of(key)
     if found is None:

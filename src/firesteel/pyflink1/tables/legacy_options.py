@@ -40,8 +40,10 @@ def today_options(properties: Mapping[str, str]) -> dict[str, str]:
         found.pop("document-type", None)  # its documents have no types, and Flink 1 ignored this one
     if format_name == "json":
         found["json.timestamp-format.standard"] = "RFC-3339"
-    if (kind, format_name) == ("filesystem", "csv") and "csv.quote-character" not in found:
-        found["csv.disable-quote-character"] = "true"  # as in Flink up to 1.10, where files had a CSV of their own
+    if (kind, format_name) == ("filesystem", "csv"):  # up to Flink 1.10, files had a CSV of their own
+        found["csv.ignore-additional-fields"] = "true"
+        if "csv.quote-character" not in found:
+            found["csv.disable-quote-character"] = "true"
     return found
 
 

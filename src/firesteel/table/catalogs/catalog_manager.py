@@ -17,6 +17,8 @@ from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.catalogs.model_catalog import ModelCatalog
 from firesteel.table.execution.schema_resolver import resolve_table
 from firesteel.table.functions.function_catalog import FunctionCatalog
+from firesteel.table.planner.parse.parser import parse
+from firesteel.table.syntax.statements import Query
 from firesteel.table.table_config import TableConfig
 
 Path = tuple[str, ...]
@@ -181,7 +183,8 @@ class CatalogManager:
         if found is None:
             return None
         if found.is_view:
-            return ViewEntry(found.query, found.view_columns)
+            query = _view_query(found.query) if isinstance(found.query, str) else found.query
+            return ViewEntry(query, found.view_columns)
         return resolve_table(found, self.qualify(path), self)
 
     def names_near(self, path: Path) -> list[str]:
@@ -322,3 +325,10 @@ class CatalogManager:
 
 def _quoted(path: Path) -> str:
     return ".".join(map(quoted, path))
+
+
+def _view_query(text: str) -> object:
+    statement = parse(text)
+    if not isinstance(statement, Query):
+        raise ValidationException(f"A view needs a query, found: {text}")
+    return statement.query

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from functools import total_ordering
 from typing import TYPE_CHECKING, Self
 
 from firesteel.columns.type_text import quoted
-from firesteel.common.table_errors import ValidationException
 from firesteel.table.schema import Schema
 from firesteel.table.table_parts import unresolved_of
 
@@ -24,6 +24,7 @@ class _Copyable:
         return copy.deepcopy(self)
 
 
+@total_ordering
 class ObjectPath:
     """The database and name of an object within a catalog.
 
@@ -80,6 +81,8 @@ class ObjectPath:
         return (mine > others) - (mine < others)
 
     def __lt__(self, other: ObjectPath) -> bool:
+        if not isinstance(other, ObjectPath):
+            return NotImplemented
         return self.compare_to(other) < 0
 
     def __str__(self) -> str:
@@ -333,20 +336,13 @@ class CatalogBaseTable(_Copyable):
             properties: Options by key; they are copied.
             comment: Text for people; None for none.
 
-        Raises:
-            ValidationException: the text is no query.
+        The text is parsed whenever the view is used, as in Flink.
         """
-        from firesteel.table.planner.parse.parser import parse
-        from firesteel.table.syntax.statements import Query
-
-        statement = parse(expanded_query)
-        if not isinstance(statement, Query):
-            raise ValidationException(f"A view needs a query, found: {expanded_query}")
         return CatalogBaseTable(
             unresolved_of(schema),
             properties,
             comment=comment,
-            query=statement.query,
+            query=expanded_query,
             text=original_query,
             view_columns=tuple(schema.get_field_names()),
         )

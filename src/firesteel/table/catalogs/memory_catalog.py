@@ -13,6 +13,7 @@ from firesteel.common.table_errors import (
     FunctionNotExistException,
     ModelAlreadyExistException,
     ModelNotExistException,
+    PartitionAlreadyExistsException,
     PartitionNotExistException,
     PartitionSpecInvalidException,
     TableAlreadyExistException,
@@ -222,9 +223,7 @@ class GenericInMemoryCatalog(Catalog):
         if partition_spec.get_partition_spec().keys() != set(keys):
             raise PartitionSpecInvalidException(self._name, name, keys, partition_spec.get_partition_spec())
         if partition_spec in found and not ignore_if_exists:
-            raise CatalogException(
-                f"Partition {partition_spec} of table {name} in catalog {self._name} already exists."
-            )
+            raise PartitionAlreadyExistsException(self._name, name, partition_spec.get_partition_spec())
         found.setdefault(partition_spec, partition)
 
     def alter_partition(

@@ -16,6 +16,7 @@ from firesteel.table.environment.spark_conversion import spark_scan, to_spark
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.inference import infer_schema
+from firesteel.table.functions.value_checks import check_rows
 from firesteel.table.planner.rel.rel import Values
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.resolved_schema import schema_of_table
@@ -136,11 +137,13 @@ class SourceMethods:
         Args:
             elements: Rows as tuples, lists, dicts or `Row`.
             schema: The row type, or the names of the columns; by default the types are inferred.
-            verify_schema: Accepted for compatibility with PyFlink; values are always checked.
+            verify_schema: Whether to check the values against the schema now; otherwise those that cannot be converted
+                fail when the table is used.
 
         Raises:
             TypeError: The values do not fit the schema, or have no common type.
-            ValueError: There are no elements from which types could be inferred.
+            ValueError: There are no elements from which types could be inferred, or None is where the schema has NOT
+                NULL.
         """
         items = list(elements)
         if items and all(isinstance(item, Expression) for item in items):
@@ -155,6 +158,8 @@ class SourceMethods:
             raise TypeError(f"schema should be a DataType or a list of names, found {schema!r}")
         names = row_type.field_names()
         rows = tuple(_values_of(item, names) for item in items)
+        if verify_schema:
+            check_rows(rows, row_type)
         return self._table(queries.Resolved(Values(rows, row_type)))
 
     def _from_expressions(self, items: list[Expression[Any]], schema: Any) -> Table:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.type_text import type_text
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import INSERT_ONLY
@@ -38,13 +39,15 @@ _PLAIN: dict[pa.DataType, t.DataType] = {
 }
 _DIGITS = {"s": 0, "ms": 3, "us": 9, "ns": 9}
 """The precision by unit; pandas has microseconds by default as of version 3, and had nanoseconds before."""
+_UNITS = ("ms", "us", "ns")
+"""The units of three digits each."""
 
 
 def pandas_scan(frame: pandas.DataFrame, schema: object) -> StreamScan:
     """Return the node that reads a `pandas.DataFrame`.
 
     Raises:
-        TypeError: it is something else, or a column has a type that SQL has not.
+        TypeError: it is something else, a column has a type that SQL has not, or values that its declared type has not.
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"Unsupported type, expected pandas.DataFrame, got {type(frame)}")
@@ -63,7 +66,7 @@ def arrow_scan(found: pa.Table, schema: object, name: str) -> StreamScan:
         TypeError: a column has a type that SQL has not.
     """
     row_type = _row_type(found.schema, schema)
-    arrays = [_array(found.column(index), kind) for index, kind in enumerate(row_type.field_types())]
+    arrays = [_array(found.column(index), field) for index, field in enumerate(row_type.fields)]
     batches = [
         ColumnBatch(tuple(array.slice(start, _BATCH_ROWS) for array in arrays), min(_BATCH_ROWS, len(found) - start))
         for start in range(0, len(found), _BATCH_ROWS)
@@ -81,16 +84,40 @@ class _Collection:
         return environment.from_collection(self._batches)
 
 
-def _array(column: Any, kind: t.DataType) -> pa.Array:
+def _array(column: Any, field: t.RowField) -> pa.Array:
+    """Return a column as its declared type; PyFlink refuses to cut values and to make numbers of texts, too."""
     array = column.combine_chunks()
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    wanted = arrow_type(kind)
-    if array.type == wanted:
+    wanted = arrow_type(field.data_type)
+    if array.type == wanted and not pa.types.is_timestamp(wanted):
         return array
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if _is_text(array.type) != _is_text(wanted) and not pa.types.is_null(array.type):
+        raise _mismatch(field, f"Expected a {'string' if _is_text(wanted) else wanted}, got {array.type}")
     try:
-        return array.cast(wanted, safe=False)
+        if isinstance(field.data_type, t.TimestampType | t.LocalZonedTimestampType):
+            zone = array.type.tz if pa.types.is_timestamp(array.type) else None
+            array = array.cast(
+                pa.timestamp(_unit(field.data_type), zone)
+            )  # the Arrow type may be finer than the SQL type
+        return array.cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise _mismatch(field, str(error)) from error
     except pa.ArrowNotImplementedError:
-        return to_arrow(array.to_pylist(), kind)
+        return to_arrow(array.to_pylist(), field.data_type)
+
+
+def _unit(kind: t.TimestampType | t.LocalZonedTimestampType) -> str:
+    return "s" if kind.precision == 0 else _UNITS[(kind.precision - 1) // 3]
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
+
+
+def _mismatch(field: t.RowField, found: str) -> TypeError:
+    return TypeError(f"Column '{field.name}' is declared as {type_text(field.data_type)}. {found}")
 
 
 def _row_type(found: pa.Schema, schema: object) -> t.RowType:
@@ -155,8 +182,8 @@ def to_pandas(rows: Iterable[Row], row_type: t.RowType, time_zone: datetime.tzin
 
 def _series(array: pa.Array, kind: t.DataType, time_zone: datetime.tzinfo) -> pd.Series[Any]:
     if isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType)):
-        series = array.cast(pa.timestamp("ns", array.type.tz)).to_pandas()
-        return series.dt.tz_convert(time_zone).dt.tz_localize(None) if array.type.tz else series
+        series = array.cast(pa.timestamp(_unit(kind), array.type.tz), safe=False).to_pandas()
+        return series.dt.tz_convert(time_zone) if array.type.tz else series
     if pa.types.is_string(array.type):
         return pd.Series(array.to_pylist(), dtype=object)
     return array.to_pandas(date_as_object=True, timestamp_as_object=False, maps_as_pydicts="strict")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.type_text import full_type_text, quoted
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogModel
 from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.syntax.statements import ColumnDefinition
@@ -16,9 +14,6 @@ from firesteel.table.table_parts import (
     primary_key_of,
     watermarks_of,
 )
-
-_FULL = {"STRING": "VARCHAR(2147483647)", "BYTES": "VARBINARY(2147483647)"}
-_SHORT = re.compile(r"(?<![`\w])(STRING|BYTES)(?![`\w])")
 
 
 def create_table_text(table: CatalogBaseTable, path: tuple[str, ...], is_temporary: bool) -> str:
@@ -73,7 +68,7 @@ def _column(column: ColumnDefinition, is_key: bool) -> str:
     if column.expression is not None:
         text += f" AS {expression_sql(column.expression)}"
     else:
-        text += f" {_type(type_text(column.declared_type.not_null() if is_key else column.declared_type))}"
+        text += f" {full_type_text(column.declared_type.not_null() if is_key else column.declared_type)}"
     if column.is_metadata:
         if column.metadata_key is not None:
             text += f" METADATA FROM {_string(column.metadata_key)}"
@@ -81,11 +76,6 @@ def _column(column: ColumnDefinition, is_key: bool) -> str:
             text += " METADATA"
         text += " VIRTUAL" if column.is_virtual else ""
     return text + (f" COMMENT {_string(column.comment)}" if column.comment else "")
-
-
-def _type(text: str) -> str:
-    """Return a type as Flink serializes it: STRING and BYTES by their full names."""
-    return _SHORT.sub(lambda found: _FULL[found.group()], text)
 
 
 def _distribution(distribution: object) -> str:

@@ -35,6 +35,7 @@ _ARRAYS: dict[str, t.DataType] = {
     "H": t.IntType(),
     "I": t.BigIntType(),
     "f": t.FloatType(),
+    "u": t.CharType(1),
     "d": t.DoubleType(),
 }
 """Types of the elements of `array.array`: unsigned numbers need the next larger type, and 64 bits have none."""

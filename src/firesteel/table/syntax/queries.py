@@ -151,6 +151,7 @@ class Select:
         windows: `WINDOW w AS (...)` by name.
         unnamed: The prefix of the names of unnamed columns; the Table API uses `_c`.
         hints: The hints after SELECT.
+        qualify: The condition over window functions, which may use the aliases of items.
     """
 
     source: Query | None
@@ -162,6 +163,7 @@ class Select:
     windows: tuple[tuple[str, WindowSpec], ...] = ()
     unnamed: str = "EXPR$"
     hints: tuple[Hint, ...] = ()
+    qualify: Unresolved | None = None
 
 
 @dataclass(frozen=True, slots=True)

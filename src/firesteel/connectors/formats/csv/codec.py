@@ -100,6 +100,8 @@ class CsvCodec:
         count = len(self._readers)
         if len(fields) == count + 1 and not fields[-1]:  # Jackson ignores a separator at the end
             return self.values(fields[:-1])
+        if len(fields) > count and self.dialect.ignore_additional_fields:
+            return self.values(fields[:count])
         if len(fields) > count:
             raise ValueError(f"Too many entries: expected at most {count} but was {len(fields)}")
         if not self.dialect.ignore_parse_errors:

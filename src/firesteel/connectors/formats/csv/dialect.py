@@ -28,6 +28,7 @@ class CsvDialect:
         escape_character: The character before an escaped character; None disables escaping.
         null_literal: Text that stands for NULL; None writes NULL as empty text and reads no text as NULL.
         allow_comments: Whether lines that begin with `#`, and blank lines, are skipped.
+        ignore_additional_fields: Whether fields after those of the columns are skipped, instead of being an error.
         ignore_parse_errors: Whether invalid fields become NULL and invalid records are skipped.
         plain_decimals: Whether DECIMAL columns are written with all digits of their scale, without an exponent.
     """
@@ -39,6 +40,7 @@ class CsvDialect:
     escape_character: str | None = None
     null_literal: str | None = None
     allow_comments: bool = False
+    ignore_additional_fields: bool = False
     ignore_parse_errors: bool = False
     plain_decimals: bool = False
 

@@ -25,6 +25,7 @@ _OPTIONS = (
     "disable-quote-character",
     "escape-character",
     "field-delimiter",
+    "ignore-additional-fields",
     "ignore-parse-errors",
     "null-literal",
     "quote-character",
@@ -163,6 +164,7 @@ def _dialect(options: Options) -> CsvDialect:
         escape_character=options.character("escape-character", None),
         null_literal=options.values.get("null-literal"),
         allow_comments=options.flag("allow-comments"),
+        ignore_additional_fields=options.flag("ignore-additional-fields"),
         ignore_parse_errors=options.flag("ignore-parse-errors"),
         plain_decimals=not options.flag("write-bigdecimal-in-scientific-notation", True),
     )

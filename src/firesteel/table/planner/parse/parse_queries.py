@@ -138,7 +138,8 @@ class QueryParser(HintParser):
         group_by = self._group_by() if self.accept("GROUP", "BY") else None
         having = self.expression() if self.accept("HAVING") else None
         windows = self.comma_list(self._named_window) if self.accept("WINDOW") else ()
-        return Select(source, items, where, group_by, having, distinct, windows, hints=hints)
+        qualify = self.expression() if self.accept("QUALIFY") else None
+        return Select(source, items, where, group_by, having, distinct, windows, hints=hints, qualify=qualify)
 
     def _item(self) -> Unresolved:
         if self.accept("*"):
@@ -383,7 +384,7 @@ class QueryParser(HintParser):
         if self.accept("AFTER", "MATCH", "SKIP"):
             after = self._after_match()
         self.expect("PATTERN", "(")
-        pattern = self._pattern()
+        pattern = self._anchored_pattern()
         self.expect(")")
         within = self.expression() if self.accept("WITHIN") else None
         subsets = self.comma_list(self._subset) if self.accept("SUBSET") else ()
@@ -417,6 +418,12 @@ class QueryParser(HintParser):
         self.expect("=")
         return name, self.names()
 
+    def _anchored_pattern(self) -> Pattern:
+        has_start = self.accept("^")
+        pattern = self._pattern()
+        has_end = self.accept("$")
+        return ("anchored", pattern) if has_start or has_end else pattern
+
     def _pattern(self) -> Pattern:
         parts = [self._pattern_sequence()]
         while self.accept("|"):
@@ -425,7 +432,7 @@ class QueryParser(HintParser):
 
     def _pattern_sequence(self) -> Pattern:
         parts = []
-        while not self.at_any(")", "|", "-", "}"):
+        while not self.at_any(")", "|", "-", "}", "$"):
             parts.append(self._pattern_factor())
         return parts[0] if len(parts) == 1 else ("concat", tuple(parts))
 

@@ -58,6 +58,7 @@ RESERVED = frozenset(
         "GROUP",
         "GROUPING",
         "HAVING",
+        "QUALIFY",
         "IN",
         "INNER",
         "INSERT",

@@ -260,12 +260,12 @@ class TemporalJoin:
 
     Attributes:
         left_time: Index of the time attribute of the left input.
-        right_time: Index of the rowtime of the right input; None for a join in processing time.
+        right_time: Index of the rowtime of the right input.
     """
 
     join: Join
     left_time: int
-    right_time: int | None
+    right_time: int
 
     @property
     def row_type(self) -> RowType:

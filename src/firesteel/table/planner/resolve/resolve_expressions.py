@@ -212,7 +212,7 @@ class ExpressionResolver:
         if not can_cast(value.type, target) and not isinstance(value.type, NullType):
             raise ValidationException(
                 f"SQL validation failed. {where(call.position)}Cast function cannot convert value of type "
-                f"{value.type!s} to type {target!s}"
+                f"{type_text(value.type.nullable())} to type {type_text(target.nullable())}"
             )
         nullable = value.type.is_nullable or is_try
         return Call(str(call.function), (value,), target.nullable() if nullable else target.not_null())

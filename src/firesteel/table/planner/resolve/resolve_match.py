@@ -137,6 +137,8 @@ def resolve_match(query: q.MatchRecognize, node: Rel, scope: Scope, context: Res
 def _check(query: q.MatchRecognize) -> None:
     if query.all_rows:
         raise ValidationException("All rows per match mode is not supported yet.")
+    if query.pattern[0] == "anchored":  # Flink reads them and finds the matches of the pattern without them
+        raise ValidationException("The anchors ^ and $ of a PATTERN are not supported; matches begin at any row.")
     if _has(query.pattern, "exclude"):
         raise ValidationException("Currently, CEP doesn't support {- -} patterns.")
     if _has(query.pattern, "permute"):

@@ -20,6 +20,7 @@ from firesteel.columns.column_types import (
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import common_type
+from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
@@ -215,12 +216,12 @@ class QueryResolver:
         if self.context.is_streaming and not is_time(kind):
             raise ValidationException(
                 f"SQL validation failed. {where(query.position)}The window function requires the timecol is a time "
-                f"attribute type, but is {kind}."
+                f"attribute type, but is {type_text(kind)}."
             )
         if not isinstance(kind, TIMESTAMPS):
             raise ValidationException(
                 f"The window function {query.function}(TABLE table_name, DESCRIPTOR(timecol), ...) requires the "
-                f"timecol to be TIMESTAMP or TIMESTAMP_LTZ, but is {kind}."
+                f"timecol to be TIMESTAMP or TIMESTAMP_LTZ, but is {type_text(kind)}."
             )
         lengths = [interval_millis(argument, query.function) for argument in query.arguments]
         size, step = (lengths[-1], lengths[0]) if len(lengths) == 2 else (lengths[0], 0)
@@ -263,7 +264,7 @@ def _constant(value: object, kind: DataType) -> object:
 def _common(values: Sequence[Rex], name: str) -> DataType:
     kind = common_type([value.type for value in values])
     if kind is None:
-        shown = " and ".join(str(value.type) for value in values)
+        shown = " and ".join(type_text(value.type) for value in values)
         raise ValidationException(f"SQL validation failed. Type mismatch in columns of {name}: {shown}")
     return kind
 

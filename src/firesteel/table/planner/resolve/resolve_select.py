@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import RowType
+from firesteel.columns.column_types import BooleanType, RowType
 from firesteel.columns.rex import Deferred, InputRef, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
@@ -18,7 +18,7 @@ from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolv
 from firesteel.table.planner.resolve.scope import Scope, field_access
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
 from firesteel.table.planner.resolve.subqueries import Subqueries
-from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of, with_values
+from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of, walk, with_values
 from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, Unresolved, constant
@@ -66,7 +66,7 @@ class SelectResolver:
         items = self._expanded(query.items, scope)
         everything: list[Unresolved] = [
             *items,
-            *([] if query.having is None else [query.having]),
+            *(part for part in (query.having, query.qualify) if part is not None),
             *(o.expression for o in orderings),
         ]
         layer: PlainSelect | GroupedSelect
@@ -79,11 +79,12 @@ class SelectResolver:
         having = None if query.having is None else layer.resolver.resolve(query.having)
         values = _values_by_name(names, items, rexes)
         places = [self._place(o.expression, names, values, (rexes, hidden), layer) for o in orderings]
+        kept = None if query.qualify is None else _kept(with_values(query.qualify, values), layer)
         if not query.distinct:
-            return layer.finish(names, [*rexes, *hidden], having), places
+            return _finished(layer, names, [*rexes, *hidden], having, kept), places
         ttl = None if self._is_grouped else hints.of_group(input_name(query.source))
         hidden[:] = [_over_items(rex, rexes, scope) for rex in hidden]
-        return extended(distinct(layer.finish(names, rexes, having), ttl), hidden, "$sort"), places
+        return extended(distinct(_finished(layer, names, rexes, having, kept), ttl), hidden, "$sort"), places
 
     def flat_aggregate(self, query: q.FlatAggregate) -> Rel:
         """Return the node of a table aggregate function over groups."""
@@ -146,6 +147,28 @@ class SelectResolver:
         if rex not in known and rex not in hidden:
             hidden.append(rex)
         return [*known, *hidden].index(rex)
+
+
+def _finished(
+    layer: PlainSelect | GroupedSelect, names: list[str], rexes: list[Rex], having: Rex | None, kept: Rex | None
+) -> Rel:
+    """Return the node of the columns, with the rows for which the condition of QUALIFY is true."""
+    if kept is None:
+        return layer.finish(names, rexes, having)
+    node = layer.finish(names, [*rexes, kept], having)
+    columns = refs(node.row_type)
+    shown = columns[: len(rexes)]
+    fields = row_type(node.row_type.names[: len(rexes)], [column.type for column in shown])
+    return rel.Project(rel.Filter(node, columns[-1]), shown, fields)
+
+
+def _kept(qualify: Unresolved, layer: PlainSelect | GroupedSelect) -> Rex:
+    if not any(isinstance(part, OverCall) for part in walk(qualify)):
+        raise ValidationException("SQL validation failed. QUALIFY expression must contain a window function")
+    kept = layer.resolver.resolve(qualify)
+    if not isinstance(kept.type, BooleanType):
+        raise ValidationException("SQL validation failed. QUALIFY clause must be a condition")
+    return kept
 
 
 class SelectLayer:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
-from firesteel.common.table_errors import ValidationException
+from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.table_connector import LookupSource
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_rowtime, is_time
@@ -119,7 +119,10 @@ def _temporal(sides: Sides, kind: str, time: Rex) -> Rel:
     if is_proctime(time.type):
         if scan is not None:
             return _lookup(sides, kind, scan)
-        return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, None)
+        # Which rows of the right table a row would find depends on how fast both are read.
+        raise TableException(
+            "Processing-time temporal join is not supported yet. The right table needs a connector with lookups."
+        )
     times = [i for i, t in enumerate(sides.right.row_type.field_types()) if is_rowtime(t)]
     if not times:
         raise ValidationException(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from firesteel.columns.column_types import BooleanType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import filtered, with_inputs
@@ -127,6 +128,8 @@ def top_n(node: Rel, is_streaming: bool) -> Rel:
     start, end, rest, above = _split_by_rank(node.condition, columns, len(over.input.row_type))
     if end is None:
         return node
+    if end < start:
+        return rel.Filter(node.input, Literal(False, BooleanType(False)))
     found = window_columns(over.input)
     window = found[:2] if found is not None and found[0] in group.partition and found[1] in group.partition else None
     rank = rel.Rank(

@@ -96,6 +96,10 @@ def _check_sort(node: rel.Sort, is_streaming: bool) -> None:
         if node.fetch is None:
             raise TableException("OFFSET without FETCH or LIMIT is not supported on a stream")
     elif not _sorts_by_time(node):
+        if is_proctime(_type_of(node, node.collations[0])) and not node.collations[0].descending:
+            raise TableException(
+                "Sort by a processing time and further columns is not supported: the order would depend on the clock."
+            )
         raise TableException("Sort on a non-time-attribute field is not supported.")
 
 
@@ -105,8 +109,6 @@ def _sorts_by_time(node: rel.Sort) -> bool:
 
 
 def _check_temporal_join(node: rel.TemporalJoin, is_streaming: bool) -> None:
-    if node.right_time is None:
-        return
     join = node.join
     key = upsert_key(join.right)
     if key is None:

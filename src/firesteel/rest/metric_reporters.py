@@ -1,0 +1,201 @@
+"""Reporters, which send the metrics of the cluster to others at intervals.
+
+Flink: `runtime.metrics.ReporterSetup`, `metrics.prometheus.PrometheusPushGatewayReporter`,
+`metrics.statsd.StatsDReporter`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Final, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import delete_from_gateway, push_to_gateway
+from prometheus_client.registry import Collector
+
+from firesteel.common.options.metric_options import METRIC_REPORTERS, REPORTER
+from firesteel.common.options.option import InvalidOptionError
+from firesteel.common.time import Duration
+from firesteel.runtime.thread_pools import METRICS
+
+__all__ = ["ReporterRun", "reporters_of"]
+
+logger = logging.getLogger(__name__)
+
+_FACTORY: Final = "factory.class"
+_INTERVAL: Final = "interval"
+_TIMEOUT_S: Final = 10.0
+_UNCLEAN: Final = re.compile(r"[^A-Za-z0-9_-]")
+_DATAGRAM_BYTES: Final = 1400
+
+
+class _Reporter(Protocol):
+    """Sends metrics. Both methods block, and raise an `OSError` if nobody takes them."""
+
+    def report(self, metrics: Collector) -> None:
+        """Send all metrics."""
+
+    def close(self) -> None:
+        """Take back what should not outlive the process."""
+
+
+class _PushGateway:
+    """Pushes to Prometheus' PushGateway."""
+
+    OPTIONS: Final = ("hostUrl", "host", "port", "jobName", "randomJobNameSuffix", "deleteOnShutdown", "groupingKey")
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        self._url = options.get("hostUrl") or f"http://{options.get('host', '')}:{options.get('port', '')}"
+        if not urlsplit(self._url).hostname or urlsplit(self._url).port is None:
+            raise InvalidOptionError(
+                f"option '{REPORTER}{name}.hostUrl' is {self._url!r}, expected such as http://gateway:9091"
+            )
+        suffix = secrets.token_hex(16) if _boolean(name, options, "randomJobNameSuffix") else ""
+        self._job = options.get("jobName", "") + suffix
+        if not self._job:
+            raise InvalidOptionError(f"option '{REPORTER}{name}.jobName' is empty, and randomJobNameSuffix is false")
+        self._deletes = _boolean(name, options, "deleteOnShutdown")
+        pairs = (pair.partition("=") for pair in options.get("groupingKey", "").split(";") if pair)
+        self._grouping = {key: value for key, _, value in pairs}
+
+    def report(self, metrics: Collector) -> None:
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(metrics)
+        push_to_gateway(self._url, self._job, registry, self._grouping, _TIMEOUT_S)
+
+    def close(self) -> None:
+        if self._deletes:
+            delete_from_gateway(self._url, self._job, self._grouping, _TIMEOUT_S)
+
+
+class _StatsD:
+    """Sends gauges to StatsD by UDP: `<metric>.<value of each label>:<value>|g`, and of histograms sum and count."""
+
+    OPTIONS: Final = ("host", "port")
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        port = options.get("port", "")
+        if not options.get("host") or not port.isdigit() or not 0 < int(port) < 1 << 16:
+            raise InvalidOptionError(
+                f"options '{REPORTER}{name}.host' and '.port' are {options.get('host')!r} and {port!r}, expected both"
+            )
+        self._address = options["host"], int(port)
+
+    def report(self, metrics: Collector) -> None:
+        family = socket.getaddrinfo(*self._address, type=socket.SOCK_DGRAM)[0][0]
+        with socket.socket(family, socket.SOCK_DGRAM) as sender:
+            waiting = b""
+            for line in self._lines(metrics):
+                if waiting and len(waiting) + len(line) > _DATAGRAM_BYTES:
+                    sender.sendto(waiting, self._address)
+                    waiting = b""
+                waiting += line
+            if waiting:
+                sender.sendto(waiting, self._address)
+
+    def _lines(self, metrics: Collector) -> Iterator[bytes]:
+        for metric in metrics.collect():
+            for sample in metric.samples:
+                if not sample.name.endswith("_bucket"):
+                    name = ".".join(_UNCLEAN.sub("-", part) for part in (sample.name, *sample.labels.values()))
+                    yield f"{name}:{sample.value:g}|g\n".encode()
+
+    def close(self) -> None:
+        """Do nothing: what was sent is sent."""
+
+
+def _boolean(name: str, options: Mapping[str, str], key: str) -> bool:
+    text = options.get(key, "true").strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidOptionError(f"option '{REPORTER}{name}.{key}' is {text!r}, expected true or false")
+    return text == "true"
+
+
+_FACTORIES: Final[Mapping[str, type[_PushGateway] | type[_StatsD]]] = {
+    "org.apache.flink.metrics.prometheus.PrometheusPushGatewayReporterFactory": _PushGateway,
+    "org.apache.flink.metrics.statsd.StatsDReporterFactory": _StatsD,
+}
+_ELSEWHERE: Final = {
+    "org.apache.flink.metrics.prometheus.PrometheusReporterFactory": "scrape /metrics of the JobManager's REST API",
+}
+"""What to do instead of other reporters of Flink's."""
+
+
+class _Scheduled(NamedTuple):
+    name: str
+    reporter: _Reporter
+    interval_s: float
+
+
+def reporters_of(configuration: Mapping[str, str]) -> list[_Scheduled]:
+    """Return the configured reporters.
+
+    Raises:
+        InvalidOptionError: a reporter is unknown, or one of its options is.
+    """
+    options: dict[str, dict[str, str]] = {}
+    for key, value in configuration.items():
+        if key.startswith(REPORTER):
+            name, _, option = key.removeprefix(REPORTER).partition(".")
+            options.setdefault(name, {})[option] = value
+    named = METRIC_REPORTERS.of(configuration)
+    wanted = list(options) if named is None else [name.strip() for name in named.split(",") if name.strip()]
+    return [_scheduled(name, options.get(name, {})) for name in wanted]
+
+
+def _scheduled(name: str, options: Mapping[str, str]) -> _Scheduled:
+    factory = options.get(_FACTORY, "")
+    kind = _FACTORIES.get(factory)
+    if kind is None:
+        instead = _ELSEWHERE.get(factory, f"allowed: {', '.join(_FACTORIES)}")
+        raise InvalidOptionError(f"option '{REPORTER}{name}.{_FACTORY}' is {factory!r}; {instead}")
+    allowed = (_FACTORY, _INTERVAL, *kind.OPTIONS)
+    if unknown := sorted(options.keys() - set(allowed)):
+        raise InvalidOptionError(f"option '{REPORTER}{name}.{unknown[0]}' is not known; allowed: {', '.join(allowed)}")
+    try:
+        interval_s = Duration.parse(options.get(_INTERVAL, "10 s")).to_millis() / 1000
+    except ValueError as error:
+        raise InvalidOptionError(f"option '{REPORTER}{name}.{_INTERVAL}': {error}") from None
+    return _Scheduled(name, kind(name, options), max(interval_s, 0.001))
+
+
+class ReporterRun:
+    """Runs reporters, each at its interval, and never lets one hold up another or the process.
+
+    Args:
+        reporters: The reporters.
+        metrics: Returns all metrics of the cluster.
+    """
+
+    def __init__(self, reporters: list[_Scheduled], metrics: Callable[[], Awaitable[Collector]]) -> None:
+        self._reporters = reporters
+        self._metrics = metrics
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Start to report, after the first interval of each reporter."""
+        self._tasks = [asyncio.create_task(self._report(one)) for one in self._reporters]
+
+    async def _report(self, one: _Scheduled) -> None:
+        while True:
+            await asyncio.sleep(one.interval_s)
+            try:
+                await METRICS.run(one.reporter.report, await self._metrics())
+            except Exception as error:  # Nobody listens, or no leader is elected: the next report may succeed.
+                logger.warning("metrics could not be reported by %r: %s", one.name, error)
+
+    async def stop(self) -> None:
+        """Stop, and take back what should not outlive the process."""
+        for task in self._tasks:
+            task.cancel()
+        for one in self._reporters:
+            try:
+                await METRICS.run(one.reporter.close)
+            except Exception as error:
+                logger.warning("metrics of %r could not be taken back: %s", one.name, error)
