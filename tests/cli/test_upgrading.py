@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from firesteel.cli.upgrading import Upgrade, UpgradeError, UpgradingCluster
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.graph.job_graph import JobGraph
-from tests.cli.session import firesteel
 from tests.runtime.helpers import job_graph
 
 FORMER: Final = "f" * 32
@@ -101,24 +99,3 @@ def test_the_new_program_does_not_claim_the_savepoint_that_the_former_one_may_ne
     graph = job_graph(("a", 1, []), configuration=dict(OPTIONS))
     Scripted().submit(graph)
     assert graph.configuration["execution.state-recovery.claim-mode"] == "NO_CLAIM"
-
-
-SWALLOWING = """
-import sys
-from firesteel.datastream import StreamExecutionEnvironment
-env = StreamExecutionEnvironment.get_execution_environment()
-env.from_collection([1]).print()
-try:
-    env.execute("job")
-except Exception:
-    pass
-"""
-
-
-@pytest.mark.parametrize("end", ["", "sys.exit(0)"])
-def test_a_program_that_catches_the_error_of_its_submission_does_not_hide_it(tmp_path: Path, end: str) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(SWALLOWING + end)
-    done = firesteel("upgrade", "-m", "127.0.0.1:1", FORMER, str(program), check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "no JobManager responds at http://127.0.0.1:1" in done.stderr
