@@ -183,6 +183,16 @@ def test_a_leader_whose_lease_is_damaged_stops_leading_in_time_and_says_why(
         leader.leaders(("dispatcher",))
 
 
+def test_a_lease_that_was_removed_is_taken_at_once_however_many_leaders_there_were() -> None:
+    store = Reliable()
+    former = lease(store)
+    for _ in range(10):
+        assert former.acquire() is not None
+        former.release()
+    del store.objects["leader"]
+    assert lease(store).acquire() is not None
+
+
 class Sessions:
     """Notes what an election tells."""
 

@@ -56,6 +56,10 @@ class ObjectEntries:
         empty: Value = {_EPOCH: 0, _SESSION: None, _NEXT: 0, _HOLDS: {}} | {folder: {} for folder in FOLDERS}
         self._index = Register(index, codec, empty)
 
+    def epoch(self) -> int:
+        """Return the epoch of the session that may change entries, 0 before there is any."""
+        return int(self._index.read()[0][_EPOCH])
+
     def take_over(self, session_id: str, epoch: int) -> bool:
         """Let a session be the one that may change entries; return False if one with a higher epoch is.
 

@@ -66,7 +66,8 @@ class ObjectLease:
         if value[_SESSION] not in (None, self._claimed) and not self._is_over(tag, begun_s, self._now_s()):
             return None
         self._claimed = session_id = uuid.uuid4().hex
-        wanted = {_EPOCH: value[_EPOCH] + 1, _SESSION: session_id, _BEAT: 0, _LEADERS: {}}
+        epoch = max(value[_EPOCH], self._entries.epoch())  # Different if the object of the lease was removed.
+        wanted = {_EPOCH: epoch + 1, _SESSION: session_id, _BEAT: 0, _LEADERS: {}}
         written = self._lease.replace(wanted, tag)
         # Until the entries have the new epoch, the former leader may change them, so nothing is read before.
         if written is None or not self._entries.take_over(session_id, wanted[_EPOCH]):
