@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-from firesteel.cli.upgrading import Upgrade, UpgradeError, UpgradingCluster
+from firesteel.cli.upgrade_errors import UpgradeError
+from firesteel.cli.upgrading import Upgrade, UpgradingCluster
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.graph.job_graph import JobGraph
 from tests.runtime.helpers import job_graph
@@ -24,6 +25,7 @@ class Scripted(UpgradingCluster):
         self.told: list[str] = []
         super().__init__("127.0.0.1:1", "token", {}, Upgrade(FORMER, None, 0.0, False, False), self.told.append)
         self.failures = failures
+        self.answers: list[dict[str, str] | ClusterClientError] = []
         self.asked: list[str] = []
         self.submitted: list[JobGraph] = []
 
@@ -31,6 +33,12 @@ class Scripted(UpgradingCluster):
         self.asked.append(name)
         if self.failures.get(name):
             raise self.failures[name].pop(0)
+
+    def _send(self, method: str, path: str, *_: object, **__: object) -> object:
+        answer = self.answers.pop(0)
+        if isinstance(answer, ClusterClientError):
+            raise answer
+        return answer
 
     def _compare(self, job_graph: JobGraph) -> None:
         self.step("compare")
@@ -83,8 +91,32 @@ def test_it_is_said_what_may_run_if_that_is_not_known() -> None:
     twice: list[Failure] = [KeyboardInterrupt, KeyboardInterrupt]
     for cluster in (Scripted(stop=[KeyboardInterrupt]), Scripted(savepoint=twice)):
         assert f"job {FORMER} was asked to stop with a savepoint, and nothing replaces it" in upgraded(cluster)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("RUNNING", f"job {FORMER} is not replaced, and is RUNNING, as it did not stop: too slow"),
+        ("FINISHED", f"job {FORMER} was asked to stop with a savepoint, and nothing replaces it (too slow)"),
+        (None, f"job {FORMER} was asked to stop with a savepoint, and nothing replaces it (too slow)"),
+    ],
+)
+def test_a_stop_that_fails_tells_whether_the_job_runs(status: str | None, said: str) -> None:
+    cluster = Scripted(savepoint=[ClusterClientError(0, "too slow")])
+    cluster.answers = [ClusterClientError(0, "gone") if status is None else {"status": status}]
+    assert said in upgraded(cluster)
+
+
+def test_a_new_leader_is_waited_for_once_the_former_job_is_stopped() -> None:
+    cluster = Scripted()
     gone = ClusterClientError(0, "no JobManager responds")
-    assert "is not replaced, as it did not stop: no JobManager responds" in upgraded(Scripted(savepoint=[gone]))
+    cluster.answers = [gone]
+    with pytest.raises(ClusterClientError):
+        cluster.job_status(FORMER)
+    cluster.savepoint = "/savepoint"
+    cluster.answers = [gone, {"status": "RUNNING"}, gone, gone, {"status": "CANCELED"}]
+    UpgradingCluster._cancel(cluster, FORMER)
+    assert cluster.answers == []
 
 
 @pytest.mark.parametrize("step", ["cancel", "again"])

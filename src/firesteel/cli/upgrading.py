@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from firesteel.cli.cluster import ENDED
+from firesteel.cli.upgrade_errors import UpgradeError, left_stopped, reason_of, undecided
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
@@ -17,13 +18,8 @@ from firesteel.state_processor.program_fit import ProgramFit, program_fit
 _POLL_S: Final = 0.2
 _TRIES: Final = 20
 _CHECKPOINT_PATIENCE_S: Final = 60.0
-
-
-class UpgradeError(FiresteelError):
-    """The upgrade was refused, or taken back; the text says why, and what runs now."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
+_LEADER_PATIENCE_S: Final = 60.0
+_NO_LEADER: Final = (0, 503)
 
 
 class DryRunEnd(BaseException):
@@ -132,25 +128,40 @@ class UpgradingCluster(RestClusterClient):
             trigger_id = self.trigger_stop(self._former, self._upgrade.directory, drain=False)
             self.savepoint = self.savepoint_location(self._former, trigger_id)
         except ClusterClientError as error:
-            raise UpgradeError(f"job {self._former} is not replaced, as it did not stop: {error}") from None
+            raise self._not_stopped(error) from None
         except KeyboardInterrupt as interrupt:
             if not trigger_id:
-                raise self._undecided(interrupt) from None
+                raise undecided(self._former, interrupt) from None
             self._tell(f"Interrupted: job {self._former} starts again once its savepoint is complete.")
             raise self._stopped_in_vain(trigger_id, former_graph, interrupt) from None
+
+    def _not_stopped(self, error: ClusterClientError) -> UpgradeError:
+        try:
+            status = self.job_status(self._former)
+        except ClusterClientError:
+            return undecided(self._former, error)
+        if status in ENDED:
+            return undecided(self._former, error)
+        return UpgradeError(f"job {self._former} is not replaced, and is {status}, as it did not stop: {error}")
 
     def _stopped_in_vain(self, trigger_id: str, former_graph: bytes, interrupt: KeyboardInterrupt) -> UpgradeError:
         try:
             self.savepoint = self.savepoint_location(self._former, trigger_id)
         except (Exception, KeyboardInterrupt) as error:
-            return self._undecided(error)
+            return undecided(self._former, error)
         return self._taken_back(interrupt, None, former_graph)
 
-    def _undecided(self, error: BaseException) -> UpgradeError:
-        return UpgradeError(
-            f"job {self._former} was asked to stop with a savepoint, and nothing replaces it ({_reason(error)}); look "
-            "with `firesteel list` whether it runs on, and if not, start it again with `firesteel run -s SAVEPOINT`"
-        )
+    def get(self, path: str) -> Any:
+        """Return the response to a GET request; once the former job is stopped, wait for another leader."""
+        begun_s = time.monotonic()
+        while True:
+            try:
+                return super().get(path)
+            except ClusterClientError as error:
+                is_patient = self.savepoint and time.monotonic() - begun_s < _LEADER_PATIENCE_S
+                if error.status not in _NO_LEADER or not is_patient:
+                    raise
+                time.sleep(_POLL_S)
 
     def _compare(self, job_graph: JobGraph) -> None:
         status = self.job_status(self._former)
@@ -230,26 +241,24 @@ class UpgradingCluster(RestClusterClient):
                 self._cancel(job_id)
             again = self.submit_again(former_graph, self.savepoint)
         except (Exception, KeyboardInterrupt) as error:
-            left = "" if job_id is None else f"job {job_id} of the new program may run, "
-            return UpgradeError(
-                f"the upgrade failed ({_reason(why)}), and the former program could not be started again "
-                f"({_reason(error)}): job {self._former} is stopped, {left}and the savepoint is {self.savepoint}; look "
-                f"with `firesteel list`, and start the former program with `firesteel run -s {self.savepoint}`"
-            )
+            return left_stopped(self._former, job_id, self.savepoint, why, error)
         failed = "the upgrade was interrupted" if isinstance(why, KeyboardInterrupt) else "the new program failed"
         return UpgradeError(
-            f"{failed}, so the former one runs again as job {again}, from {self.savepoint}: {_reason(why)}"
+            f"{failed}, so the former one runs again as job {again}, from {self.savepoint}: {reason_of(why)}"
         )
 
     def _cancel(self, job_id: str) -> None:
         try:
             while self.job_status(job_id) not in ENDED:
-                self.cancel(job_id)
+                self._try_to_cancel(job_id)
                 time.sleep(_POLL_S)
         except ClusterClientError as error:
             if error.status not in (404, 409):  # It was never there, or has just ended.
                 raise
 
-
-def _reason(error: BaseException) -> str:
-    return "interrupted by the user" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
+    def _try_to_cancel(self, job_id: str) -> None:
+        try:
+            self.cancel(job_id)
+        except ClusterClientError as error:
+            if error.status not in _NO_LEADER:
+                raise
