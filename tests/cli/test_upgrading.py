@@ -113,7 +113,7 @@ def test_a_new_leader_is_waited_for_once_the_former_job_is_stopped() -> None:
     cluster.answers = [gone]
     with pytest.raises(ClusterClientError):
         cluster.job_status(FORMER)
-    cluster.savepoint = "/savepoint"
+    cluster._has_stopped("/savepoint")
     cluster.answers = [gone, {"status": "RUNNING"}, gone, gone, {"status": "CANCELED"}]
     UpgradingCluster._cancel(cluster, FORMER)
     assert cluster.answers == []

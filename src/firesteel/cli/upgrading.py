@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from firesteel.cli.cluster import ENDED
 from firesteel.cli.upgrade_errors import UpgradeError, left_stopped, reason_of, undecided
-from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.client.rest_client import NO_LEADER, ClusterClientError, RestClusterClient
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
@@ -19,7 +19,6 @@ _POLL_S: Final = 0.2
 _TRIES: Final = 20
 _CHECKPOINT_PATIENCE_S: Final = 60.0
 _LEADER_PATIENCE_S: Final = 60.0
-_NO_LEADER: Final = (0, 503)
 
 
 class DryRunEnd(BaseException):
@@ -126,7 +125,7 @@ class UpgradingCluster(RestClusterClient):
         trigger_id = ""
         try:
             trigger_id = self.trigger_stop(self._former, self._upgrade.directory, drain=False)
-            self.savepoint = self.savepoint_location(self._former, trigger_id)
+            self._has_stopped(self.savepoint_location(self._former, trigger_id))
         except ClusterClientError as error:
             raise self._not_stopped(error) from None
         except KeyboardInterrupt as interrupt:
@@ -134,6 +133,10 @@ class UpgradingCluster(RestClusterClient):
                 raise undecided(self._former, interrupt) from None
             self._tell(f"Interrupted: job {self._former} starts again once its savepoint is complete.")
             raise self._stopped_in_vain(trigger_id, former_graph, interrupt) from None
+
+    def _has_stopped(self, savepoint: str) -> None:
+        """Note the savepoint; from now on the job depends on this client, which waits for a JobManager that is away."""
+        self.savepoint, self._patience_s = savepoint, _LEADER_PATIENCE_S
 
     def _not_stopped(self, error: ClusterClientError) -> UpgradeError:
         try:
@@ -146,22 +149,10 @@ class UpgradingCluster(RestClusterClient):
 
     def _stopped_in_vain(self, trigger_id: str, former_graph: bytes, interrupt: KeyboardInterrupt) -> UpgradeError:
         try:
-            self.savepoint = self.savepoint_location(self._former, trigger_id)
+            self._has_stopped(self.savepoint_location(self._former, trigger_id))
         except (Exception, KeyboardInterrupt) as error:
             return undecided(self._former, error)
         return self._taken_back(interrupt, None, former_graph)
-
-    def get(self, path: str) -> Any:
-        """Return the response to a GET request; once the former job is stopped, wait for another leader."""
-        begun_s = time.monotonic()
-        while True:
-            try:
-                return super().get(path)
-            except ClusterClientError as error:
-                is_patient = self.savepoint and time.monotonic() - begun_s < _LEADER_PATIENCE_S
-                if error.status not in _NO_LEADER or not is_patient:
-                    raise
-                time.sleep(_POLL_S)
 
     def _compare(self, job_graph: JobGraph) -> None:
         status = self.job_status(self._former)
@@ -260,5 +251,5 @@ class UpgradingCluster(RestClusterClient):
         try:
             self.cancel(job_id)
         except ClusterClientError as error:
-            if error.status not in _NO_LEADER:
+            if error.status not in NO_LEADER:
                 raise

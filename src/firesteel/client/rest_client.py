@@ -33,6 +33,9 @@ TOKEN = "FIRESTEEL_REST_TOKEN"
 
 _TIMEOUT_S = 60
 _POLL_S = 0.2
+NO_LEADER = (0, 503)
+"""The statuses of errors while no JobManager answers, or while a leader is elected."""
+
 _NOTHING_THERE, _TOO_MANY, _UNAVAILABLE = 416, 429, 503
 _RETRY_UPLOAD_S = 1.0
 _UPLOAD_PATIENCE_S = 120.0
@@ -78,6 +81,7 @@ class RestClusterClient:
         self._token = token if token else _local_token(self.address)
         self._tls = rest_client_context(configuration) if self.address.startswith("https://") else None
         self._opener = _opener(self.address, self._tls)
+        self._patience_s = 0.0  # Time for which GET requests wait for a JobManager that is away.
 
     def get(self, path: str) -> Any:
         """Return the response to a GET request; retry while a leader is elected.
@@ -88,14 +92,17 @@ class RestClusterClient:
         return self._while_leader_is_elected(lambda: self._send("GET", path))
 
     def _while_leader_is_elected(self, ask: Callable[[], Any]) -> Any:
-        for _ in range(_TRIES_WITHOUT_LEADER):
+        begun_s, tries = time.monotonic(), 0
+        while True:
             try:
                 return ask()
             except ClusterClientError as error:
-                if error.status != _UNAVAILABLE:
+                tries += 1
+                is_elected = error.status == _UNAVAILABLE and tries <= _TRIES_WITHOUT_LEADER
+                is_away = error.status in NO_LEADER and time.monotonic() - begun_s < self._patience_s
+                if not is_elected and not is_away:
                     raise
                 time.sleep(_POLL_S)
-        return ask()
 
     def text(self, path: str, offset: int) -> bytes:
         """Return the contents of a log file from byte `offset` on.
