@@ -136,17 +136,17 @@ def test_the_config_yaml_of_a_distribution_of_flink_is_accepted() -> None:
     check_options(options)
     assert note_without_counterpart(options) == (
         "these options of Flink have no counterpart here and no effect: classloader.resolve-order, env.java.opts.all, "
-        "execution.checkpointing.incremental, execution.checkpointing.mode, historyserver.web.address, "
-        "jobmanager.archive.fs.dir, jobmanager.memory.process.size, taskmanager.memory.network.fraction"
+        "execution.checkpointing.incremental, execution.checkpointing.mode, jobmanager.memory.process.size, "
+        "taskmanager.memory.network.fraction"
     )
 
 
 def test_a_submission_names_what_has_no_counterpart_and_what_is_unknown_once(caplog: pytest.LogCaptureFixture) -> None:
-    options = {"pekko.throughput": "1", "metrics.reporters": "a", "state.backend.async": "true", "my.own": "1"}
+    options = {"pekko.throughput": "1", "metrics.scope.jm": "a", "state.backend.async": "true", "my.own": "1"}
     tell_of_options(job_graph(("a", 1, []), configuration=options))
     assert [record.getMessage() for record in caplog.records] == [
         "job 'job': there is no option 'state.backend.async'; did you mean 'state.backend'?",
-        "job 'job': these options of Flink have no counterpart here and no effect: metrics.reporters, pekko.throughput",
+        "job 'job': these options of Flink have no counterpart here and no effect: metrics.scope.jm, pekko.throughput",
     ]
 
 
