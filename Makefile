@@ -102,7 +102,7 @@ simulation: $(STAMP)  ## run the simulations; FIRESTEEL_SIMULATION_SEEDS is the 
 	@$(SIMULATION)
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
-	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200
+	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200 "object store" 100
 
 kafka-faults: $(STAMP)  ## kill what runs jobs from Kafka to Kafka 60 times (takes half an hour)
 	@$(BIN)/python -m tests.kafka.faults 60
