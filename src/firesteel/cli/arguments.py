@@ -139,6 +139,26 @@ def program_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+_DEPENDENCY_FLAGS = (
+    click.option(
+        "-pyfs", "--pyFiles", "files", metavar="PATH,...", help="Python files, packages and zip archives to import."
+    ),
+    click.option(
+        "-pyreq", "--pyRequirements", "requirements", metavar="FILE[#DIR]", help="Requirements to install with pip."
+    ),
+    click.option(
+        "-pyarch", "--pyArchives", "archives", metavar="PATH[#NAME],...", help="Archives to unpack for the program."
+    ),
+)
+
+
+def dependency_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a program's Python dependencies, for `dependency_options`."""
+    for option in reversed(_DEPENDENCY_FLAGS):
+        command = option(command)
+    return command
+
+
 def configuration(options: dict[str, str], parallelism: int | None, runtime_mode: str | None) -> dict[str, str]:
     """Return the options of a program, including those with flags of their own."""
     flags = {DEFAULT_PARALLELISM.key: parallelism, RUNTIME_MODE.key: runtime_mode and runtime_mode.upper()}

@@ -26,9 +26,6 @@ _MARKS: dict[Change, str] = {"same": "=", "changed": "~", "added": "+", "removed
 class PlanError(FiresteelError):
     """A program has no plan; the text is the message of `firesteel plan`."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 @dataclass(frozen=True, slots=True)
 class OperatorChange:
@@ -96,12 +93,12 @@ def operator_changes(before: JobGraph, after: JobGraph) -> Iterator[OperatorChan
     for operator_id, (vertex, node) in new.items():
         if operator_id in old:
             detail = ", ".join(_differences(old[operator_id], (vertex, node)))
-            yield OperatorChange(operator_id, node.name, _uid(node), "changed" if detail else "same", detail)
+            yield OperatorChange(operator_id, node.name, node.given_id, "changed" if detail else "same", detail)
         else:
-            yield OperatorChange(operator_id, node.name, _uid(node), "added")
+            yield OperatorChange(operator_id, node.name, node.given_id, "added")
     for operator_id in old.keys() - new.keys():
         node = old[operator_id][1]
-        yield OperatorChange(operator_id, node.name, _uid(node), "removed")
+        yield OperatorChange(operator_id, node.name, node.given_id, "removed")
 
 
 _Placed = tuple[JobVertex, ChainedOperator]
@@ -111,10 +108,6 @@ def _operators(job_graph: JobGraph) -> Mapping[str, _Placed]:
     return {node.operator_id: (vertex, node) for vertex in job_graph.vertices for node in vertex.chain}
 
 
-def _uid(node: ChainedOperator) -> str | None:
-    return node.uid or node.user_hash
-
-
 def _differences(before: _Placed, after: _Placed) -> Iterator[str]:
     (old_vertex, old), (new_vertex, new) = before, after
     both = (
@@ -122,13 +115,10 @@ def _differences(before: _Placed, after: _Placed) -> Iterator[str]:
         ("parallelism", old_vertex.parallelism, new_vertex.parallelism),
         ("max parallelism", old_vertex.max_parallelism, new_vertex.max_parallelism),
         ("inputs", _inputs(*before), _inputs(*after)),
-        ("chain", old.chain_index > 1, new.chain_index > 1),
     )
-    for what, was, now in both:
-        if was != now:
-            yield (
-                "chained" if what == "chain" and now else "not chained" if what == "chain" else f"{what} {was} -> {now}"
-            )
+    yield from (f"{what} {was} -> {now}" for what, was, now in both if was != now)
+    if (is_chained := new.chain_index > 1) != (old.chain_index > 1):
+        yield "chained" if is_chained else "not chained"
 
 
 def _inputs(vertex: JobVertex, node: ChainedOperator) -> str:

@@ -10,6 +10,7 @@ import click
 from firesteel.cli.arguments import (
     cluster_configuration,
     configuration,
+    dependency_flags,
     dependency_options,
     program_and_arguments,
     program_options,
@@ -25,15 +26,7 @@ from firesteel.common.terminal_text import printable
 @program_options
 @click.option("-py", "--python", metavar="FILE", help="File of the program; all positional words are its ARGUMENTS.")
 @click.option("-pym", "--pyModule", "module", help="Module of the program, one of --pyFiles.")
-@click.option(
-    "-pyfs", "--pyFiles", "files", metavar="PATH,...", help="Python files, packages and zip archives to import."
-)
-@click.option(
-    "-pyreq", "--pyRequirements", "requirements", metavar="FILE[#DIR]", help="Requirements to install with pip."
-)
-@click.option(
-    "-pyarch", "--pyArchives", "archives", metavar="PATH[#NAME],...", help="Archives to unpack for the program."
-)
+@dependency_flags
 @click.option(
     "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Restore the state of this savepoint or checkpoint."
 )

@@ -12,15 +12,15 @@ import click
 from firesteel.cli.arguments import (
     cluster_configuration,
     configuration,
+    dependency_flags,
     dependency_options,
     program_and_arguments,
     program_options,
     reported_errors,
     target_options,
 )
-from firesteel.cli.cluster import JobId, cluster_at, show
+from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show
 from firesteel.cli.missing_names import refuse_missing
-from firesteel.client.rest_client import DEFAULT_ADDRESS
 from firesteel.common.terminal_text import printable
 from firesteel.common.time import Duration
 
@@ -36,24 +36,15 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@cluster_options
 @program_options
-@click.option("-pyfs", "--pyFiles", "files", metavar="PATH,...", help="As of `run`.")
-@click.option("-pyreq", "--pyRequirements", "requirements", metavar="FILE[#DIR]", help="As of `run`.")
-@click.option("-pyarch", "--pyArchives", "archives", metavar="PATH[#NAME],...", help="As of `run`.")
+@dependency_flags
 @click.option(
     "-n",
     "--allowNonRestoredState",
     "leaves_state",
     is_flag=True,
     help="Leave state behind that belongs to no operator of the program.",
-)
-@click.option(
-    "-m",
-    "--jobmanager",
-    "address",
-    default=DEFAULT_ADDRESS,
-    metavar="HOST:PORT",
-    help=f"Address of the JobManager [{DEFAULT_ADDRESS}].",
 )
 @click.option("--savepointPath", "directory", metavar="PATH", help="Directory of the savepoint [the configured one].")
 @click.option("--dry-run", is_flag=True, help="Compare the program with the job's state, and change nothing.")
@@ -65,7 +56,6 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     default="60 s",
     help="Time to run without a restart or a failed checkpoint; else the former program goes on [60 s].",
 )
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="Output format [text].")
 @click.argument("job_id", type=JobId())
 @click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def upgrade(

@@ -8,9 +8,6 @@ from firesteel.errors import FiresteelError
 class UpgradeError(FiresteelError):
     """The upgrade was refused, or taken back; the text says why, and what runs now."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 def undecided(former: str, error: BaseException) -> UpgradeError:
     """Return the error of a job that was asked to stop, when it is not known whether it did."""

@@ -57,6 +57,11 @@ class ChainedOperator:
     uid: str | None = None
     user_hash: str | None = None
 
+    @property
+    def given_id(self) -> str | None:
+        """The uid or id that the program has set; without one the id depends on the operator's place in the graph."""
+        return self.uid or self.user_hash
+
 
 @dataclass(slots=True, eq=False)
 class SlotSharingGroup:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Final, cast
@@ -58,8 +58,9 @@ async def archived_answers(job: ArchivedExecutionGraph, configuration: Mapping[s
     cluster = Cluster(_OneJob(job).gateway, _no_resources, configuration)
     job_id = job.details.job_id
     answers = {OVERVIEW: await _answer(Route("GET", OVERVIEW, _handler(OVERVIEW)), cluster, {})}
+    choices = _choices(job)
     for route in archived_routes():
-        for values in _values(route, job):
+        for values in _values(route, job, choices):
             path = route.path.format(jobid=job_id, **values)
             answers[path] = await _answer(route, cluster, {"jobid": job_id, **values})
     return answers
@@ -76,20 +77,23 @@ async def _answer(route: Route, cluster: Cluster, path: dict[str, str]) -> Json:
         return {"errors": [str(error)]}
 
 
-def _values(route: Route, job: ArchivedExecutionGraph) -> Iterator[dict[str, str]]:
-    """Yield all values of a route's parameters beside the job's id."""
-    names = [name for name in re.findall(r"\{(\w+)\}", route.path) if name != "jobid"]
-    vertices = job.graph.get("vertices", [])
-    if "subtaskindex" in names:
-        for vertex in vertices:
-            for index, subtask in enumerate(vertex["subtasks"]):
-                yield {"vertexid": vertex["id"], "subtaskindex": str(index), "attempt": str(subtask["attempt"])}
-        return
-    choices: dict[str, Iterable[str]] = {
-        "vertexid": [vertex["id"] for vertex in vertices],
+def _choices(job: ArchivedExecutionGraph) -> dict[str, list[str]]:
+    """Return the values of each parameter that depends on no other one."""
+    return {
+        "vertexid": [vertex["id"] for vertex in job.graph.get("vertices", [])],
         "checkpointid": [str(one["id"]) for one in checkpoint_messages.checkpoints(job)["history"]],
         "rescaleuuid": [one.id for one in job.rescales.history],
     }
+
+
+def _values(route: Route, job: ArchivedExecutionGraph, choices: Mapping[str, list[str]]) -> Iterator[dict[str, str]]:
+    """Yield all values of a route's parameters beside the job's id."""
+    names = [name for name in re.findall(r"\{(\w+)\}", route.path) if name != "jobid"]
+    if "subtaskindex" in names:
+        for vertex in job.graph.get("vertices", []):
+            for index, subtask in enumerate(vertex["subtasks"]):
+                yield {"vertexid": vertex["id"], "subtaskindex": str(index), "attempt": str(subtask["attempt"])}
+        return
     for chosen in product(*(choices[name] for name in names)):
         yield dict(zip(names, chosen, strict=True))
 

@@ -127,15 +127,11 @@ def _fits(files: SavepointFiles, vertex: JobVertex) -> Iterator[OperatorFit]:
     for node in vertex.chain:
         operator_id = operator_ids(node)[0]  # The later ones of merged operators have no state.
         if operator_id not in files.operators:
-            yield OperatorFit(operator_id, node.name, _uid(node), "new")
+            yield OperatorFit(operator_id, node.name, node.given_id, "new")
             continue
         states = _states(files, operator_id)
         problem = _problem(files, vertex, node)
-        yield OperatorFit(operator_id, node.name, _uid(node), "refused" if problem else "fits", problem or states)
-
-
-def _uid(node: ChainedOperator) -> str | None:
-    return node.uid or node.user_hash
+        yield OperatorFit(operator_id, node.name, node.given_id, "refused" if problem else "fits", problem or states)
 
 
 def _gone(files: SavepointFiles, operator_id: str, name: str, layout: VertexLayout) -> OperatorFit:
