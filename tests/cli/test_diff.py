@@ -8,6 +8,9 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from firesteel.cli.main import cli
+from tests.cli.session import firesteel_in_background
+from tests.processes import command_line
+from tests.waiting import wait_for
 
 PROGRAM = """
 from firesteel.common import Types
@@ -49,3 +52,20 @@ def test_a_program_without_a_plan_is_named_with_its_error(tmp_path: Path) -> Non
     assert failed.exit_code == 1
     assert "broken.py: " in failed.output
     assert "NameError: name 'unknown' is not defined" in failed.output
+
+
+def test_a_program_that_waits_ends_with_a_killed_command(tmp_path: Path) -> None:
+    noted = tmp_path / "process"
+    waiting = tmp_path / "waiting.py"
+    waiting.write_text(
+        "import os, pathlib, threading\n"
+        f"pathlib.Path({str(noted)!r} + '.part').write_text(str(os.getpid()))\n"
+        f"os.rename({str(noted)!r} + '.part', {str(noted)!r})\n"
+        "threading.Event().wait()\n"
+    )
+    command = firesteel_in_background("diff", str(waiting), str(waiting))
+    wait_for(noted.exists)
+    assert "waiting.py" in command_line(int(noted.read_text()))
+    command.kill()
+    command.communicate(timeout=30)
+    wait_for(lambda: not command_line(int(noted.read_text())))

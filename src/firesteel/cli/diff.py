@@ -14,6 +14,7 @@ import click
 
 from firesteel.cli.arguments import program_options, reported_errors
 from firesteel.cli.cluster import output_option, show
+from firesteel.common.parent_process import die_with_parent
 from firesteel.common.terminal_text import printable
 from firesteel.common.text_table import text_table
 from firesteel.errors import FiresteelError
@@ -79,9 +80,13 @@ def diff(
 
 
 def _job_graph(program: Path, options: list[str], arguments: tuple[str, ...]) -> JobGraph:
-    """Return the plan of a program, which runs in a process of its own: modules of both may have the same names."""
+    """Return the plan of a program, which runs in a process of its own: modules of both may have the same names.
+
+    The process ends with this one, also if the program waits for ever and this one is killed.
+    """
     command = [sys.executable, "-m", "firesteel", "plan", *options, "--format", "json", "job", str(program)]
-    planned = subprocess.run([*command, "--", *arguments], capture_output=True, text=True)
+    given = [*command, "--", *arguments]
+    planned = subprocess.run(given, capture_output=True, text=True, preexec_fn=die_with_parent)
     if planned.returncode != 0:
         raise PlanError(f"{program}: {printable(planned.stderr.strip().removeprefix('Error: '))}")
     return JobGraph.from_dict(json.loads(planned.stdout))
