@@ -36,8 +36,8 @@ QUERIES = {
     "WHERE place <= 3",
     "latest": f"SELECT k, v FROM (SELECT *, {_LATEST}) WHERE place = 1",
     "join": "SELECT a.k, a.v, b.v FROM s AS a JOIN s AS b ON a.k = b.k AND a.v = b.v + 14",
-    "left join": "SELECT a.v, b.n FROM s AS a LEFT JOIN (SELECT v % 30 AS r, COUNT(*) AS n FROM s GROUP BY v % 30) AS b "
-    "ON a.v = b.r",
+    "left join": "SELECT a.v, b.n FROM s AS a "
+    "LEFT JOIN (SELECT v % 30 AS r, COUNT(*) AS n FROM s GROUP BY v % 30) AS b ON a.v = b.r",
     "semi join": "SELECT v FROM s WHERE v IN (SELECT v * 2 FROM s)",
     "interval join": "SELECT a.v, b.v FROM s AS a JOIN s AS b ON a.k = b.k "
     "AND a.t BETWEEN b.t - INTERVAL '1' SECOND AND b.t",
