@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import subprocess
 import sys
 import tempfile
@@ -126,6 +128,17 @@ def test_mapped_pages_are_bounded_as_well() -> None:
     store.remove_between(keys[10], keys[49_990])
     assert [key for key, _ in store.between(b"", b"9", 100_000)] == keys[:10] + keys[49_990:]
     store.close()
+
+
+def test_a_store_that_nobody_has_any_more_takes_no_space(tmp_path: Path) -> None:
+    """Neither does one whose directory was full."""
+    for _ in range(3):
+        table = DiskStore({"state.backend.rocksdb.localdir": str(tmp_path)}).table()
+        table["key"] = "value"
+        del table
+    gc.collect()
+    held = [os.readlink(file) for file in Path("/proc/self/fd").iterdir() if file.exists() or file.is_symlink()]
+    assert not [path for path in held if path.startswith(str(tmp_path))]
 
 
 FULL_DISK = """

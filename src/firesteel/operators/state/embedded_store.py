@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -50,6 +51,8 @@ class EmbeddedStore:
     def __init__(self, directory: str, mapped: int) -> None:
         self._directory, self._mapped = directory, mapped
         self._file, path = tempfile.mkstemp(prefix="firesteel-state-", dir=directory)
+        # A slot outlives the tasks that it runs: the space of a task that has failed must not wait for its process.
+        self._free = weakref.finalize(self, os.close, self._file)
         self._path = f"/proc/self/fd/{self._file}" if os.path.exists("/proc/self/fd") else path
         self._size = 0
         try:
@@ -160,7 +163,7 @@ class EmbeddedStore:
     def close(self) -> None:
         """Free the file."""
         self._environment.close()
-        os.close(self._file)
+        self._free()
 
 
 def mapped_bytes() -> int:
