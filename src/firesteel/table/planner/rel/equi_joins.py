@@ -81,7 +81,7 @@ def _equal_sides(part: object, width: int) -> tuple[Rex, Rex] | None:
     return None
 
 
-def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Rex]) -> rel.Join:
+def join_parts(sides: Sides, kind: str, null_aware: bool) -> rel.Join:
     """Return the plain join of both sides."""
     types = joined_type(sides.left.row_type, sides.right.row_type, kind)
     return rel.Join(
@@ -90,7 +90,7 @@ def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Rex]) -> re
         kind,
         tuple(sides.left_keys),
         tuple(sides.right_keys),
-        conjunction(rest),
+        conjunction(sides.rest),
         types,
         null_aware,
         sides.state_ttl,
@@ -129,7 +129,7 @@ def rejoined(join: rel.Join) -> rel.Rel:
 
 def _equi_join(sides: Sides, width: int, kind: str, columns: RowType) -> rel.Rel:
     """Return a join without the columns that its keys have added: `width` are those of the left input."""
-    node = join_parts(sides, kind, False, sides.rest)
+    node = join_parts(sides, kind, False)
     if len(node.row_type) == len(columns):
         return replace(node, row_type=columns)
     return of_sides(node, width, len(sides.left.row_type), columns)

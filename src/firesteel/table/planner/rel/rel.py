@@ -214,6 +214,8 @@ class Join:
         condition: The remaining condition over the columns of both inputs, or None.
         null_aware: Whether it implements NOT IN: a NULL key on the right makes the result empty.
         state_ttl: The time to live of each input's state, as the hint STATE_TTL gives it; None for that of the job.
+        keeps_times: Whether time attributes remain such in its columns, since its condition bounds the rows by time or
+            window. Only resolved plans have such joins: the rule `join_kinds` makes interval and window joins of them.
     """
 
     left: Rel
@@ -225,6 +227,7 @@ class Join:
     row_type: RowType
     null_aware: bool = False
     state_ttl: tuple[str | None, str | None] = (None, None)
+    keeps_times: bool = False
 
     @property
     def inputs(self) -> tuple[Rel, ...]:
@@ -256,16 +259,16 @@ class IntervalJoin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemporalJoin:
-    """A join of each left row with the version of the right input that was valid at its time.
+    """A join of each left row with the version of the right input that was valid at its time: FOR SYSTEM_TIME AS OF.
 
     Attributes:
         left_time: Index of the time attribute of the left input.
-        right_time: Index of the rowtime of the right input.
+        right_time: Index of the rowtime of the right input; None if it has none, which does not run.
     """
 
     join: Join
     left_time: int
-    right_time: int
+    right_time: int | None
 
     @property
     def row_type(self) -> RowType:

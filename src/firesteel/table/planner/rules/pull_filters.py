@@ -49,7 +49,7 @@ def pull_filters(node: Rel, level: int) -> Pulled | None:
             return _project(node, level)
         case rel.Aggregate() | rel.WindowAggregate():
             return _aggregate(node, level)
-        case rel.Join():
+        case rel.Join() if not node.keeps_times:
             return _join(node, level)
         case rel.Sort():
             return _sort(node, level)

@@ -13,6 +13,7 @@ from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.empty import prune_empty
+from firesteel.table.planner.rules.join_kinds import interval_join, lookup_join, window_join
 from firesteel.table.planner.rules.join_order import avoid_cross_products, order_by_rows
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
@@ -42,13 +43,17 @@ def optimize_all(nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True, 
         reorders: Whether joins are ordered by statistics (`table.optimizer.join-reorder-enabled`).
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
     """
-    memo: dict[int, tuple[Rel, Rel]] = {}
+    joined = _rewrite_all(nodes, is_streaming, _JOIN_KINDS)
     rules = (order_by_rows if reorders else avoid_cross_products, *_RULES)
-    rewritten = [_rewrite(node, is_streaming, rules, memo) for node in nodes]
+    rewritten = _rewrite_all(joined, is_streaming, rules)
     pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten)
-    memo = {}
-    pushed = [_rewrite(node, is_streaming, _LAST_RULES, memo) for node in pruned]
+    pushed = _rewrite_all(pruned, is_streaming, _LAST_RULES)
     return share_subplans(pushed) if reuses else pushed
+
+
+def _rewrite_all(nodes: Sequence[Rel], is_streaming: bool, rules: tuple[Rule, ...]) -> list[Rel]:
+    memo: dict[int, tuple[Rel, Rel]] = {}
+    return [_rewrite(node, is_streaming, rules, memo) for node in nodes]
 
 
 def _rewrite(node: Rel, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[int, tuple[Rel, Rel]]) -> Rel:
@@ -211,6 +216,8 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
     return replace(node, input=plain if condition is None else rel.Filter(plain, condition))
 
 
+_JOIN_KINDS = (window_join, interval_join, lookup_join)
+"""Rules for plans as resolved: the others know a join by its node, and keep apart what bounds its state."""
 _RULES = (
     merge_projects,
     simplify_filter,
