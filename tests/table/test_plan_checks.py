@@ -41,8 +41,8 @@ REFUSED = {
         "current temporal join condition is [k=k]."
     ),
     "SELECT * FROM orders AS o JOIN prices FOR SYSTEM_TIME AS OF o.t AS r ON o.k = r.k": "no row time attribute",
-    "SELECT * FROM orders AS o JOIN plain FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k": "needs a connector with lookups",
-    "SELECT * FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k": "needs a connector with lookups",
+    "SELECT * FROM orders AS o JOIN plain FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k": "needs a connector with",
+    "SELECT * FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k": "needs a connector with",
     "SELECT * FROM orders AS o JOIN items FOR SYSTEM_TIME AS OF o.p AS r ON r.n = 1": "requires an equality condition",
     "SELECT * FROM orders AS o JOIN items FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.n + 1": "a plain connector table",
 }
