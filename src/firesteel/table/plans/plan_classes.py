@@ -13,12 +13,7 @@ PARTS: tuple[type, ...] = (
     InputRef,
     Call,
     UserCall,
-    rel.AggregateCall,
-    rel.Window,
-    rel.Collation,
-    rel.Frame,
-    rel.OverGroup,
-    rel.Measure,
+    *get_args(rel.Part),
     SinkRequest,
 )
 """What nodes consist of, apart from types, constants and tables."""
