@@ -18,7 +18,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.hashing import Hashes, groups_of, row_hashes
-from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import LOGS
 from firesteel.columns.kernels.row_index import RowIndex, pairs
@@ -130,14 +130,11 @@ class PairMatcher:
         return ColumnBatch((*left.columns, *right.columns), len(rows))
 
 
-class InnerJoin(Kernel):
+class InnerJoin(PlannedKernel[JoinPlan]):
     """An inner join of two streams without updates.
 
     State: the rows of both sides, as a `RowLog` each; it is in memory a second time, indexed.
     """
-
-    def __init__(self, plan: JoinPlan) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition and index the restored rows."""
