@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import KernelContext, PlannedKernel
+from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.rows import RowOutput, keys_of
 from firesteel.columns.values import arrow_type
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     pass
 
 
-class CountWindows(PlannedKernel[WindowAggregateFactory]):
+class CountWindows(Kernel):
     """Windows of a fixed number of rows per key (Table API: `row_interval`).
 
     The state per key is the number of rows so far, and the rows of the latest window.
@@ -24,6 +24,9 @@ class CountWindows(PlannedKernel[WindowAggregateFactory]):
     Args:
         plan: The calls, keys and the window.
     """
+
+    def __init__(self, plan: WindowAggregateFactory) -> None:
+        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Open the functions and the state table."""

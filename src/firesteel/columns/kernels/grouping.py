@@ -10,7 +10,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import ExpiringTable, expiring_table
-from firesteel.columns.kernel import KernelContext, PlannedKernel
+from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.rows import RowOutput, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 
 
-class Grouping(PlannedKernel[GroupAggregateFactory]):
+class Grouping(Kernel):
     """Base of aggregations by key. The state per key is `[row count, accumulators, values of the key]`."""
+
+    def __init__(self, plan: GroupAggregateFactory) -> None:
+        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
