@@ -205,6 +205,7 @@ class _Buffered:
     def retract(self, state: State, values: object) -> None:
         """Remove the first one of equal rows, if there is one."""
         sought = freeze(values)
+        # By `freeze`, since NaN differs from itself.
         place = next((place for place, known in enumerate(state) if freeze(known) == sought), None)
         if place is not None:
             del state[place]
@@ -232,6 +233,8 @@ class _Sorted(_Buffered):
         """Return the result over the sorted rows."""
         rows = list(state)
         for place, (_, descending, nulls_first) in reversed(list(enumerate(self._plan.order_by))):
+            # Least important column first: sorting is stable, so each pass keeps the order of those before it among
+            # equals.
             rows.sort(key=lambda row: sort_key(row[1][place], descending, nulls_first), reverse=descending)
         inner = self._call.new()
         for values, _ in rows:

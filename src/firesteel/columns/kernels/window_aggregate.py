@@ -169,6 +169,7 @@ class WindowAggregate(TimedKernel):
                 continue
             windows = known.get(time)
             if windows is None:
+                # Many rows of a batch have the same time, and with HOP each has many windows.
                 windows = known[time] = plan.window.windows(time)
             found.append(windows)
         return found

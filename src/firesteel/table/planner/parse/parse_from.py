@@ -118,6 +118,7 @@ class FromParser(PatternParser):
         position = self.position()
         path = self.path()
         if self.at("("):
+            # The name is the function's, which the parser of expressions takes.
             self.index -= 1
             return TableFunctionCall(self.expression())
         table = TableRef(path, position=position, hints=self.hints())
@@ -177,6 +178,8 @@ class FromParser(PatternParser):
             partition: tuple[str, ...] = ()
             if self.accept("PARTITION", "BY"):
                 partition = self.names() if self.at("(") else (self.name(),)
+                # A comma ends PARTITION BY or goes on with it: what follows decides, as DESCRIPTOR is the next
+                # argument.
                 while self.at(",") and self._is_column(1):
                     self.next()
                     partition = (*partition, self.name())

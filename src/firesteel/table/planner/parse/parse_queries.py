@@ -145,6 +145,7 @@ class QueryParser(FromParser):
             return GroupingSets(tuple(_flattened(self.in_parentheses(self._grouping_set))))
         if self.accept("CUBE"):
             parts = self.in_parentheses(self._grouping_part)
+            # From all columns to none, the first column in the highest bit.
             masks = range(2 ** len(parts) - 1, -1, -1)
             count = len(parts)
             return GroupingSets(

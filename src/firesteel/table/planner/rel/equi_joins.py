@@ -72,6 +72,7 @@ def _column(rex: Rex, width: int, more: list[Rex]) -> int:
 
 def _equal_sides(part: object, width: int) -> tuple[Rex, Rex] | None:
     """Return both sides of an equality of the two inputs, each over its own columns."""
+    # A key is computed once per row, a condition once per pair of rows: with `a.x = b.y + RAND()` that is not the same.
     if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2 and is_deterministic(part)):
         return None
     for a, b in (part.operands, part.operands[::-1]):

@@ -40,6 +40,7 @@ def make_join(
     if is_streaming and keeps_times(join):
         join = replace(join, keeps_times=True)
     elif is_streaming:
+        # Rows of a regular join come when the later one of both does, out of the order that watermarks promise.
         sides.left, sides.right = _materialized(sides.left), _materialized(sides.right)
         join = join_parts(sides, kind, null_aware)
     return _without_keys(join, kind, sides, left, right)

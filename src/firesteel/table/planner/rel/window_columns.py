@@ -57,6 +57,7 @@ def _of_project(node: rel.Project) -> Columns | None:
     columns = window_columns(node.input)
     if columns is None:
         return None
+    # Reversed, so that of a column which is there twice the first place counts.
     places = {e.index: i for i, e in reversed(list(enumerate(node.expressions))) if isinstance(e, InputRef)}
     if columns[0] not in places or columns[1] not in places:
         return None
@@ -91,6 +92,7 @@ def same_windows(join: rel.Join) -> tuple[tuple[int, int], tuple[int, int]] | No
 
 
 def _of_join(node: rel.Join) -> Columns | None:
+    # In BATCH mode joins on windows are regular ones, whose kernel needs no windows.
     windows = same_windows(node) if node.keeps_times else None
     return None if windows is None else (*windows[0], None)
 

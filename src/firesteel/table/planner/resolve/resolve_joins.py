@@ -63,12 +63,15 @@ class JoinResolver:
         """
         both = self._side_by_side(left, right)
         kind = "INNER" if item.kind == "CROSS" else item.kind
+        # Above an outer join its result has lost which rows had a match, so the subqueries go below it.
         if kind in _OUTER and item.condition is not None and has_subquery(item.condition):
             return self._outer_join_on_subqueries(item, left, right, both)
         time = None if as_of is None else self._resolver(left[1]).resolve(as_of)
         parts = conjuncts_of(item.condition) if item.condition is not None and kind == "INNER" else []
         apart = [part for part in parts if has_subquery(part)]
         condition = self._condition(_without(item, apart), both, left, right)
+        # `FROM a, b WHERE a.k = b.k` is a join on `k`; left in WHERE it would be a cross product with a filter, and
+        # none of times or windows.
         if kind == "INNER" and time is None:
             condition = self._and_where(condition, both)
         ttl = self._ttl(item)

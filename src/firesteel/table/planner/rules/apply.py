@@ -93,6 +93,7 @@ def beside_rows(outer: Rel, inner: Rel, keeps_all: bool, level: int, is_streamin
     """
     if keeps_all:
         return unnest(Apply(outer, inner, "LEFT", level, outer), is_streaming)
+    # A row of NULLs could be one of the query, so a column tells whether there is a row at all.
     marked = extended(inner, [_TRUE], "$row")
     joined = unnest(Apply(outer, marked, "LEFT", level, outer), is_streaming)
     width = len(outer.row_type)
@@ -160,6 +161,7 @@ def _of_groups(apply: Apply, is_streaming: bool) -> Rel | None:
     """
     inner: Rel = apply.inner
     columns: tuple[Rex, ...] = refs(inner.row_type)
+    # `SELECT 2 * SUM(v)`: the projection moves above the join, where it is computed for groups that are missing, too.
     while isinstance(inner, rel.Project) and all(map(is_repeatable, inner.expressions)):
         columns = tuple(inline(rex, inner.expressions) for rex in columns)
         inner = inner.input

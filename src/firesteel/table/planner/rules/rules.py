@@ -68,6 +68,8 @@ def _rewrite(node: Rel, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[
         result = with_inputs(result, inputs)
     for rule in rules:
         result = rule(result, is_streaming)
+    # With the node, as an id may be given to another node once it is gone. A shared node is rewritten once, and stays
+    # shared.
     memo[id(node)] = (node, result)
     return result
 
@@ -133,6 +135,7 @@ def top_n(node: Rel, is_streaming: bool) -> Rel:
     start, end, rest, above = _split_by_rank(node.condition, columns, len(over.input.row_type))
     if end is None:
         return node
+    # `n > 5 AND n < 3`: no kernel takes such a range, and there are no rows.
     if end < start:
         return rel.Filter(node.input, Literal(False, BooleanType(False)))
     found = window_columns(over.input)
@@ -161,6 +164,7 @@ def _split_by_rank(condition: Rex, columns: tuple[Rex, ...], rank: int) -> tuple
         below = inline(part, columns)
         bound = _rank_bound(below, rank)
         if bound is None:
+            # Below the projection its columns are computed a second time.
             is_below = _reads_repeatable(part, columns)
             (rest if is_below else above).append(below if is_below else part)
             continue
