@@ -155,6 +155,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
         """
         if not self._has_rows:
             return
+        # Half of the room: more would push out what was read first before it is used.
         asked = islice(set(entries).difference(self._cached), self._allowed // 2)
         missing = {self._encode(entry)[0]: entry for entry in asked}
         keys = sorted(missing)
@@ -162,6 +163,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
             part = keys[begin : begin + _BATCH]
             for key, value in self._execute(self._read_several + f"({','.join('?' * len(part))})", part).fetchall():
                 self._keep(missing.pop(key), value)
+        # What is known not to be there is not asked for again; new keys are frequent, and each would cost a query.
         self._absent = set(missing.values())
 
     def _keep(self, entry: object, data: bytes) -> Stored:
@@ -184,6 +186,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
         size = _ENTRY_BYTES + sum(sizes) // max(len(sampled), 1)
         self._allowed = allowed = max(self._share.allowed() // size, _FEWEST_ENTRIES)
         if len(cached) >= allowed:
+            # Some more than needed, so that not each new entry makes a write of its own.
             self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
         self._share.used = size * len(cached)
         self._review_at = min(allowed, len(cached) + max(len(cached) // _DROPPED_PART, _NEW_ENTRIES))
@@ -219,6 +222,7 @@ class DiskDict(MutableMapping[Entry, Stored]):
         if entries:
             # In the order of the keys, so that neighbours share pages of the tree.
             keys = sorted(((*self._encode(entry), entry) for entry in entries), key=itemgetter(0))
+            # Without a transaction SQLite would make one of each row.
             self._execute("BEGIN")
             self._execute_many(self._write, ((key, pickled(self._cached[e]), whole) for key, whole, e in keys))
             self._execute("COMMIT")
@@ -298,6 +302,8 @@ class DiskDictOfPairs(DiskDict):
         first, second = entry
         (first_data, first_whole), (second_data, second_whole) = _encode(first), _encode(second)
         whole = None if first_whole is None and second_whole is None else pickled(entry)
+        # With the length first, no part is the beginning of another one, so a range holds the entries of one first
+        # part.
         return _LENGTH.pack(len(first_data)) + first_data + second_data, whole
 
     def _decode(self, data: bytes) -> object:
