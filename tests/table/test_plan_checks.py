@@ -9,10 +9,11 @@ import pytest
 from firesteel.columns.column_types import IntType, RowField, RowType
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table import EnvironmentSettings, TableEnvironment
-from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel import description, rel, window_columns
 from firesteel.table.planner.rules import push_filters
-from firesteel.table.planner.traits import row_kinds, validate
+from firesteel.table.planner.traits import late_rows, row_kinds, validate
 from firesteel.table.planner.traits.upsert_keys import upsert_key
+from firesteel.table.planner.translate import translate
 
 TABLES = (
     "CREATE TABLE orders (id INT, k INT, v INT, t TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR t AS t) "
@@ -89,7 +90,9 @@ def test_a_plan_that_reads_itself_twice_at_each_level_is_visited_once_per_node()
     assert upsert_key(node) == (0,)
 
 
-@pytest.mark.parametrize("module", [validate, row_kinds, push_filters])
+@pytest.mark.parametrize(
+    "module", [validate, row_kinds, late_rows, push_filters, window_columns, description, translate]
+)
 def test_a_node_without_a_declaration_does_not_import(module, monkeypatch: pytest.MonkeyPatch) -> None:
     class Unheard:
         pass
