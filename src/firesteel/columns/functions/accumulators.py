@@ -76,7 +76,7 @@ class Accumulator:
 class SignedAccumulator(Accumulator):
     """An accumulator of one argument, without its NULLs, to which a retracted row is one that is added -1 times."""
 
-    def _change(self, state: State, value: Any, count: int) -> None:
+    def _change(self, state: State, value: object, count: int) -> None:
         raise NotImplementedError
 
     def add(self, state: State, *args: object) -> None:
