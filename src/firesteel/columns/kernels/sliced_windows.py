@@ -22,7 +22,8 @@ from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
-from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog

@@ -15,7 +15,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
-from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.values import arrow_type
 
