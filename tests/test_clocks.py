@@ -11,7 +11,7 @@ SOURCE = Path(firesteel.__file__).parent
 WALL = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("date", "today")}
 
 DATES = {
-    "client/rest_client.py": "the date of a signed request, which the server compares with its own clock",
+    "client/rest_connection.py": "the date of a signed request, which the server compares with its own clock",
     "columns/evaluation_context.py": "CURRENT_TIMESTAMP and its like",
     "coordinator/checkpoint_files.py": "the date of a checkpoint, for its metadata and the REST API",
     "coordinator/checkpoints.py": "the date of a restore, for the REST API",

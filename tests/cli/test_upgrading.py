@@ -34,7 +34,7 @@ class Scripted(UpgradingCluster):
         if self.failures.get(name):
             raise self.failures[name].pop(0)
 
-    def _send(self, method: str, path: str, *_: object, **__: object) -> object:
+    def send(self, method: str, path: str, *_: object, **__: object) -> object:
         answer = self.answers.pop(0)
         if isinstance(answer, ClusterClientError):
             raise answer

@@ -12,7 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels import partition_ends, past_rows, saved_rows
-from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.over import Over, OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.over_columns import OverColumns

@@ -19,7 +19,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels import distinct_values, gathered_groups, saved_rows
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
 from firesteel.columns.kernels.vector_calls import vector_calls
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory

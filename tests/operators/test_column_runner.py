@@ -13,7 +13,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calc import CalcFactory
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory

@@ -75,7 +75,7 @@ async def test_status_is_answered_while_an_upload_is_under_way_and_more_uploads_
 async def test_a_client_waits_for_its_turn(make_rest: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     rest: Rest = await make_rest(**{"rest.server.max-concurrent-uploads": "1"})
     end = asyncio.Event()
-    monkeypatch.setattr("firesteel.client.rest_client._RETRY_UPLOAD_S", 0.05)
+    monkeypatch.setattr("firesteel.client.rest_connection._RETRY_UPLOAD_S", 0.05)
     held = asyncio.ensure_future(rest.call("POST", "/jobs", data=held_open(end), headers=HEADERS))
     while rest.server._content._uploads == 0:  # noqa: ASYNC110
         await asyncio.sleep(0.01)

@@ -9,16 +9,19 @@ import pytest
 from firesteel.columns.column_types import IntType, RowField, RowType
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table import EnvironmentSettings, TableEnvironment
-from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel import description, rel, window_columns
 from firesteel.table.planner.rules import push_filters
-from firesteel.table.planner.traits import row_kinds, validate
+from firesteel.table.planner.traits import late_rows, row_kinds, validate
 from firesteel.table.planner.traits.upsert_keys import upsert_key
+from firesteel.table.planner.translate import translate
 
 TABLES = (
     "CREATE TABLE orders (id INT, k INT, v INT, t TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR t AS t) "
     "WITH ('connector' = 'datagen')",
     "CREATE TABLE rates (k INT, r INT, t TIMESTAMP(3), WATERMARK FOR t AS t, PRIMARY KEY (k, r) NOT ENFORCED) "
     "WITH ('connector' = 'datagen')",
+    "CREATE TABLE prices (k INT, r INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'datagen')",
+    "CREATE TABLE items (n INT) WITH ('connector' = 'http', 'format' = 'json', 'url' = 'http://localhost')",
     "CREATE TABLE plain (k INT, r INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')",
 )
 
@@ -38,6 +41,11 @@ REFUSED = {
         "Temporal table's primary key [k, r] must be included in the equivalence condition of temporal join, but "
         "current temporal join condition is [k=k]."
     ),
+    "SELECT * FROM orders AS o JOIN prices FOR SYSTEM_TIME AS OF o.t AS r ON o.k = r.k": "no row time attribute",
+    "SELECT * FROM orders AS o JOIN plain FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k": "needs a connector with",
+    "SELECT * FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k": "needs a connector with",
+    "SELECT * FROM orders AS o JOIN items FOR SYSTEM_TIME AS OF o.p AS r ON r.n = 1": "requires an equality condition",
+    "SELECT * FROM orders AS o JOIN items FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.n + 1": "a plain connector table",
 }
 
 
@@ -56,15 +64,6 @@ def test_explain_and_execution_refuse_what_does_not_run(environment: TableEnviro
         with pytest.raises((TableException, ValidationException)) as refused:
             refuse()
         assert REFUSED[query] in str(refused.value)
-
-
-@pytest.mark.parametrize("table", ["plain", "rates"])
-def test_a_temporal_join_in_processing_time_needs_a_table_with_lookups(
-    environment: TableEnvironment, table: str
-) -> None:
-    query = f"SELECT * FROM orders AS o JOIN {table} FOR SYSTEM_TIME AS OF o.p AS r ON o.k = r.k"
-    with pytest.raises(TableException, match="Processing-time temporal join is not supported yet"):
-        environment.sql_query(query)
 
 
 @pytest.mark.parametrize("pattern", ["^ A B", "A B $", "^ A B $"])
@@ -91,7 +90,9 @@ def test_a_plan_that_reads_itself_twice_at_each_level_is_visited_once_per_node()
     assert upsert_key(node) == (0,)
 
 
-@pytest.mark.parametrize("module", [validate, row_kinds, push_filters])
+@pytest.mark.parametrize(
+    "module", [validate, row_kinds, late_rows, push_filters, window_columns, description, translate]
+)
 def test_a_node_without_a_declaration_does_not_import(module, monkeypatch: pytest.MonkeyPatch) -> None:
     class Unheard:
         pass

@@ -136,7 +136,7 @@ class UpgradingCluster(RestClusterClient):
 
     def _has_stopped(self, savepoint: str) -> None:
         """Note the savepoint; from now on the job depends on this client, which waits for a JobManager that is away."""
-        self.savepoint, self._patience_s = savepoint, _LEADER_PATIENCE_S
+        self.savepoint, self.patience_s = savepoint, _LEADER_PATIENCE_S
 
     def _not_stopped(self, error: ClusterClientError) -> UpgradeError:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluation_context import CallAll, no_async_calls
@@ -12,6 +12,8 @@ from firesteel.common.idle_timer import InputTime
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
+
+P = TypeVar("P")
 
 MAX_WATERMARK = 2**63 - 1
 MIN_WATERMARK = -(2**63)
@@ -129,6 +131,13 @@ class Kernel:
 
     def take_over(self, snapshots: Sequence[Snapshot]) -> None:
         """Take over what is needed of the snapshots of all subtasks of an earlier job; called after `open`."""
+
+
+class PlannedKernel(Kernel, Generic[P]):
+    """A kernel that is made of its plan alone."""
+
+    def __init__(self, plan: P) -> None:
+        self._plan = plan
 
 
 class TimedKernel(Kernel):

@@ -31,12 +31,13 @@ class OptionTable:
     refused: Mapping[str, str] = field(default_factory=dict)
     formats: tuple[str, ...] = ()
 
-    def read(self, values: Mapping[str, str], owner: str) -> Options:
+    def read(self, values: Mapping[str, str], owner: str, below: tuple[str, ...] = ()) -> Options:
         """Return the options of a table, which are checked.
 
         Args:
             values: The options of the table.
             owner: The connector, for messages.
+            below: More prefixes, which depend on the values.
 
         Raises:
             ValidationException: an option is missing, unknown or refused.
@@ -45,7 +46,7 @@ class OptionTable:
         for key in sorted(values.keys() & self.refused.keys()):
             raise ValidationException(f"Option '{key}' of '{owner}' is not supported: {self.refused[key]}")
         names = [values[key] for key in self.formats if key in values]
-        prefixes = (*self.prefixes, *(f"{name}." for name in names))
+        prefixes = (*self.prefixes, *below, *(f"{name}." for name in names))
         options.check(self.required, (*self.optional, *self.formats, *self.unused), prefixes)
         return options
 

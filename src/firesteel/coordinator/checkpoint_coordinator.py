@@ -148,6 +148,7 @@ class CheckpointCoordinator:
         """Register a run that is about to begin; an earlier one of the region fails and can't decide any more."""
         before = self._runs.get(region)
         actions: Actions = [] if before is None else [*self._end(before.id, has_failed=True), EndRun(before.id)]
+        # It runs again, so requests that need all regions need not be refused any more.
         self._failed.discard(region)
         self.ended.discard(region)
         run = self._runs[region] = _Run(RunId(region, next(self._attempts)))
@@ -210,6 +211,7 @@ class CheckpointCoordinator:
         Its undecided part is void, and requests that need all regions are refused.
         """
         is_owner = self._current is not None and self._current.owner == run_id
+        # The write died with its thread; who was to be told would otherwise wait for it without end.
         actions = self.checkpoint_not_written(self._id + 1) if is_owner else []
         return [*actions, *self._end(run_id, has_failed)]
 
@@ -262,6 +264,7 @@ class CheckpointCoordinator:
     def _answer(self, request: Request, answer: Answer) -> GiveAnswer:
         self._requests.remove(request)
         self._outcomes[request] = not isinstance(answer, Exception)
+        # Dicts keep the order of insertion, so the first one is the oldest.
         old = next(iter(self._outcomes))
         if len(self._outcomes) > _REMEMBERED and old.after is AfterSavepoint.GO_ON:
             del self._outcomes[old]
@@ -275,6 +278,7 @@ class CheckpointCoordinator:
         if run is None or not run.is_running:
             return [EndRun(run_id)]
         actions: Actions = []
+        # Reports are repeated until they are answered, and a late one must not bring back an older part.
         if part is not None and part.number > run.number:
             run.number, run.prepared = part.number, part
             actions.append(Wake())
@@ -317,6 +321,7 @@ class CheckpointCoordinator:
             return False
         running = [run for run in self._runs.values() if run.is_running]
         parts = [run.prepared for run in running if run.prepared is not None]
+        # A region that restarts is not running yet, and its uncommitted part would be missing in a savepoint.
         has_all = {run.id.region for run in running} | self.ended >= set(range(self._region_count))
         has_all |= not any(request.needs_all_regions for request in self._requests)
         return has_all and len(parts) == len(running) > 0 and all(part.covers_all(self._requests) for part in parts)

@@ -162,6 +162,7 @@ class SourceSplits:
             self._discover(now)
         while not self.state.splits and self.state.phase + 1 < len(self._parts):
             self.state.phase += 1
+            # Keys are those of one source; the next one may have the same.
             self.state.known = KnownKeys()
             self.state.discovered_ms = -1
             self._discover(now)
@@ -201,6 +202,7 @@ class SourceSplits:
         if not is_bounded:
             split = split.dealt_to(state.dealt % self._parallelism)
             state.dealt += 1
+            # A file is read once, however often it is listed; a partition is known by its position.
             if split.path:
                 state.known.add(split.key)
         self._list(replace(split, source_index=state.phase))
@@ -259,6 +261,7 @@ class SourceSplits:
             # If the budget was not enough for all splits, the others are read first next time.
             for part in ranges:
                 if part.start < part.end and part.split.split_id in unread:
+                    # Taken out and put in again, it is the last one of the dictionary.
                     unread[part.split.split_id] = unread.pop(part.split.split_id)
         return ranges
 
@@ -289,6 +292,7 @@ class SourceSplits:
     def _forget(self, split: Split) -> None:
         del self.state.splits[split.split_id], self.state.positions[split.split_id]
         self._told.discard(split.split_id)
+        # A bounded source is listed once, so what it has read cannot come again.
         if self._rediscover_ms is not None:
             self.state.known.add(split.key)
 

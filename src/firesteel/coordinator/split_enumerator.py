@@ -88,6 +88,7 @@ class _Source:
         """Add the next ranges of each subtask, about `elements` each; return the largest number that one reads."""
         units = self.splits.hints.units_per_element
         if self._unit_bytes:
+            # At least one, since an element may be larger than the limit and has to be read all the same.
             elements = min(elements, max(1, int(_MAX_BYTES / (self._unit_bytes * units))))
         self._given = {}
         for subtask in range(self.parallelism):
@@ -188,6 +189,7 @@ class SplitEnumerator:
         for source in unended:
             source.discover(now, self._clock.now_ms)
         awakening = [source for source in unended if source.take_idleness(idle)]
+        # An empty batch tells the readers that they are active, before any element of theirs could be late.
         if awakening:
             self._given = 0
             return self._at(BatchPlan(idle=idle))

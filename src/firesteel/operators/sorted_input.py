@@ -96,6 +96,7 @@ class SortedInput:
 
     def _spill(self) -> None:
         """Write the elements in memory as a run."""
+        # When all runs are merged, a chunk of each is in memory at once.
         readable = self._memory // (2 * _FAN_IN)
         self._chunk_elements = max(1, min(CHUNK_ELEMENTS, readable // self._estimate.mean()))
         self._write_run(0, self._sorted_entries())
@@ -109,6 +110,7 @@ class SortedInput:
         if runs is None:
             runs = self._levels[level] = _Runs(self._directory)
         runs.write(entries, self._chunk_elements)
+        # So that the number of open runs stays small, and each element is rewritten once per level.
         if runs.are_full:
             self._write_run(level + 1, heapq.merge(*runs.readers(), key=_by_hash_and_time))
             runs.close()
@@ -116,10 +118,12 @@ class SortedInput:
 
     def _sorted_entries(self) -> Iterator[_Entry]:
         """Yield the elements in memory in the order of runs, and clear the memory."""
+        # The dictionary is emptied while the entries are made: both together may be more than the memory.
         groups, self._groups = self._groups, defaultdict(list)
         entries: list[_Entry] = []
         while groups:
             key, elements = groups.popitem()
+            # Keys need not be comparable; hashes are, and are the same for equal keys within one process.
             code = hash(key)
             entries += [(code, _event_time(element), element) for element in elements]
         entries.sort(key=_by_hash_and_time)

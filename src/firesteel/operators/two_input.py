@@ -237,6 +237,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
 
     def process2(self, values: list[object], timestamps: Timestamps) -> None:
         """Process elements of the broadcast side, which have no key."""
+        # Keyed state of the last element must not be reachable from a broadcast element, which belongs to no key.
         self.backend.current_key = NO_KEY
         for value, timestamp in pairs(values, timestamps):
             self._context.current_timestamp = timestamp

@@ -113,6 +113,7 @@ class Pipeline:
             try:
                 reports = self._reports_of(at, run(at, plan, parents))
             except Exception as error:
+                # User code that has failed would fail again, and the job's restart strategy decides about that.
                 if is_stopping() or attempt == _TRIES or FAILURE_MARK in str(error):
                     raise
                 if self._jvm_is_gone():
@@ -146,6 +147,8 @@ class Pipeline:
                 return [row for _, row in rows.collect()]
             finally:
                 if len(self._stages) > 1:
+                    # Spark removes shuffle files when the driver's garbage collector finds them, which small batches
+                    # outrun.
                     rows.cleanShuffleDependencies()
 
     def _stages_of(self, at: BatchTry, plan: BatchPlan, parents: Parents, lanes: Lanes) -> list[Stage]:

@@ -132,6 +132,7 @@ class SlotProcesses:
 
     async def start(self) -> None:
         """Start the server that forks slot processes, once and early, because it takes a while."""
+        # The first tasks of a job come together, and would start a server each.
         async with self._starting:
             if self._forker is not None and self._forker.is_alive:
                 return
@@ -148,6 +149,7 @@ class SlotProcesses:
 
     async def open_slot(self, allocation_id: str, slot_index: int) -> str:
         """Return the address of a new slot; a process starts with the first task that needs one."""
+        # A new name for each allocation: a process of the former one may still listen at its socket.
         path = str(self._directory.path / f"slot-{slot_index}-{secrets.token_hex(4)}")
         address = SlotAddress(path)
         if self._relay is not None:
@@ -171,6 +173,7 @@ class SlotProcesses:
         slot = self._slot_of(tdd)
         life = slot.life
         for attempt_id, task in list(life.tasks.items()):
+            # They are of the attempt before, whose end may not have been reported yet; a new process must not run them.
             if task.attempt_number != tdd.attempt_number:
                 del life.tasks[attempt_id]
         if tdd.is_batch:
@@ -285,6 +288,7 @@ class SlotProcesses:
                 await self._order(slot)
             elif action is SlotAction.CANCEL:
                 self._send(slot, CancelAll())
+                # User code may be in a long call and not read the message; the signal interrupts it.
                 _signal(slot.life.process_id, signal.SIGUSR1)
             elif action is SlotAction.KILL:
                 _signal(slot.life.process_id, signal.SIGKILL)
@@ -351,6 +355,7 @@ class SlotProcesses:
                 await self._process_ended(slot, process_id)
 
     async def _process_ended(self, slot: _Slot, process_id: int) -> None:
+        # A late end of a former process must not take the connection of its successor.
         if slot.life.process_id == process_id:
             slot.writer = None
             slot.confirmed.clear()

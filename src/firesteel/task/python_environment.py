@@ -56,6 +56,7 @@ def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith(ARTIFACT_DIRECTORY):
             with tarfile.open(fileobj=io.BytesIO(data)) as packed:
+                # The filter refuses names that lead out of the directory.
                 packed.extractall(path, filter="data")
         else:
             path.write_bytes(data)
@@ -139,6 +140,7 @@ def _forget(modules: set[str], import_path: list[str]) -> None:
     """Remove modules that were imported from the given paths, as another job may have others with the same names."""
     for name in modules:
         origin = getattr(sys.modules.get(name), "__file__", None) or ""
+        # Modules of installed packages stay: they are the same for each job, and many cannot be imported twice.
         if any(origin.startswith(entry) for entry in import_path):
             sys.modules.pop(name, None)
 

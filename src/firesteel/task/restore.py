@@ -144,6 +144,7 @@ def has_state(metadata: CheckpointMetadata, vertex: VertexLayout, operator_id: s
     if any(operator_id in load_sources(state.sources) for state in metadata.states):
         return True
     for subtask in range(vertex.parallelism):
+        # The metadata names operators, but only the files tell whether one has any state: one without may be left out.
         chain = _chain(vertex, subtask, metadata.chains)
         for vertex_id, found, state in read(chain):
             if vertex_id == vertex.vertex_id and (
@@ -160,6 +161,7 @@ def adopt_layout(vertex: Any, layout: VertexLayout) -> None:
             f"the state for task {vertex.name!r} can not be restored: its max parallelism {layout.max_parallelism} is "
             f"lower than the requested parallelism {vertex.parallelism}; use at most {layout.max_parallelism}"
         )
+    # It decides about the key group of each key, and so about the subtask that looks for the key's state.
     if vertex.max_parallelism > 0 and vertex.max_parallelism != layout.max_parallelism:
         raise StateRestoreError(
             f"max parallelism mismatch: the state of task {layout.name!r} was written with max parallelism "
@@ -205,6 +207,7 @@ def read_restored_state(
     options = configuration or {}
     store = remote_store(options, job_directory) or job_directory
     own = read_rescaled_state(store, job_directory, seal, region)
+    # Its own state is the newer one: the region has run since the job was restored.
     if own is not None or size_of(store / RESTORED) is None:
         return own
     [content] = read_state_file(store / RESTORED, seal)
@@ -254,6 +257,7 @@ class PlannedState:
             assert layout is not None
             owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
             if owned.start < key_groups.stop and key_groups.start < owned.stop:
+                # Subtasks may have described a state differently, which is found by comparing one after the other.
                 yield NEXT_SUBTASK, {}
                 yield from self._deltas_of(operator_id, layout, subtask)
 
@@ -277,6 +281,7 @@ class PlannedState:
         for subtask in range(layout.parallelism):
             for vertex_id, found, version in self._frames(layout, subtask):
                 if vertex_id == layout.vertex_id and found is None:
+                    # Each file of a chain has the whole rest of the subtask, so that of the last one counts.
                     last[subtask] = version["operators"][operator_id][1]
         return [pickle.loads(snapshot) for snapshot in last.values()]
 

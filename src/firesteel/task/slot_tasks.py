@@ -61,6 +61,7 @@ class _LocalEdge:
         self._hand_over(None)
 
     def _hand_over(self, item: Item) -> None:
+        # Asked for late, as the target is created after the edge to it.
         target = self._target()
         with self._stopwatch.within(target):
             target.gate.receive(self._gate, self._subtask, [item])
@@ -117,6 +118,7 @@ class SlotTasks:
     def open_stage(self, stage: int, at: BatchTry, version: Chain = ()) -> None:
         """Create the subtasks of a stage anew, at a given version (empty: before the first batch)."""
         self.close_stage(stage)
+        # Anew for each attempt: user functions may hold what the failed attempt left in them.
         plan = StagePlan(pickle.loads(self._job))
         subtasks: dict[str, Subtask] = {}
         for vertex in plan.vertices_at(stage):
@@ -237,8 +239,11 @@ class SlotTasks:
         try:
             if self._store is not None:
                 self._store.check_try(stage, at)
+            # Another slot's failure repeats the batch for all; this one's subtasks are then a batch ahead.
             if self._at.get(stage) != parent or stage not in self.stages:
                 self.open_stage(stage, at, parent)
+            # Until the batch has succeeded the subtasks are at no version, so one that is tried again creates them
+            # anew.
             self._at.pop(stage, None)
             yield from self._run_open_stage(stage, at, parent, batch, rows, is_remote)
         except Exception as error:
@@ -273,6 +278,7 @@ class SlotTasks:
         yield from self._take_rows()
         # Taken before the state is written, which must not have them any more.
         committables = [one for subtask in subtasks for one in subtask.committables()]
+        # Before ended subtasks are closed: a closed operator has no keyed state to write.
         chain = self._write_version(stage, at, parent, batch)
         for subtask in subtasks:
             subtask.close_if_ended()

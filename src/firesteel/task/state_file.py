@@ -105,6 +105,8 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE, sea
         with file:
             return _write_frames(file, frames, seal)
     except BaseException as error:
+        # On a full disk the rest of the file would keep the next try from succeeding; the name could not be used again,
+        # either.
         path.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise _cannot_write(path, error) from error
@@ -130,12 +132,14 @@ def _cannot_write(path: Path, error: OSError) -> StateFileError:
 
 
 def _write_frames(file: IO[bytes], frames: Iterable[bytes], seal: StateSeal) -> int:
+    # The header needs checksum and length, which are known at the end; frames are not kept in memory until then.
     file.write(bytes(_HEADER.size))
     checksum = length = 0
     for part in _sealed(frames, seal) if seal.key else _plain(frames):
         file.write(part)
         checksum = zlib.crc32(part, checksum)
         length += len(part)
+    # A file whose writer was killed begins with zeros, and is not taken for a state file.
     file.seek(0)
     version = FORMAT_VERSION | SEALED if seal.key else FORMAT_VERSION
     file.write(_HEADER.pack(_MAGIC, version, checksum, length))
@@ -177,14 +181,18 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str, seal: St
     """
     directory = path.parent
     own = directory.with_name(f".{directory.name}.{owner}")
+    # A directory is renamed and not the file: rename replaces a file, also that of another process, without a word.
     own.mkdir(PRIVATE_DIRECTORY)
     try:
         write_state_file(own / path.name, frames, _PRIVATE_FILE, seal)
+        # First the contents, then the name in the directory: after a crash of the host a name must not stand for
+        # nothing.
         sync_file(own / path.name)
         sync_directory(own)
         try:
             own.rename(directory)
         except OSError as error:
+            # The error is ENOTEMPTY or EEXIST, depending on the file system.
             if directory.exists():
                 raise FileExistsError(directory) from error
             raise
@@ -250,9 +258,12 @@ def _sealed_frames(path: AnyPath, file: IO[bytes], seal: StateSeal) -> Iterator[
     tags = FrameSeal(seal.key, nonce)
     while (length := _LENGTH.unpack(file.read(_LENGTH.size))[0]) != _END:
         tag, frame = file.read(TAG_BYTES), read_unproven(file, length)
+        # Before the frame is unpickled, which can run code; in constant time, so that a tag cannot be found byte by
+        # byte.
         if is_own and not hmac.compare_digest(tag, tags.next_tag(frame)):
             raise UnverifiedStateError(path, "was changed after it was signed")
         yield frame
+    # Without the last tag, a file that was cut at a frame would be accepted.
     if is_own and not hmac.compare_digest(file.read(TAG_BYTES), tags.end_tag()):
         raise UnverifiedStateError(path, "was changed after it was signed")
 
@@ -319,6 +330,7 @@ def replace_state_file(path: Path, frames: Iterable[bytes], seal: StateSeal = UN
         StateFileError: the file could not be written; the existing file is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # It is left of a process with the same id that was killed; ids are used again.
     temporary.unlink(missing_ok=True)
     write_state_file(temporary, frames, _PRIVATE_FILE, seal)
     temporary.replace(path)

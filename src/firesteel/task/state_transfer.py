@@ -75,6 +75,7 @@ class StateUploads:
                 try:
                     upload.result()
                 except Exception as error:
+                    # So that `send` begins it anew: a failure of the store may be over by the next checkpoint.
                     del self._uploads[path]
                     failures.append((path, str(error)))
                 else:
@@ -117,6 +118,7 @@ def _is_intact(path: Path, file: VersionFile) -> bool:
 def _fetch(store: RemotePath, directory: Path, file: VersionFile) -> None:
     target = directory / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
+    # Several slots of a host may fetch the same file; each has a name of its own until its download is complete.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         store.remote.download(f"{store}/{file.path}", temporary)
@@ -179,6 +181,7 @@ def _copier(source: AnyPath, target: AnyPath) -> Callable[[str, str], None]:
 def _link(source: Path, target: Path) -> None:
     make_directory(target.parent)
     try:
+        # State files are never changed, so a second name is as good as a copy, and costs no disk.
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)

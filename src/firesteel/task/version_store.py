@@ -75,6 +75,7 @@ def claim_run(directory: Path) -> int:
     Raises:
         FileNotFoundError: the directory of the job is gone, so the job has ended.
     """
+    # Two JobManagers may find the same number; `mkdir` lets one of them have it, and the other one goes on.
     number = max(runs_in(directory), default=0) + 1
     while True:
         try:
@@ -185,6 +186,8 @@ class VersionStore:
             FileNotFoundError: the directory of the run is gone: a later run has taken a checkpoint.
             StateFileError: the file could not be written.
         """
+        # The chain decides, and not the number of batches: a state that barely changes is hardly ever written as a
+        # whole.
         full = in_full or is_full_due(parent)
         kept, merged = ((), ()) if full else split_off_mergeable(parent)
         directory = self._parent(stage, at.run)
@@ -243,6 +246,7 @@ class VersionStore:
         recoverable = self._recoverable.setdefault(stage, [])
         if is_checkpoint:
             recoverable.append(present)
+            # The last checkpoint may still fail to complete, and then the one before is started from.
             del recoverable[:-2]
         known = self._local.get(stage, set()) | present
         kept = present.union(needed, self._sent[stage], *recoverable) & known
@@ -263,6 +267,7 @@ class VersionStore:
         if self._remote is not None:
             return
         paths = {file.path for file in chain}
+        # Most files of a chain are in several checkpoints; each is synced once.
         new = paths - self._durable.get(stage, set())
         for path in new:
             sync_file(self._directory / path)

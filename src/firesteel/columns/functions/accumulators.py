@@ -73,6 +73,21 @@ class Accumulator:
         raise NotImplementedError
 
 
+class SignedAccumulator(Accumulator):
+    """An accumulator of one argument, without its NULLs, to which a retracted row is one that is added -1 times."""
+
+    def _change(self, state: State, value: object, count: int) -> None:
+        raise NotImplementedError
+
+    def add(self, state: State, *args: object) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], 1)
+
+    def retract(self, state: State, *args: object) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], -1)
+
+
 class Count(Accumulator):
     """COUNT: the number of rows without a NULL argument."""
 
@@ -94,7 +109,7 @@ class Count(Accumulator):
         return state[0]
 
 
-class Sum(Accumulator):
+class Sum(SignedAccumulator):
     """SUM and SUM0; the state holds the sum and the number of values.
 
     Args:
@@ -117,10 +132,6 @@ class Sum(Accumulator):
         total = WIDE.add(state[0], value) if isinstance(value, Decimal) else state[0] + value
         state[0] = float(np.float32(total)) if self._float else total
         state[1] += count
-
-    def add(self, state: State, *args: object) -> None:
-        if args[0] is not None:
-            self._change(state, args[0], 1)
 
     def retract(self, state: State, *args: Any) -> None:
         if args[0] is not None:
@@ -156,7 +167,7 @@ def quotient(dividend: int, divisor: int) -> int:
     return result if (dividend < 0) == (divisor < 0) else -result
 
 
-class Variance(Accumulator):
+class Variance(SignedAccumulator):
     """VAR_POP, VAR_SAMP and their square roots, computed from the count, the sum and the sum of squares.
 
     Calcite rewrites them to `(SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / n`. For integers only the result is truncated.
@@ -181,14 +192,6 @@ class Variance(Accumulator):
         else:
             state[1] += sign * value
             state[2] += sign * square
-
-    def add(self, state: State, *args: object) -> None:
-        if args[0] is not None:
-            self._change(state, args[0], 1)
-
-    def retract(self, state: State, *args: object) -> None:
-        if args[0] is not None:
-            self._change(state, args[0], -1)
 
     def merge(self, state: State, other: State) -> None:
         for index, value in enumerate(other):

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.columns.functions.accumulators import Accumulator, State
+from firesteel.columns.functions.accumulators import Accumulator, SignedAccumulator, State
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.row_keys import freeze
 
@@ -34,7 +34,7 @@ class Extreme(Accumulator):
         return state[0]
 
 
-class RetractableExtreme(Accumulator):
+class RetractableExtreme(SignedAccumulator):
     """MIN and MAX over rows that may be retracted.
 
     The state holds a count per value, and the extreme until it is retracted.
@@ -59,14 +59,6 @@ class RetractableExtreme(Accumulator):
             state[0] = value
         elif state[0] == value:
             state[0] = None
-
-    def add(self, state: State, *args: object) -> None:
-        if args[0] is not None:
-            self._change(state, args[0], 1)
-
-    def retract(self, state: State, *args: object) -> None:
-        if args[0] is not None:
-            self._change(state, args[0], -1)
 
     def merge(self, state: State, other: State) -> None:
         for value, count in other[1].items():
@@ -176,7 +168,7 @@ class ListAgg(ValueLog):
         return state[3].join(state[1].values()) if state[1] else None
 
 
-class Counts(Accumulator):
+class Counts(SignedAccumulator):
     """Base of functions that need the number of occurrences of each value; NULLs are skipped."""
 
     def new(self) -> State:
@@ -190,14 +182,6 @@ class Counts(Accumulator):
             state[0][key] = (value, left)
         else:
             del state[0][key]
-
-    def add(self, state: State, *args: object) -> None:
-        if args[0] is not None:
-            self._change(state, args[0], 1)
-
-    def retract(self, state: State, *args: object) -> None:
-        if args[0] is not None:
-            self._change(state, args[0], -1)
 
     def merge(self, state: State, other: State) -> None:
         for value, count in other[0].values():

@@ -12,7 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.distinct_filters import DistinctFilters
 from firesteel.columns.kernels.flat_aggregate import FlatAggregate
 from firesteel.columns.kernels.gathered_groups import GatheredGroups

@@ -11,7 +11,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
-from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext, PlannedKernel
 from firesteel.columns.rex import Call, InputRef, Rex, input_columns
 from firesteel.common.idle_timer import IdleTimer
 from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
@@ -241,11 +241,8 @@ class ExpandFactory:
         return Expand(self)
 
 
-class Expand(Kernel):
+class Expand(PlannedKernel[ExpandFactory]):
     """Emits each row once per grouping set, with NULL in the columns outside of the set."""
-
-    def __init__(self, plan: ExpandFactory) -> None:
-        self._plan = plan
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit all copies of a row one after the other."""

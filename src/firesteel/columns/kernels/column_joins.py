@@ -18,7 +18,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.hashing import Hashes, groups_of, row_hashes
-from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import LOGS
 from firesteel.columns.kernels.row_index import RowIndex, pairs
@@ -123,6 +123,7 @@ class PairMatcher:
         rows = np.concatenate([found.rows for found in matches])
         others = concat([runs[found.run].rows.take(found.others) for found in matches])
         if len(matches) > 1:
+            # Matches come run by run; the result is in the order of the batch, as row by row.
             order = np.argsort(rows, kind="stable")
             rows, others = rows[order], others.take(order)
         here = batch.take(rows)
@@ -130,14 +131,11 @@ class PairMatcher:
         return ColumnBatch((*left.columns, *right.columns), len(rows))
 
 
-class InnerJoin(Kernel):
+class InnerJoin(PlannedKernel[JoinPlan]):
     """An inner join of two streams without updates.
 
     State: the rows of both sides, as a `RowLog` each; it is in memory a second time, indexed.
     """
-
-    def __init__(self, plan: JoinPlan) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition and index the restored rows."""
@@ -155,11 +153,13 @@ class InnerJoin(Kernel):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join rows with those of the other side that arrived before, and store them."""
+        # NULL equals nothing, so such rows would only fill the state.
         rows = batch.filter(~self._matcher.has_null_key(index, batch))
         hashes = self._matcher.hashes(index, rows)
         other = self._indexes[1 - index]
         for matches in _in_parts(self._matcher.matches(index, rows, hashes, other)):
             self.context.emit(self._matcher.joined(index, rows, other, matches))
+        # After the search: rows of one batch are of one side and never match each other.
         self._indexes[index].add(rows, hashes)
         self._logs[index].append(rows, groups_of(hashes, self.context.max_parallelism))
 
@@ -204,6 +204,7 @@ class CompleteJoin:
             rows, nulls = self._by_key(1, batch)
             index.add(rows, self._matcher.hashes(1, rows))
             without_key += [nulls] if nulls.length else []
+        # One mark per row for all batches of the left side: an unmatched right row is known at the end only.
         matched = [np.zeros(run.rows.length, bool) for run in index.runs()]
         for batch in left:
             rows, nulls = self._by_key(0, batch)

@@ -12,7 +12,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.evaluate import compile_filter, compile_rex
 from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.rex import Rex, UserFunction
 from firesteel.columns.rows import (
     DELETE,
@@ -56,11 +56,8 @@ class CorrelateFactory:
         return Correlate(self)
 
 
-class Correlate(Kernel):
+class Correlate(PlannedKernel[CorrelateFactory]):
     """Calls a table function for each row."""
-
-    def __init__(self, plan: CorrelateFactory) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Compile the arguments and open the function."""
@@ -193,11 +190,8 @@ class LookupJoinFactory:
         return LookupJoin(self)
 
 
-class LookupJoin(Kernel):
+class LookupJoin(PlannedKernel[LookupJoinFactory]):
     """Looks up all keys of a batch in one call of the connector."""
-
-    def __init__(self, plan: LookupJoinFactory) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition."""
@@ -239,11 +233,8 @@ class SetOperationFactory:
         return SetOperation(self)
 
 
-class SetOperation(Kernel):
+class SetOperation(PlannedKernel[SetOperationFactory]):
     """Counts each row on both sides and derives its multiplicity in the result from the two counts."""
-
-    def __init__(self, plan: SetOperationFactory) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Open the table of counts by row."""
@@ -294,11 +285,8 @@ class NormalizeFactory:
         return Normalize(self)
 
 
-class Normalize(Kernel):
+class Normalize(PlannedKernel[NormalizeFactory]):
     """Stores the row of each key, to retract it when it is replaced."""
-
-    def __init__(self, plan: NormalizeFactory) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Open the table of rows by key."""

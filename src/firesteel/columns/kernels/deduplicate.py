@@ -10,7 +10,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.changes import replacements
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
@@ -37,14 +37,11 @@ class DeduplicateFactory:
         return Deduplicate(self)
 
 
-class Deduplicate(Kernel):
+class Deduplicate(PlannedKernel[DeduplicateFactory]):
     """Keeps one row per partition, and emits each row that becomes the one of its partition.
 
     State: the rows as columns, or a table of them if state is on disk. A restored job goes on with what there is.
     """
-
-    def __init__(self, plan: DeduplicateFactory) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Open the state."""

@@ -61,6 +61,7 @@ class FirstRow(TimedKernel):
             first = self._table.data.get(key)
             if first is None or (first != _EMITTED and time < first[0]):
                 self._table.put(key, (time, row))
+                # The number keeps the heap from comparing keys, which may have no order.
                 heappush(self._waiting, (time, next(self._number), key))
 
     def watermark(self, timestamp: int) -> int:
@@ -69,6 +70,7 @@ class FirstRow(TimedKernel):
         while self._waiting and self._waiting[0][0] <= timestamp:
             time, _, key = heappop(self._waiting)
             first = self._table.data.get(key)
+            # A row that an earlier one has replaced is still in the heap, where removing it would cost a search.
             if first and first[0] == time:
                 self._table.put(key, _EMITTED)
                 self._output.add(INSERT, first[1])

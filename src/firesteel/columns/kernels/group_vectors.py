@@ -123,6 +123,7 @@ class GroupVectors:
         ]
         rows = np.ones(batch.length, np.int64) if signs is None else signs
         counts = timeline.accumulate(np.add, self._store.counts(numbers), rows)
+        # Nothing has been stored up to here, so the caller can still go row by row.
         if signs is not None and not self._is_regular(counts, fields):
             return None
         ends = timeline.starts + groups.sizes
@@ -185,6 +186,7 @@ class GroupVectors:
         is_insert, is_delete = counts[before] == 0, counts[after] == 0
         numbers = np.where(is_insert ^ is_delete, 1, np.where(changed & ~is_insert, 2, 0))
         rows = np.repeat(np.arange(keys.length), numbers)
+        # A row that updates stands twice in `rows`: the first one becomes -U, the second one +U.
         is_second = np.arange(len(rows)) != np.repeat(np.cumsum(numbers) - numbers, numbers)
         update = np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)
         kinds = np.where(is_insert[rows], INSERT, np.where(is_delete[rows], DELETE, update)).astype(np.int8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.column_joins import BoundedJoin, InnerJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import logs_to_rows, rows_to_logs
@@ -24,15 +24,12 @@ class JoinFactory:
         return Join(self.join)
 
 
-class Join(Kernel):
+class Join(PlannedKernel[JoinPlan]):
     """A join whose algorithm depends on how the job runs, which is known when it opens.
 
     Whole batches are joined if the inputs are bounded, or if they have no updates and the state is in memory and does
     not expire. Otherwise rows are joined one by one.
     """
-
-    def __init__(self, plan: JoinPlan) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Choose and open the algorithm."""

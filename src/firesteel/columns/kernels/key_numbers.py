@@ -30,6 +30,7 @@ class KeyNumbers:
     def find(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row; the key columns may have any type."""
         groups = RowGroups([comparable(rows.columns[column]) for column in columns], rows.length)
+        # Only one row of each key becomes a Python value: that is the slow part.
         keys = _values(rows.take(groups.first_rows()), columns)
         found = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))
         new = np.flatnonzero(found < 0)

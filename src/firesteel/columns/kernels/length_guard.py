@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import MAX_LENGTH, BinaryType, CharType, DataType, VarBinaryType, VarCharType
-from firesteel.columns.kernel import Kernel
+from firesteel.columns.kernel import Kernel, PlannedKernel
 from firesteel.columns.type_text import type_text
 from firesteel.common.options.table_options import TABLE_TYPE_LENGTH_ENFORCER
 
@@ -44,11 +44,8 @@ def columns_with_length(names: list[str], types: list[DataType]) -> tuple[tuple[
     )
 
 
-class LengthGuard(Kernel):
+class LengthGuard(PlannedKernel[LengthGuardFactory]):
     """Cuts and pads values, or refuses them."""
-
-    def __init__(self, plan: LengthGuardFactory) -> None:
-        self._plan = plan
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the rows with values of the declared lengths.

@@ -72,6 +72,7 @@ class Over(TimedKernel):
         keys = keys_of(batch, plan.partition, self.context.max_parallelism)
         arguments = zip(*(call.arguments(batch) for call in self._calls), strict=True)
         rows = zip(keys, self._times(batch), rows_of(batch), arguments, strict=True)
+        # In processing time, the order of arrival is the order of the rows, so nothing has to wait.
         at_once = self.context.is_streaming and plan.time is None
         for key, time, row, values in rows:
             if at_once:
@@ -185,6 +186,7 @@ class _RangeEnds:
         times = self._table.data.get(key) or []
         if times and times[-1] > time + self._range_ms:
             return
+        # Flink's cleanup time: half a range of room, so that a busy partition does not set a timer with each row.
         end = time + self._range_ms * 3 // 2 + 1
         self._table.put(key, [*times, end])
         heappush(self._timers, (end, next(self._number), key))

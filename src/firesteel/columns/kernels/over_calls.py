@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.rows import Row
 

@@ -15,7 +15,8 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext, TimedKernel
-from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import fields_of
 from firesteel.columns.kernels.partition_ends import PartitionEnds, PassedEnds
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows, concat_placed

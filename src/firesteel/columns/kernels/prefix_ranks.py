@@ -29,6 +29,8 @@ class PrefixRanks:
             zeros = np.concatenate([[0], np.cumsum(~is_one)])
             self._zeros.append(zeros)
             places = np.arange(len(elements))
+            # `zeros` counts over all sequences; the difference to a sequence's beginning counts within it, for all at
+            # once.
             before, middle = zeros[places] - zeros[begin], begin + zeros[end] - zeros[begin]
             order = np.empty(len(elements), np.int64)
             order[np.where(is_one, middle + places - begin - before, begin + before)] = places

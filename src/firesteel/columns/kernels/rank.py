@@ -118,6 +118,7 @@ class Rank(Kernel):
             # To the right of equal rows: of those at the end the first that came stays.
             insort_right(rows, row, key=self._key)
             if not plan.keeps_all:
+                # Without retractions nothing moves up again, so what is over the end is never asked for.
                 del rows[plan.end :]
         if rows:
             self._table.put(key, rows)
@@ -148,11 +149,13 @@ class Rank(Kernel):
     def _place(self, rows: list[Row], row: Row) -> int | None:
         """Return the index of a row among sorted ones, or None."""
         sought = self._key(row)
+        # Rows that sort alike may differ in other columns, so those between are compared as a whole.
         begin, end = bisect_left(rows, sought, key=self._key), bisect_right(rows, sought, key=self._key)
         return next((place for place in range(begin, end) if rows[place] == row), None)
 
     def _unnumbered(self, before: list[Row], after: list[Row], has_gone: bool) -> None:
         """Emit the row that has come or gone, and the one that it moves over the end."""
+        # One row comes or goes, so up to its place both are the same.
         pairs = enumerate(zip_longest(before, after))
         place = next((place for place, (old, new) in pairs if old != new), None)
         if place is None:

@@ -40,6 +40,8 @@ class RowGroups:
             if place == 0:
                 self.codes, self.count = codes, count
             else:
+                # Pairs of numbers as one number; numbered anew after each column, so that they stay below rows times
+                # values.
                 self.codes, self.count = _encode(pa.array(self.codes * count + codes))
         self.sizes = np.bincount(self.codes, minlength=self.count)
 
@@ -54,6 +56,7 @@ class RowGroups:
     def first_rows(self) -> Array:
         """Return the index of the first row of each group."""
         rows = np.empty(self.count, np.int64)
+        # Backwards: of several assignments to one place numpy keeps the last one, which is the first row.
         rows[self.codes[::-1]] = np.arange(self.length)[::-1]
         return rows
 
@@ -61,6 +64,8 @@ class RowGroups:
         """Return `function` folded over the initial value and the row values of each group, in row order."""
         result = before.copy()
         with np.errstate(over="ignore", invalid="ignore"):  # inf - inf is NaN
+            # `at` applies the function once per row, also where rows share a group; `result[codes] += values` would
+            # not.
             function.at(result, self.codes, values)
         return result
 

@@ -75,6 +75,7 @@ def pairs(run: Run, hashes: Hashes, limit: int) -> Iterator[tuple[Array, Array]]
     for start in range(0, total, limit):
         numbers = np.arange(start, min(start + limit, total))
         positions = np.searchsorted(ends, numbers, "right")
+        # `ends` counts pairs up to each hash, so the distance to it is the distance from the last row with that hash.
         yield positions, run.order[last[positions] - (ends[positions] - numbers)]
 
 

@@ -216,6 +216,7 @@ class RegularJoin(Kernel):
                 output.add(DELETE, self._pair(index, self._nulls[index], other[0]))
                 output.add(INSERT, self._pair(index, row, other[0]))
             else:
+                # An outer join's rows may have replaced a padded one, so they are no updates of anything, as in Flink.
                 output.add(INSERT if other_outer or self._outer[index] else kind, self._pair(index, row, other[0]))
             self._recount(1 - index, other, 1)
         if others and other_outer:
@@ -236,6 +237,7 @@ class RegularJoin(Kernel):
     def _retract(self, index: int, key: Row, kind: int, row: Row, others: list[list[Cell]]) -> None:
         side = self._sides[index]
         rows = side.rows(key)
+        # Without a key rows are equal if all columns are; of several equal ones any may go.
         place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
         if place is None:
             return

@@ -114,6 +114,7 @@ class SessionRows:
         """Add rows to the runs and the queue, and return them as they were added."""
         run = self._sorted(spans)
         before = np.flatnonzero(run.starts <= self._passed[run.numbers])
+        # `at`, as one key may occur several times.
         np.minimum.at(self._least, run.numbers[before], run.starts[before])
         self._enqueue(run)
         self._runs.append(run)
@@ -180,6 +181,7 @@ class SessionRows:
         while (time := self._queue.next()) is not None:
             due = self._queue.take(time)
             assert due is not None
+            # A queued time is stale if later rows have prolonged the session; another entry stands for those.
             if self._final(due.rows).length:
                 self._queue.add(due.rows, due.times)
                 break
@@ -197,6 +199,7 @@ class SessionRows:
         codes = session_codes(spans, self._gap)
         final, first = np.flatnonzero(np.diff(codes, append=-1)), np.flatnonzero(np.diff(codes, prepend=-1))
         ended = in_order(spans, codes, spans.starts[first], spans.reach[final] + self._gap)
+        # Rows that are gone stay in the runs; at half of them one pass over all is paid for.
         if self._gone > LEAST and 2 * self._gone > sum(run.length for run in self._runs):
             self._compact()
         return ended

@@ -63,6 +63,7 @@ class Spans:
         """Return one row for each session of sorted rows; see `Merge`."""
         codes = session_codes(self, gap)
         first, final = np.flatnonzero(np.diff(codes, prepend=-1)), np.flatnonzero(np.diff(codes, append=-1))
+        # No two rows share a session, so there is nothing to merge.
         if len(first) == self.length:
             return self
         order = np.argsort(self.arrivals)
@@ -81,6 +82,7 @@ def concat_spans(parts: Sequence[Spans]) -> Spans:
 def session_codes(spans: Spans, gap: int) -> Array:
     """Return the number of the session of each of sorted rows, from 0 in their order."""
     begins = first_of_segments(spans.numbers)
+    # By `reach` and not by the row before: a merged row may last longer than those that begin after it.
     begins[1:] |= spans.starts[1:] > spans.reach[:-1] + gap
     codes: Array = np.cumsum(begins) - 1
     return codes

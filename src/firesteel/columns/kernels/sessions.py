@@ -194,6 +194,7 @@ class SessionAggregate(_Sessions):
             else:
                 counts[code] += 1
                 self._aggregates.add(states[code], row)
+        # All rows of a session have the same key, so any of them tells it.
         first = ended.rows.take(RowGroups.numbered(ended.codes, len(states)).first_rows())
         keys = rows_of(first.with_columns([first.columns[key] for key in self._keys]))
         found = zip(counts, keys, states, ended.starts.tolist(), ended.ends.tolist(), strict=True)

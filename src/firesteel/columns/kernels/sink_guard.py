@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import Kernel
+from firesteel.columns.kernel import Kernel, PlannedKernel
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE
 
 
@@ -39,11 +39,8 @@ class SinkGuardFactory:
         return SinkGuard(self)
 
 
-class SinkGuard(Kernel):
+class SinkGuard(PlannedKernel[SinkGuardFactory]):
     """Checks batches before they are written to a sink."""
-
-    def __init__(self, plan: SinkGuardFactory) -> None:
-        self._plan = plan
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the rows that the sink accepts.

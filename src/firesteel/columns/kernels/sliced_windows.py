@@ -22,7 +22,8 @@ from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
-from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
@@ -63,6 +64,7 @@ class SlicedWindowPlan:
         calls = vector_calls(self.calls, self.input_types)
         keys = all(can_factorize(arrow_type(self.input_types[key])) for key in self.keys)
         window = self.window
+        # Else a window ends within a slice, and the slice would have to be cut after it was aggregated.
         is_even = window.kind == "TUMBLE" or window.size % window.step == 0
         return calls if keys and is_even else None
 
@@ -86,6 +88,7 @@ class SlicedWindowPlan:
         """Yield start and end of the windows that contain a slice and that end at an instant in `(after, until]`."""
         window, step, last = self.window, self.step, self.last_end(slice_end)
         early, late = self._around(after, until)
+        # Rounded up: with small steps most windows of a slice have ended long ago.
         skipped = max(0, -(-(early + 2 - slice_end) // step))
         for end in range(slice_end + skipped * step, min(last, late + 1) + 1, step):
             if after < window.clock.timer(end - 1) <= until:
@@ -154,6 +157,7 @@ class LocalWindows(_Windows):
         if not batch.length:
             return
         times = plan.window.clock.local(millis_of(batch.columns[plan.window.time]))
+        # `%` of numpy is never negative, so times before 1970 fall into the right slice, too.
         ends = times - (times - plan.window.offset) % plan.step + plan.step
         columns = [*(batch.columns[key] for key in plan.keys), pa.array(ends)]
         if not covers(self._calls, batch):
@@ -217,6 +221,7 @@ class SlicedWindows(_Windows):
         length, least = self._lengths.get(end, (0, 0))
         self._unsaved.setdefault(end, []).append(rows)
         self._lengths[end] = (length + rows.length, least)
+        # Twice what the last merge left: each row is merged a constant number of times, however long the window is.
         if length + rows.length > 2 * least + _AT_ONCE:
             self._merge(end)
 

@@ -50,6 +50,7 @@ class Sort(TimedKernel):
         self._table = context.table("rows")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
         if self._table.data:
+            # Entries are numbered in the order of arrival, and a restored job must not write over those that wait.
             self._numbers = count(max(key[1] for key in self._table.data) + 1)
 
     def process(self, index: int, batch: ColumnBatch) -> None:

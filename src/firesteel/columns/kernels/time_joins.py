@@ -78,8 +78,10 @@ class IntervalJoin(TimedKernel):
         self._output.flush()
 
     def _take(self, index: int, key: Row, time: int, row: Row) -> None:
+        # The bounds are of `left - right`; seen from the right side, signs and order turn round.
         low, high = (self._plan.low, self._plan.high) if index == 0 else (-self._plan.high, -self._plan.low)
         others = [] if has_null(key) else self._tables[1 - index].data.get(key) or []
+        # low <= time - other <= high, so other lies from time - high to time - low, both included.
         start, stop = bisect_left(others, time - high, key=_TIME), bisect_right(others, time - low, key=_TIME)
         near = others[start:stop]
         fits = self._matcher.fitting(index, row, [other[1] for other in near])
@@ -88,10 +90,12 @@ class IntervalJoin(TimedKernel):
             if fit:
                 other[2] = matched = True
                 self._output.add(INSERT, row + other[1] if index == 0 else other[1] + row)
+        # Their marks were set in place, which the table has to hear of; without an outer side nobody reads them again.
         if matched and self._outer[1 - index]:
             self._tables[1 - index].put(key, others)
         if self._may_fit(index, time) and not has_null(key):
             self._keep(index, key, [time, row, matched])
+        # Nothing that comes can match it, so it has not to wait for the watermark.
         elif not matched and self._outer[index]:
             self._alone(index, row)
 
@@ -99,6 +103,7 @@ class IntervalJoin(TimedKernel):
         table = self._tables[index]
         entries = table.data.get(key) or []
         insort_right(entries, entry, key=_TIME)
+        # A key is due with its oldest row; a younger one is found when the key is visited for that.
         if entries[0] is entry:
             self._due[index].add(entry[0], key)
         table.put(key, entries)
@@ -201,6 +206,8 @@ class TemporalJoin(Kernel):
             assert time is not None  # the watermark assigner has refused NULL
             rows = table.data.get(key) or []
             self._arrival += 1
+            # Of two versions of one time the later one counts, and sorting must not compare rows, which may have no
+            # order.
             entry = (time, self._arrival, kind, row)
             insort_right(rows, entry, key=_ORDER)
             table.put(key, rows)
@@ -226,6 +233,7 @@ class TemporalJoin(Kernel):
                 self._waiting.put(key, left)
             else:
                 self._waiting.remove(key)
+        # Over all keys, as the result must be in order of time for those who read it by time.
         for time, _, key, kind, row in sorted(due, key=lambda entry: entry[:2]):
             self._join(key, time, kind, row)
         self._output.flush()
@@ -246,6 +254,7 @@ class TemporalJoin(Kernel):
         for key in self._replaced.take(timestamp):
             versions = self._versions.data.get(key) or []
             place = bisect_right(versions, timestamp, key=_TIME)
+            # The version before the watermark stays: it is valid until the next one begins.
             left = versions[max(place - 1, 0) :]
             self._await_replacement(key, left)
             if len(left) < len(versions):

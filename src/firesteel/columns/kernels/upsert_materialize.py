@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.row_keys import freeze
 from firesteel.columns.rows import (
     DELETE,
@@ -45,15 +45,12 @@ class UpsertMaterializeFactory:
         return UpsertMaterialize(self)
 
 
-class UpsertMaterialize(Kernel):
+class UpsertMaterialize(PlannedKernel[UpsertMaterializeFactory]):
     """Shows the row of each key that came last and was not retracted; retractions may come late.
 
     Args:
         plan: Keys and types.
     """
-
-    def __init__(self, plan: UpsertMaterializeFactory) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Open the table of rows by key."""

@@ -15,7 +15,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
-from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.values import arrow_type
 
@@ -131,8 +131,10 @@ class VectorSum(_Numeric):
         super().__init__(plan)
         self._is_average = str(plan.function).upper() == "AVG"
         self._is_integral = isinstance(plan.type, _INTEGERS)
+        # SUM of FLOAT rounds to 32 bits with each row, as the accumulator does; AVG keeps 64 bits until the end.
         narrow = isinstance(plan.type, t.FloatType) and not self._is_average
         self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
+        # Floats do not add up to what they were: (a + b) - b may differ from a.
         self.is_retractable = self._is_integral
         self._is_nullable = str(plan.function).upper() not in ("SUM0", "$SUM0")
 
@@ -145,6 +147,7 @@ class VectorSum(_Numeric):
         """Return the sums, with integers wrapped to 64 bits, and the counts."""
         sums = [state[0] for state in states]
         if self._is_integral:
+            # Accumulators of Python have no width, so a sum that went over the end comes back as Java has it.
             sums = [value if -(1 << 63) <= value < 1 << 63 else wrap(value, 64) for value in sums]
         return [np.array(sums, self.dtype), np.array([state[1] for state in states], np.int64)]
 
@@ -156,10 +159,13 @@ class VectorSum(_Numeric):
         """Return the sums or averages; integer division truncates as in Java."""
         values, counts = fields
         if self._is_average:
+            # Groups without values are masked, but would divide by zero before.
             divisors = np.where(counts == 0, 1, counts)
             if self._is_integral:
                 with np.errstate(over="ignore"):  # as in Java, the least number divided by -1 is itself
                     floor = values // divisors
+                # `//` rounds towards minus infinity, Java towards zero: they differ by one for negative quotients with
+                # a remainder.
                 values = floor + ((floor < 0) & (floor * divisors != values))
             else:
                 values = values / divisors
@@ -254,6 +260,7 @@ def _vector_call(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | No
     make = _CALLS.get(name)
     if make is None or not isinstance(plan.type, (*_INTEGERS, *_FLOATS)):
         return None
+    # An argument of another type than the result is converted in ways that arrays do not follow.
     return make(plan) if isinstance(arguments[0], type(plan.type)) else None
 
 

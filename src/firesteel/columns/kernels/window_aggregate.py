@@ -11,7 +11,8 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
-from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.count_windows import CountWindows
 from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.sessions import SessionAggregate
@@ -169,6 +170,7 @@ class WindowAggregate(TimedKernel):
                 continue
             windows = known.get(time)
             if windows is None:
+                # Many rows of a batch have the same time, and with HOP each has many windows.
                 windows = known[time] = plan.window.windows(time)
             found.append(windows)
         return found

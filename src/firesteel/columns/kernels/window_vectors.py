@@ -59,6 +59,7 @@ class WindowVectors:
             return False
         if not len(rows):
             return True
+        # With tumbling windows each row is in one, in its order, and need not be copied.
         if len(rows) != batch.length or (rows[1:] <= rows[:-1]).any():
             batch = batch.take(rows)
         groups = RowGroups([*(batch.columns[key] for key in self._keys), pa.array(starts), pa.array(ends)], len(rows))

@@ -61,6 +61,7 @@ class FrameSeal:
         return self._tag(b"end", b"")
 
     def _tag(self, kind: bytes, frame: bytes) -> bytes:
+        # The key is hashed once per file; HMAC would do it again for each frame.
         state = self._begun.copy()
         state.update(b"%s %d\n" % (kind, self._frames))
         state.update(frame)

@@ -92,5 +92,6 @@ def form_digest(parts: Iterable[tuple[str, str, str]]) -> str:
 
 
 def _mac(token: str, *fields: str) -> str:
+    # With lengths, as otherwise fields could be cut at other places and give the same text.
     text = "".join(f"{len(field)}:{field}" for field in fields)
     return hmac.new(token.encode(), text.encode(errors="surrogateescape"), "sha256").hexdigest()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
-from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.user_functions import SinkFunction
 
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from firesteel.connectors.table_connector import Batches
     from firesteel.datastream.streams.stream_base import DataStreamSink
 
+OPTIONS = {"blackhole": OptionTable(())}
+
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> BlackHole:
     """Return a sink that discards rows."""
-    Options(table.options, "blackhole").check((), ())
+    OPTIONS["blackhole"].read(table.options, "blackhole")
     return BlackHole()
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.datagen.fields import Field, field_of
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest
-from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import Source, SourceSplit
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from firesteel.connectors.table_connector import Batches
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
+OPTIONS = {"datagen": OptionTable((), ("number-of-rows", "rows-per-second"), ("fields.",))}
 _BLOCK_ROWS = 4096
 ROWS_PER_SECOND = 10_000
 
@@ -35,8 +36,7 @@ class DataGenTable:
     kinds: frozenset[Kind] = INSERT_ONLY
 
     def __init__(self, table: ResolvedTable) -> None:
-        self._options = Options(table.options, "datagen")
-        self._options.check((), ("number-of-rows", "rows-per-second"), ("fields.",))
+        self._options = OPTIONS["datagen"].read(table.options, "datagen")
         self._fields = {
             column.name: field_of(self._options.below(f"fields.{column.name}.", f"field {column.name}"), column.type)
             for column in table.physical_columns

@@ -19,6 +19,7 @@ from firesteel.connectors.files.table_paths import ColumnsFileFormat, TableFiles
 from firesteel.connectors.files.table_statistics import estimated_rows
 from firesteel.connectors.files.table_writing import TableFileSink
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
@@ -39,20 +40,24 @@ _OPTIONS = (
     "sink.rolling-policy.check-interval",
     "sink.shuffle-by-partition.enable",
     "auto-compaction",
-    "compaction.file-size",
-    "compaction.parallelism",
     "sink.partition-commit.trigger",
     "sink.partition-commit.delay",
     "sink.partition-commit.watermark-time-zone",
     "sink.partition-commit.policy.kind",
-    "sink.partition-commit.policy.class",
-    "sink.partition-commit.policy.class.parameters",
     "sink.partition-commit.success-file.name",
     "partition.time-extractor.kind",
     "partition.time-extractor.class",
     "partition.time-extractor.timestamp-pattern",
     "partition.time-extractor.timestamp-formatter",
 )
+_UNUSED = {
+    **dict.fromkeys(("compaction.file-size", "compaction.parallelism"), "small files are not merged"),
+    **dict.fromkeys(
+        ("sink.partition-commit.policy.class", "sink.partition-commit.policy.class.parameters"),
+        "a policy that is a class of Java is refused by its kind",
+    ),
+}
+OPTIONS = {"filesystem": OptionTable(("path", "format"), _OPTIONS, unused=_UNUSED, formats=("format",))}
 _METADATA = ("file.path", "file.name", "file.size", "file.modification-time")
 
 
@@ -71,9 +76,7 @@ class _Files:
 
     def __init__(self, table: ResolvedTable) -> None:
         self.table = table
-        name = table.options.get("format", "")
-        self.options = Options(table.options, "filesystem")
-        self.options.check(("path", "format"), _OPTIONS, (f"{name}.",))
+        self.options = OPTIONS["filesystem"].read(table.options, "filesystem")
 
     def format_of(self, columns: tuple[Column, ...]) -> Format:
         """Return the format with some physical columns."""

@@ -25,8 +25,9 @@ CATALOG_OPTIONS = ("catalog-type", *CATALOG_PROPERTIES)
 CATALOG_PREFIXES = ("catalog.", "header.", "rest.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
 """Prefixes of properties that pyiceberg gets as they are, except that `catalog.` is removed."""
 
-TABLE_PREFIXES = ("write.", "read.", "commit.", "history.", "format-version")
-"""Prefixes of the properties that a new table gets."""
+TABLE_PREFIXES = ("write.", "read.", "commit.", "history.")
+FORMAT_VERSION = "format-version"
+"""Prefixes of the properties that a new table gets, and a property without a prefix."""
 
 
 def iceberg_module(name: str) -> ModuleType:

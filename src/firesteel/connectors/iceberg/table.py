@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.connectors.iceberg.package import CATALOG_OPTIONS, CATALOG_PREFIXES, TABLE_PREFIXES, iceberg_module
+from firesteel.connectors.iceberg.package import (
+    CATALOG_OPTIONS,
+    CATALOG_PREFIXES,
+    FORMAT_VERSION,
+    TABLE_PREFIXES,
+    iceberg_module,
+)
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     UPSERT,
@@ -20,7 +27,6 @@ from firesteel.connectors.table_connector import (
     SinkRequest,
     refuse_metadata,
 )
-from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.operator_builder import with_partitioner
 from firesteel.graph.partitioner import Partitioner
@@ -42,7 +48,9 @@ _OPTIONS = (
     "end-snapshot-id",
     "streaming",
     "monitor-interval",
+    FORMAT_VERSION,
 )
+OPTIONS = {"iceberg": OptionTable(("catalog-name",), _OPTIONS, CATALOG_PREFIXES + TABLE_PREFIXES)}
 _UPSERT = "write.upsert.enabled"
 _FORMAT = "write.format.default"
 
@@ -64,8 +72,7 @@ class _Iceberg:
 
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
-        self._options = Options(table.options, "iceberg")
-        self._options.check(("catalog-name",), _OPTIONS, CATALOG_PREFIXES + TABLE_PREFIXES)
+        self._options = OPTIONS["iceberg"].read(table.options, "iceberg")
         refuse_metadata(table, "iceberg")
         self._address = self._address_of_options()
         self._stored = self._address.ensure(table)

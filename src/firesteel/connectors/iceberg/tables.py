@@ -12,7 +12,7 @@ from pyiceberg.exceptions import NamespaceAlreadyExistsError, NotInstalledError,
 
 from firesteel.common.table_errors import CatalogException, ValidationException
 from firesteel.connectors.iceberg.iceberg_types import partition_spec_of, schema_of
-from firesteel.connectors.iceberg.package import CATALOG_PREFIXES, CATALOG_PROPERTIES, TABLE_PREFIXES
+from firesteel.connectors.iceberg.package import CATALOG_PREFIXES, CATALOG_PROPERTIES, FORMAT_VERSION, TABLE_PREFIXES
 from firesteel.connectors.table_connector import ResolvedTable
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ def create_table(catalog: Catalog, identifier: tuple[str, ...], table: ResolvedT
     """
     schema = schema_of(table.physical_columns, table.primary_key)
     spec = partition_spec_of(schema, table.partition_keys)
-    properties = {key: value for key, value in table.options.items() if key.startswith(TABLE_PREFIXES)}
+    properties = {
+        key: value for key, value in table.options.items() if key.startswith((*TABLE_PREFIXES, FORMAT_VERSION))
+    }
     if table.comment is not None:
         properties["comment"] = table.comment
     location = table.options.get("location")

@@ -16,8 +16,8 @@ from firesteel.connectors.jdbc.source import JdbcSource
 from firesteel.connectors.jdbc.table_sink import JdbcTableSink
 from firesteel.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS
 from firesteel.connectors.lookup_cache import lookup_cache
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, ResolvedTable, ScanRequest, SinkRequest
-from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.connectors.table_rows import batches_of, row_type_of
 from firesteel.functions.operator_builder import with_operator
@@ -37,6 +37,7 @@ _OPTIONS = (
     "sink.max-retries",
     *LOOKUP_OPTIONS,
 )
+OPTIONS = {"jdbc": OptionTable(("url", "table-name"), _OPTIONS)}
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> JdbcTable:
@@ -57,8 +58,7 @@ class JdbcTable:
 
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
-        self._options = Options(table.options, "jdbc")
-        self._options.check(("url", "table-name"), _OPTIONS)
+        self._options = OPTIONS["jdbc"].read(table.options, "jdbc")
         self._quote = "`" if self._options.text("url").removeprefix("jdbc:").startswith(("mysql", "mariadb")) else '"'
 
     def uses_condition(self, rex: Rex) -> bool:

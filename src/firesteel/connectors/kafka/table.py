@@ -15,8 +15,8 @@ from firesteel.connectors.kafka.sink import KafkaSink
 from firesteel.connectors.kafka.source import KafkaSource
 from firesteel.connectors.kafka.source_settings import KafkaOffsetResetStrategy as Reset
 from firesteel.connectors.kafka.source_settings import KafkaOffsetsInitializer, KafkaTopicPartition
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest, check_metadata
-from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import DeliveryGuarantee
 
@@ -49,6 +49,9 @@ _OPTIONS = (
     "sink.semantic",
     "sink.delivery-guarantee",
     "sink.transactional-id-prefix",
+)
+OPTIONS = dict.fromkeys(
+    ("kafka", "upsert-kafka"), OptionTable(("properties.bootstrap.servers",), _OPTIONS, ("properties.",))
 )
 _WITH_SUBJECTS = ("avro-confluent",)
 """Formats with an option `subject`, whose default depends on the topic."""
@@ -93,10 +96,10 @@ class KafkaTable:
     def __init__(self, table: ResolvedTable, is_upsert: bool) -> None:
         self._table = table
         self._is_upsert = is_upsert
-        self._options = Options(table.options, "upsert-kafka" if is_upsert else "kafka")
-        options, names = self._options, [table.options.get(k, "-") for k in ("format", "value.format", "key.format")]
-        prefixes = ("properties.", f"{names[0]}.", f"value.{names[1]}.", f"key.{names[2]}.", f"value.{names[0]}.")
-        options.check(("properties.bootstrap.servers",), _OPTIONS, prefixes)
+        name = "upsert-kafka" if is_upsert else "kafka"
+        names = [table.options.get(key, "-") for key in ("format", "value.format", "key.format")]
+        below = (f"{names[0]}.", f"value.{names[1]}.", f"key.{names[2]}.", f"value.{names[0]}.")
+        self._options = options = OPTIONS[name].read(table.options, name, below)
         self._keys = self._key_columns()
         excludes = options.choice("value.fields-include", ("all", "except_key"), "all") == "except_key"
         self._stored = [c for c in table.physical_columns if not (excludes and c.name in self._keys)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from firesteel.connectors.kafka.table import KafkaTable
+from firesteel.connectors.kafka.table import OPTIONS, KafkaTable
 from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
 from firesteel.connectors.table_registry import ConnectorContext
+
+__all__ = ["OPTIONS", "sink", "source"]
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:

@@ -11,8 +11,8 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.value_text import print_formatter
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.typeinfo import Types
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
-from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.user_functions import FlatMapFunction
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from firesteel.connectors.table_connector import Batches
     from firesteel.datastream.streams.stream_base import DataStreamSink
 
+OPTIONS = {"print": OptionTable((), ("print-identifier", "standard-error"))}
 _KINDS = ("+I", "-U", "+U", "-D")
 
 
@@ -32,8 +33,7 @@ class PrintSink:
     """A sink that prints a line per row, such as `+I[1, a]`, to standard output."""
 
     def __init__(self, table: ResolvedTable) -> None:
-        options = Options(table.options, "print")
-        options.check((), ("print-identifier", "standard-error"))
+        options = OPTIONS["print"].read(table.options, "print")
         if options.flag("standard-error"):
             raise ValidationException(
                 "The option 'standard-error' is not supported; rows are printed to standard output"

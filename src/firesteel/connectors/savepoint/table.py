@@ -8,9 +8,9 @@ from firesteel.columns.batch import Kind
 from firesteel.common.options.state_options import STATE_BACKEND
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.savepoint.source import SavepointSettings, SavepointSource
 from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest
-from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.connectors.table_rows import batches_of, row_type_of
 from firesteel.graph.hashing import uid_hash
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _UID, _HASH = "operator.uid", "operator.uid.hash"
 _KINDS = ("value", "list", "map")
 _OF_JAVA = ("key-class", "value-class", "key-type-factory", "value-type-factory", "value-type-info-factory")
+
+OPTIONS = {"savepoint": OptionTable(("state.path",), (STATE_BACKEND.key, _UID, _HASH), ("fields.",))}
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> SavepointTable:
@@ -36,8 +38,7 @@ class SavepointTable:
     is_bounded = True
 
     def __init__(self, table: ResolvedTable) -> None:
-        self._options = Options(table.options, "savepoint")
-        self._options.check(("state.path",), (STATE_BACKEND.key, _UID, _HASH), ("fields.",))
+        self._options = OPTIONS["savepoint"].read(table.options, "savepoint")
         given = [key for key in (_UID, _HASH) if key in table.options]
         if len(given) != 1:
             raise ValidationException(f"Either '{_UID}' or '{_HASH}' must be set, found {given or 'none of them'}")

@@ -138,6 +138,7 @@ class CepRunner(KeyedOperator):
         nfa, stored = self._nfa, self._matches.data.get(key)
         state = before = nfa.initial if stored is None else stored
         for time, events in due:
+            # Time first: an event must not continue a match whose time was over before it came.
             state = self._emitted(nfa.advance_time(state, time), time)
             for event in self._ordered(events):
                 found = nfa.process(state, event, time)
@@ -147,6 +148,7 @@ class CepRunner(KeyedOperator):
         state = self._emitted(nfa.advance_time(state, now), now)
         if state is nfa.initial:
             self._matches.remove(key)
+        # Equal states are the same object (`Nfa.process`), so nothing is written for events that match nothing.
         elif state is not before:
             self._matches.put(key, state)
 

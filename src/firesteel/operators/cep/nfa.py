@@ -76,6 +76,7 @@ class Nfa:
         """Match an event."""
         step = Step(self._automaton, event, (timestamp, state.events), self._context_of)
         steps = [step.following(match) for match in state.partial]
+        # Most events change nothing; the state is then neither made anew nor written.
         if all(len(found) == 1 and found[0] is match for found, match in zip(steps, state.partial, strict=True)):
             return Found(state, [], [])
         partial, finished = self._sorted(steps)
@@ -145,6 +146,7 @@ class Nfa:
         skip, found = self._skip, []
         while completed.matches:
             earliest = completed.matches[0]
+            # A match that began earlier may still complete, and skip this one.
             if skip.is_skip_strategy and partial.matches and partial.matches[0].start < earliest.start:
                 break
             completed.pop()

@@ -127,6 +127,7 @@ class _Numbers(Generic[V]):
 def _number_of_path(taken: Taken | None, numbers: _Numbers[Taken]) -> int | None:
     """Return the number of an event, after those before it."""
     path, last = [], taken
+    # A loop and no recursion: matches may be longer than Python's stack.
     while taken is not None and not numbers.knows(taken):
         path.append(taken)
         taken = taken.previous

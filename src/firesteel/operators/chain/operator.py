@@ -77,6 +77,7 @@ class Output:
 
     def connect(self, receiver: Receiver, output_tag: str | None) -> None:
         """Add a receiver to the main output, or to the side output with the given tag id."""
+        # Tags are compared by their ids, as in Flink: the tag in user code is unpickled and another object.
         (self._main if output_tag is None else self._sides.setdefault(output_tag, [])).append(receiver)
 
     @property
@@ -114,8 +115,10 @@ class Output:
 
     def _hand_to(self, receivers: list[Receiver], values: list[object], timestamps: Timestamps) -> None:
         """Pass elements to receivers; all but the last get copies of mutable values."""
+        # Two receivers in one chain would see what the other one's user code makes of a value.
         shared = len(receivers) > 1 and not self.reuses_objects and not are_immutable(values)
         for receiver in receivers:
+            # The last one may have the values themselves, as nobody reads them after it.
             own_values = [own(value) for value in values] if shared and receiver is not receivers[-1] else values
             receiver.process(own_values, timestamps)
 
@@ -298,6 +301,7 @@ class OperatorInput:
         except (UserFunctionError, OutputReserveError):  # `bounded` knows which call goes on
             raise
         except Exception as error:
+            # First, as `emit_gathered` calls operators downstream, whose errors are theirs.
             failure = UserFunctionError.of(error, operator)
             operator.emit_gathered()
             raise failure from error

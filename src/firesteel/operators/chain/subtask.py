@@ -109,6 +109,8 @@ class Subtask:
             for chained in node.chained_outputs:
                 target = OperatorInput(self._by_node[chained.target_node_id])
                 self._outputs[node.node_id].connect(target, chained.output_tag)
+        # Only now, as both look at the receivers of each operator; marks first, since fused loops copy what is not
+        # marked.
         _mark_immutable(operator for _, operator in self.operators)
         fuse(operator for _, operator in self.operators)
         self.head = self.operators[0][1]
@@ -120,6 +122,7 @@ class Subtask:
         """Create the operators of one node (several if the API merged them) and connect its edges."""
         operators: list[Operator] = []
         for operator_id, (descriptor, name, output_type) in zip(operator_ids(node), _parts(node), strict=True):
+            # A conversion costs a call per element, so it is left out where it could change nothing.
             declared = None if isinstance(descriptor, FITTING_OUTPUT) else output_type
             output = Output(declared, self.task.reuses_objects)
             operator = make_operator(descriptor, name, self.task, output)
@@ -182,6 +185,7 @@ class Subtask:
     def open(self) -> None:
         """Open the operators from last to first, as Flink does."""
         self._is_open = True
+        # An operator may emit in `open`, so those after it must be open before.
         for _, operator in reversed(self.operators):
             with_operator_named(operator, operator.open)
 
@@ -192,6 +196,7 @@ class Subtask:
             self._close_operators()
 
     def _close_operators(self) -> None:
+        # An operator that fails to close must not keep the others from releasing what they hold.
         errors: list[Exception] = []
         for _, operator in self.operators:
             try:
@@ -204,11 +209,13 @@ class Subtask:
     def close_if_ended(self) -> None:
         """Close the operators if all input was processed, as Flink does when a task finishes."""
         if self._is_open and self.has_ended:
+            # Later versions still contain the state of a subtask that has ended, and its operators are closed by then.
             self._snapshots = self._take_snapshots()
             self.close()
 
     def begin_batch(self) -> None:
         """Begin a batch and fire the processing-time work that is due."""
+        # Bytes are counted from the start of the job, and the size of a batch is that of its own.
         self._sent_before = self._bytes_sent()
         if self._is_open:
             self._advance_processing_time()
@@ -232,6 +239,7 @@ class Subtask:
         """Fire the processing-time work that is due, let sinks finish the batch, and flush the edges."""
         if not self._is_open:
             return
+        # An ended subtask fires no timers: as in Flink, timers in processing time are dropped at the end of input.
         if not self.has_ended:
             self._advance_processing_time()
         for _, operator in self.operators:
@@ -285,6 +293,7 @@ class Subtask:
         """Load a part of an operator's keyed or broadcast state, before `start`."""
         operator = next(operator for found, operator in self.operators if found == operator_id)
         loaded = pickle.loads(delta)
+        # Each of them takes the tables that are its own, by their names.
         operator.load_keyed(loaded)
         operator.load_copied(loaded)
 
@@ -310,6 +319,7 @@ class Subtask:
         self.open()
         for operator_id, operator in self.operators:
             if operator.carries_state:
+                # All subtasks get all snapshots, as only the operator knows how to share them out.
                 snapshots = [snapshot for snapshot in restored.snapshots(operator_id) if snapshot is not None]
                 if snapshots:
                     operator.take_over(snapshots)
@@ -331,6 +341,7 @@ class Subtask:
 def _mark_immutable(operators: Iterable[Operator]) -> None:
     """Mark the operators of a chain, in order, whose input elements have an immutable type."""
     for operator in operators:
+        # A filter hands on what it gets, so what is known of its input is known of its output.
         known = operator.passes_on and operator.takes_immutable
         if known or is_immutable_type(operator.output.output_type):
             for receiver in operator.output.main_receivers:

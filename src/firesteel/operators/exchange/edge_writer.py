@@ -167,6 +167,7 @@ def select_by_key(
     def select_all(values: list[Any]) -> list[int]:
         get = remembered.get
         chosen = [get(element[0]) for element in values]
+        # Almost always, after the first batch: then no key group is computed at all.
         if None not in chosen:
             return chosen  # type: ignore[return-value]
         pairs = zip(values, chosen, strict=True)
@@ -229,11 +230,13 @@ class EdgeWriter:
     def _measure(self, values: list[object]) -> None:
         """Estimate how many elements a buffer may hold; the limit decreases with the number of channels."""
         self._next_sample = self.records_out + _SAMPLE_EVERY
+        # Two of them, as the elements of one call may differ.
         size = max(size_of(values[0]), size_of(values[len(values) // 2])) - _SMALL_BYTES
         if size <= 0:
             self._limit = BUFFER_ELEMENTS
         else:
             room = min(BUFFER_BYTES, _PENDING_BYTES // len(self._targets))
+            # Below the largest limit, by which `process` knows that elements are small and need not be cut.
             self._limit = max(1, min(BUFFER_ELEMENTS - 1, room // size))
 
     def _write(self, values: list[object], timestamps: Timestamps) -> None:
@@ -284,6 +287,7 @@ class EdgeWriter:
     def _encode_and_send(self, targets: Sequence[int], items: list[Item]) -> None:
         payload = encode(items)
         if len(payload) > _LARGEST_PAYLOAD and len(parts := _halves(items)) > 1:
+            # Before the halves are encoded: all three at once may be more than the memory.
             del payload
             for part in parts:
                 self._encode_and_send(targets, part)

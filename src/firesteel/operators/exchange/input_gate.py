@@ -59,6 +59,7 @@ class _Valve:
         """Set a channel's idleness and return whether the input's watermark advanced."""
         (self._idle.add if is_idle else self._idle.discard)(channel)
         self._settle_idleness()
+        # Only the slowest channel holds the others back, so one that was ahead changes nothing by becoming idle.
         held_back = self._watermarks[channel] == self.watermark
         return is_idle and held_back and self._advance()
 
@@ -66,6 +67,7 @@ class _Valve:
         if self.is_idle:
             found = max(watermark for watermark in self._watermarks.values() if watermark != MAX_WATERMARK)
         else:
+            # A channel that was idle may be behind the input's watermark, which never goes back.
             active = (w for c, w in self._watermarks.items() if w >= self.watermark and c not in self._idle)
             found = min(active, default=self.watermark)
         if found <= self.watermark:

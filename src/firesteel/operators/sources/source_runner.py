@@ -89,6 +89,7 @@ class SourceRunner(Operator):
             part, chunks = reading.popleft()
             chunk = next(chunks, None)
             if chunk is None:
+                # Only the last range of a split: others go on in the next batch, and keep their generator.
                 if part.is_last:
                     self._watermarks.release(part.split.split_id)
                 continue
@@ -109,6 +110,7 @@ class SourceRunner(Operator):
         """Split a chunk if the chain's results for its elements are large; the first pieces are small, to measure."""
         start, count = 0, len(values)
         while start < count:
+            # The list itself where it is not cut, without a copy.
             piece = values[start : start + self._step] if start or count > self._step else values
             before = self.bytes_sent()
             yield start, piece

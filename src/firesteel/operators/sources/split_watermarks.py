@@ -31,6 +31,7 @@ class _SplitOutput:
 
     def watermark(self, timestamp: int) -> None:
         before, self.mark = self.mark, timestamp
+        # Only the slowest split holds the others back; the minimum over all is not asked for with each watermark.
         if before <= self._all.combined:
             self._all.combine()
 

@@ -94,6 +94,8 @@ class WatermarkEmitter(WatermarkOutput):
         """Pass each element to the user's generator; a watermark it emits follows directly after that element."""
         assert self._generator is not None
         on_event = self._generator.on_event
+        # Elements wait for the generator, so that a watermark stands between the element that caused it and the next
+        # one.
         self._unsent, self._sent = (values, timestamps), 0
         for seen, (value, timestamp) in enumerate(pairs(events, timestamps), 1):
             self._seen = seen
@@ -120,6 +122,7 @@ class WatermarkEmitter(WatermarkOutput):
         That is after each interval for a user-defined generator. The watermarks of built-in generators depend on the
         elements only.
         """
+        # Without this, a job without input would run an empty batch per interval for nothing.
         if not self._active or type(self._generator) is _AscendingWatermarks or self._interval_ms <= 0:
             return None
         return self._last_emit_ms + self._interval_ms
@@ -173,6 +176,7 @@ class ExtractTimestampRunner(Operator):
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Call the assigner for each value."""
         extract, remaining = self._extract, iter(values)
+        # Flink's assigners get Long.MIN_VALUE for an element without a timestamp.
         times = [MIN_TIMESTAMP if t is None else t for t in timestamps or [MIN_TIMESTAMP] * len(values)]
         if self.takes_immutable or self.output.reuses_objects or are_immutable(values):
             found = [(int(extract(value, t)), value) for value, t in zip(remaining, times, strict=True)]
@@ -204,6 +208,7 @@ class TimestampsAndWatermarksRunner(Operator):
 
     def process_watermark(self, timestamp: int) -> None:
         """Pass on the final watermark only."""
+        # It means that the input has ended, which a strategy cannot know.
         if timestamp == MAX_WATERMARK:
             super().process_watermark(timestamp)
 

@@ -81,6 +81,7 @@ class ListChunks:
     def forget_removed(self) -> None:
         """Delete the chunks of the lists that are in no table, and that nobody reads."""
         # A generator of a user's function may still read a list that its state has dropped.
+        # `views` holds its elements weakly, so one that user code has dropped no longer counts.
         for number in self._removed.difference(view.number for view in self.views):
             self._store.remove_between(self._key(number, 0), self._key(number + 1, 0))
             self._removed.discard(number)
@@ -186,6 +187,7 @@ class DiskListView(Sequence[Stored]):
     @overload
     def __getitem__(self, index: _Slice) -> list[object]: ...
     def __getitem__(self, index: int | _Slice) -> object:
+        # A range knows negative indexes, steps and what is out of bounds, as a list does.
         positions = range(len(self))[index]
         if isinstance(positions, range):
             if positions.step != 1:

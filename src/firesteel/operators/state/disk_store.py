@@ -164,12 +164,14 @@ class DiskDict(MappingOnDisk):
         """
         if not self._has_rows:
             return
+        # Half of the room: more would push out what was read first before it is used.
         asked = islice(set(entries).difference(self._cached, self._removed), self._allowed // 2)
         missing = {self._encode(entry)[0]: entry for entry in asked}
         keys = sorted(missing)
         for begin in range(0, len(keys), _BATCH):
             for key, value in self._store.get_several(keys[begin : begin + _BATCH]):
                 self._keep(missing.pop(key), value)
+        # What is known not to be there is not asked for again; new keys are frequent, and each would cost a look-up.
         self._absent = set(missing.values())
 
     def _keep(self, entry: object, data: bytes) -> Stored:
@@ -193,6 +195,7 @@ class DiskDict(MappingOnDisk):
         size = _ENTRY_BYTES + sum(sizes) // max(len(sampled), 1)
         self._allowed = allowed = max(self.share.allowed() // size, _FEWEST_ENTRIES)
         if len(cached) >= allowed:
+            # Some more than needed, so that not each new entry makes a write of its own.
             self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
         self.share.used = size * len(cached)
         self._review_at = min(allowed, len(cached) + max(len(cached) // _DROPPED_PART, _NEW_ENTRIES))
@@ -337,6 +340,7 @@ class DiskDictOfPairs(DiskDict):
 
     def _encode(self, entry: Entry) -> tuple[bytes, bool]:
         (first, first_whole), (second, second_whole) = map(encoded, entry)
+        # With the length first, no part is the beginning of another one, so a range is that of one first part.
         return self._begin(first) + second, first_whole or second_whole
 
     def _decode(self, key: bytes) -> object:

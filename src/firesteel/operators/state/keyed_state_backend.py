@@ -175,6 +175,7 @@ class KeyedStateBackend:
             return
         table, key_group = self._table(name), self.key_group
         for entry, value in entries.items():
+            # After rescaling, the files of a former subtask have keys of several new ones.
             if key_groups is not None and key_group(table.key_of(entry)) not in key_groups:
                 continue
             if value is DELETED:

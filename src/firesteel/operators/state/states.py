@@ -115,6 +115,7 @@ class KeyedValueState(_TableState, ValueState[Stored]):
         """Return the value of the current key, or None."""
         backend = self._backend
         value = self._table.data.get(backend.current_entry if self._namespaced else backend.current_key)
+        # Stored values belong to the state: one that user code changes without `update` must not change, as in Flink.
         return value if value.__class__ in IMMUTABLE else self._show(value)
 
     def update(self, value: object) -> None:
@@ -129,6 +130,7 @@ class KeyedValueState(_TableState, ValueState[Stored]):
         backend = self._backend
         entry = backend.current_entry if self._namespaced else backend.current_key
         table = self._table
+        # `put` written out: this is the hottest call of stateful jobs.
         table.data[entry] = value
         table.dirty.append(entry)
 
@@ -268,6 +270,7 @@ class KeyedReducingState(_TableState, ReducingState[Stored]):
         reduced = value if stored is None else self._reduce(stored, value)
         if self._coerce is not None:
             return self._coerce(reduced)
+        # A function may return an object that it keeps elsewhere and changes later.
         return reduced if reduced is stored or reduced is value else own(reduced)
 
     def _combine(self, first: object, second: object) -> object:
@@ -292,6 +295,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Stored, Stored]):
     def get(self) -> Stored:
         """Return the result of the accumulator, or None if nothing was added."""
         stored = self._stored()
+        # `get_result` may take the accumulator apart, which goes on afterwards.
         return None if stored is None else self._function.get_result(own(stored))
 
     def add(self, value: object) -> None:

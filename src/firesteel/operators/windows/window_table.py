@@ -53,6 +53,7 @@ class _ByKeyOnDisk:
 
     def __setitem__(self, key: object, value: Any) -> None:
         self._keys[key] = None
+        # A long list would be pickled as a whole with each element that is appended to it.
         if self._grows and value.__class__ is list and len(value) > CHUNK_ELEMENTS:
             value = self._data.chunks.long_list(value)
         self._data[key, self._window] = value

@@ -162,6 +162,7 @@ class Dispatcher(FencedRpcEndpoint):
         job_id = job_graph.job_id
         await self._check_duplicate(job_id)
         check_job_graph(job_graph, self._configuration)
+        # A job that is being submitted is not running yet, and the same one could be submitted again meanwhile.
         self._outstanding.add(job_id)
         try:
             if job_id in self._terminations:
@@ -268,6 +269,7 @@ class Dispatcher(FencedRpcEndpoint):
         """Wait for the end of a job and return its result."""
         runner = self._runners.get(job_id)
         if runner is not None:
+            # The future is shared: a client that hangs up must not cancel it for all others.
             return (await asyncio.shield(runner.result)).result
         return (await self._job_without_master(job_id)).result
 
@@ -361,6 +363,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _follow(self, runner: JobManagerRunner) -> None:
         await asyncio.wait([runner.result])
+        # The submission failed and has removed it, or the job runs again under its id.
         if self._runners.get(runner.job_id) is not runner:
             return
         error = runner.result.exception()

@@ -89,6 +89,8 @@ class ExecutionGraph:
         self.job_vertices: dict[str, ExecutionJobVertex] = {}
         self.results: dict[str, IntermediateResult] = {}
         self._current: dict[str, ExecutionVertex] = {}
+        # `is_done` and `is_up` are asked after each report of each subtask; counting anew would make a deployment
+        # quadratic.
         self._counts: Counter[ExecutionState] = Counter()
         if former is not None:
             self._continue(former)
@@ -204,6 +206,7 @@ class ExecutionGraph:
         """Change the state of the current attempt of `vertex` and record the event."""
         execution = vertex.current
         start, now_ms = execution.state, self._now_ms()
+        # Before anything is counted or logged, as it raises for a transition that is not allowed.
         execution.transition_to(state, now_ms)
         if cause is not None:
             execution.failure = cause
@@ -225,6 +228,8 @@ class ExecutionGraph:
         current = vertex.current.state
         target = state_after_report(current, reported)
         if target is not current:
+            # A task that is being cancelled may report a failure; it is then canceled, and the failure was caused by
+            # that.
             self.transition(vertex, target, failure if target is ExecutionState.FAILED else None)
         return is_acknowledged(current, reported)
 
@@ -245,6 +250,7 @@ class ExecutionGraph:
         now_ms = self._now_ms()
         old = vertex.current
         new = vertex.reset_for_new_execution(self.id, now_ms)
+        # From now on reports of the old attempt are refused, so its TaskExecutor gives it up.
         del self._current[old.attempt_id]
         self._current[new.attempt_id] = vertex
         self._counts[old.state] -= 1

@@ -57,6 +57,7 @@ class SharedJobGraphStore:
             StaleLeaderError: the leader session is over.
         """
         self._check_running("put")
+        # Held before it is written: another leader that removes the job must find it held.
         await self._take(job_graph.job_id)
         await self._storage.write(JOBS, job_graph.job_id, job_graph)
         self._present.add(job_graph.job_id)
@@ -92,6 +93,7 @@ class SharedJobGraphStore:
         """
         self._check_running("remove")
         await self._let_go(job_id)
+        # Those that hold the job may still have to read its graph; the last release removes it.
         if await self._storage.is_held(job_id):
             await self._storage.move(job_id, JOBS, REMOVED_JOBS)
         else:
@@ -139,6 +141,7 @@ class SharedJobGraphStore:
     async def _tell_removed(self) -> None:
         """Notify the listener of removed jobs after a second poll, as the first may predate a later put."""
         expected = set(self._present)
+        # `_present` may have changed during the read.
         gone = expected.difference(await self._storage.names(JOBS)) & self._present
         self._present -= gone
         for job_id in sorted(gone):

@@ -66,6 +66,7 @@ class LeaderRunner:
 
     def revoke_leadership(self) -> None:
         """Stop the current process."""
+        # At once, while the process may still be starting: who asks it must not be told of a leader that is none.
         self._on_revoked()
         self._then(self._end)
 
@@ -74,6 +75,7 @@ class LeaderRunner:
         self._is_closed = True
         self._then(self._end)
         if self._last is not None:
+            # A caller that is cancelled must not cancel the end of the process, which others wait for.
             await asyncio.shield(self._last)
         await self._election.close()
 

@@ -104,6 +104,7 @@ class ZooKeeperLeaderElectionDriver:
 
     async def _contend(self, listener: ElectionListener) -> None:
         while not self._closing.is_set():
+            # Noted before: a connection that was lost while the lock was taken may have taken the latch with it.
             losses = self._connection.losses
             # Use one lock for all retries of a round, as a request whose response was lost may have created the latch.
             self._lock = lock = Lock(self._connection.client, self._connection.path("election"))
@@ -162,6 +163,7 @@ class ZooKeeperLeaderElectionDriver:
             await asyncio.wait_for(self._closing.wait(), self._connection.retry_wait_s)
 
     def _start_publishing(self, component: str, wanted: tuple[str | None, str]) -> None:
+        # A later call may have published something else meanwhile.
         if self._wanted.get(component) == wanted:
             address, session_id = wanted
             publishing = asyncio.get_running_loop().run_in_executor(
@@ -219,6 +221,7 @@ class ZooKeeperLeaderElectionDriver:
     def _drop_own(self, path: str) -> None:
         client = self._connection.client
         _, stat = client.get(path)
+        # By its version, so that the node of a leader that has come in between is left alone.
         if stat.owner_session_id == client.client_id[0]:
             client.delete(path, version=stat.version)
 
@@ -339,6 +342,8 @@ def _look(
             found = json.loads(codec.verify(_LEADERS, component, client.get(path, watch=fired)[0]))
             return str(found["address"]), str(found["session"])
         except NoNodeError:
+            # A watch on a node that is not there is left by `exists` alone; between both calls it may have been
+            # created.
             if client.exists(path, watch=fired) is None:
                 return None, None
         except UntrustedEntryError as error:

@@ -142,6 +142,8 @@ class JobManagerRunner:
         self._wake = asyncio.Event()
         self._troubles: deque[JobEvent] = deque(maxlen=_SHOWN_TROUBLES)
         self.result: asyncio.Future[ArchivedExecutionGraph] = asyncio.get_running_loop().create_future()
+        # Reads the exception, since asyncio reports one that nobody has read as lost, and close() may be all that is
+        # awaited.
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
         self._election = ha.leader_election(self.job_id)
         self._runner = LeaderRunner(self._election, self._create, self._failed, self._revoked)
@@ -225,6 +227,8 @@ class JobManagerRunner:
                 self._in_trouble(JobStatus.INITIALIZING, f"job {self.job_id} could not be initialized", error)
             await self._pause(delay_s)
             delay_s = min(2 * delay_s, _LONGEST_DELAY_S)
+            # The pause ends early where the job is cancelled, the runner closed or the leadership lost, so it is asked
+            # why.
             self._check_still_wanted(session_id)
 
     def _check_still_wanted(self, session_id: str) -> None:
@@ -236,6 +240,7 @@ class JobManagerRunner:
             raise JobCancelledError(self.job_id)
 
     async def _take_up(self, session_id: str, stores: HaStores) -> JobMaster:
+        # Both stores are asked: the result is written first, and a leader may have died before it noted the end here.
         if await stores.job_results.has_job_result(self.job_id):
             raise JobAlreadyDoneError(self.job_id)
         if await stores.running_jobs.get_job_scheduling_status(self.job_id) is JobSchedulingStatus.DONE:
@@ -247,6 +252,7 @@ class JobManagerRunner:
         job_master = await self._create_job_master(session_id, self.job_graph, self._ended)
         self._job_master = job_master
         if self._is_cancelled:
+            # The user cancelled while the JobMaster was being created, when there was nobody yet to tell.
             job_master.run_async(lambda: job_master.spawn(job_master.cancel(), "cancelling the job"))
         return job_master
 
@@ -314,6 +320,7 @@ class JobManagerRunner:
 
     async def _try_to_write(self, stores: HaStores, job: ArchivedExecutionGraph) -> bool:
         try:
+            # A write whose answer was lost has succeeded, and is tried again.
             if not await stores.job_results.has_job_result(self.job_id):
                 await stores.job_results.create_dirty_result(job.result)
         except (OSError, HighAvailabilityError) as error:
@@ -327,6 +334,7 @@ class JobManagerRunner:
         waiting = asyncio.ensure_future(sleep(self._clock, delay_s))
         woken = asyncio.ensure_future(self._wake.wait())
         await asyncio.wait((waiting, woken), return_when=asyncio.FIRST_COMPLETED)
+        # A wake-up ends one wait; its cause stays set elsewhere, and the caller asks for it.
         self._wake.clear()
         for future in (waiting, woken):
             future.cancel()

@@ -258,6 +258,7 @@ class JobMaster(FencedRpcEndpoint):
             try:
                 acknowledged.append(await self.update_task_execution_state(state))
             except ExecutionNotFoundError:
+                # One unknown attempt must not keep the reports of the others from being processed.
                 acknowledged.append(False)
         return tuple(acknowledged)
 
@@ -346,6 +347,7 @@ class JobMaster(FencedRpcEndpoint):
     def _perform(self, actions: Iterable[object]) -> None:
         """Carry out actions in order; subsequent actions are appended."""
         self._actions.extend(actions)
+        # A handler may cause further actions at once; they are carried out after those that were decided before them.
         if self._is_performing:
             return
         self._is_performing = True
@@ -362,6 +364,7 @@ class JobMaster(FencedRpcEndpoint):
     def _terminated(self, _: JobTerminated) -> None:
         if self.graph.status.is_globally_terminal:
             self._perform(self.pool.close(f"the job is {self.graph.status.name}"))
+            # Later, as actions that were decided together with the end are still being carried out.
             self.run_async(lambda: self._on_terminated(self._archive()))
         else:
             self._perform(self.pool.suspend())

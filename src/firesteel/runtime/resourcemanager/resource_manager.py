@@ -179,6 +179,7 @@ class ResourceManager(FencedRpcEndpoint):
             gateway = await self.rpc_service.connect(registration.address, JobMasterGateway, registration.job_master_id)
         except Exception as error:
             return Declined(f"can't connect to the JobMaster at {registration.address}: {error}")
+        # After the connection, since leaders may have changed meanwhile.
         if leader_id != registration.job_master_id:
             return Declined(f"job {job_id} is led by JobMaster {leader_id}, not by {registration.job_master_id}")
         known = self._jobs.get(job_id)
@@ -231,9 +232,12 @@ class ResourceManager(FencedRpcEndpoint):
             gateway = await self.rpc_service.connect(registration.address, TaskExecutorGateway)
         except Exception as error:
             return Declined(f"can't connect to the TaskExecutor at {registration.address}: {error}")
+        # Connecting took time, in which the TaskExecutor may have given up and begun anew.
         if self._connecting.get(resource_id) != instance_id:
             return Declined("a later registration of the same TaskExecutor is under way")
         del self._connecting[resource_id]
+        # What the former instance ran is over, though no heartbeat was missed: its allocations fail now, not at a
+        # timeout.
         self._forget_worker(resource_id, "the TaskExecutor registered anew")
         self._workers[resource_id] = self._instances[instance_id] = _Worker(
             resource_id, instance_id, gateway, registration.address, SlotReport(())

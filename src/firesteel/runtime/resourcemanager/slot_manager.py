@@ -234,6 +234,7 @@ class SlotManager:
         if occupied_by is not None and occupied_by.allocation_id is not None:
             self._occupy(slot, occupied_by.job_id, occupied_by.allocation_id, now_s)
             return self._serve_or_fail(assignment.request, now_s) if is_wanted else []
+        # The answer may be lost and the slot taken: only the TaskExecutor's report tells.
         self._slots.change(slot, now_s, withhold=True)
         return self._serve_or_fail(assignment.request, now_s) if is_wanted else []
 
@@ -246,6 +247,7 @@ class SlotManager:
             for one in self._slots.task_managers.values()
             if one.idle_since_s is not None and now_s - one.idle_since_s >= self.options.idle_timeout_s
         ]
+        # Nothing runs, so the redundant workers are released as well, as in Flink.
         if self._slots.free == self._slots.total:
             return self._release(timed_out)
         per_worker = self.options.slots_per_worker
@@ -398,6 +400,8 @@ class SlotManager:
 
     def _exceeds_maximum(self, report: SlotReport) -> bool:
         """Return whether a report exceeds the maximum number of slots; pending slots do not count twice."""
+        # A new worker's free slots are those that were announced for it; slots that are in use come from an earlier
+        # leader.
         announced = min(len(self._pending), sum(status.allocation_id is None for status in report.slots))
         expected = self._slots.total + len(self._pending) + len(report.slots) - announced
         return expected > self.options.max_slots

@@ -95,6 +95,7 @@ class Channel:
             raise RpcConnectionError(self.peer, f"the connection was lost ({type(error).__name__})") from error
         if not hmac.compare_digest(mac, self._mac(not self._is_client, self._received, message)):
             raise RpcProtocolError(self.peer, "a message was modified in transit")
+        # Counted and not sent: TCP keeps the order, so both sides know the number.
         self._received += 1
         return message
 
@@ -191,6 +192,7 @@ async def _join(
     magic, version, theirs = _HELLO.unpack(await reader.readexactly(_HELLO.size))
     _check_hello(peer, magic, version)
     ours = os.urandom(32)
+    # Over both nonces: a proof that somebody has recorded is worth nothing on another connection.
     writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, ours) + _proof(secret, _SIDES[0], theirs, ours))
     # The server proves itself only after the client has: what it sends to a stranger can't be used to guess the secret.
     if await reader.readexactly(1) != _ACCEPTED:

@@ -50,6 +50,7 @@ class Deadlines:
         self._timer = None
         now_s = self._clock.monotonic_s()
         while self._waiting:
+            # The oldest: dicts keep the order in which calls came.
             answer = next(iter(self._waiting))
             deadline_s, about = self._waiting[answer]
             if deadline_s > now_s + _CLOSE_S:

@@ -145,6 +145,8 @@ class InMemoryRpcService:
         return answer
 
     def _transmit(self, call: RpcCall, answer: asyncio.Future[Any], is_large: bool) -> None:
+        # Not at once: a call in the caller's stack would see state that the caller is about to change. `call_soon`
+        # keeps the order.
         asyncio.get_running_loop().call_soon(self._arrive, self._copy(call), answer)
 
     def _arrive(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
@@ -195,6 +197,7 @@ class Gateway:
 
     def __getattr__(self, name: str) -> Callable[..., asyncio.Future[object]]:
         method = getattr(self._gateway_type, name, None)
+        # Only what the Protocol declares can be called, so an endpoint's other methods are not reachable.
         if name.startswith("_") or method is None:
             raise AttributeError(f"{self._gateway_type.__name__} has no call {name!r}")
         with_timeout = not hasattr(method, "__rpc_without_timeout__")

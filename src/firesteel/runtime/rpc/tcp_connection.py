@@ -63,6 +63,7 @@ class OutgoingConnection:
     def _request(self, kind: int, body: bytes, what: str, answer: asyncio.Future[object]) -> None:
         number = next(self._ids)
         self._waiting[number] = answer
+        # Also after a timeout: a late response finds nobody and is dropped, and nothing is kept for it.
         answer.add_done_callback(lambda _: self._waiting.pop(number, None))
         message = (number, _HEAD.pack(kind, number) + body, what)
         if self._channel is None:
@@ -170,6 +171,7 @@ class IncomingConnection:
         if server is None:
             self._answer(number, _ERROR, EndpointStoppedError(call.address, call.method), call.method)
             return
+        # Not awaited, so that a slow call does not hold up those that come after it on the connection.
         server.receive(call).add_done_callback(lambda done: self._answer_call(number, call, done))
 
     def _answer_call(self, number: int, call: RpcCall, done: asyncio.Future[object]) -> None:
@@ -187,6 +189,8 @@ class IncomingConnection:
         try:
             self._channel.send(_HEAD.pack(kind, number) + _dumps(value), what)
         except Exception as error:
+            # The caller waits for an answer; a result that cannot be pickled, or is too large, must not become a
+            # timeout.
             refusal = error if isinstance(error, RpcError) else RpcError(f"{what} can't be sent: {error}")
             self._channel.send(_HEAD.pack(_ERROR, number) + pickling.dumps(refusal), what)
 
@@ -196,6 +200,7 @@ def _dumps(value: object) -> bytes:
     data: bytes = pickling.dumps(value)
     if isinstance(value, BaseException):
         try:
+            # Some exceptions pickle but do not unpickle, as their `__init__` takes other arguments than `args` has.
             pickle.loads(data)
         except Exception:
             data = pickling.dumps(RpcError(f"{type(value).__name__}: {value}"))

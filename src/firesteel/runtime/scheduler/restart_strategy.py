@@ -116,6 +116,8 @@ class FailureRateRestartStrategy:
         self._max_failures = max_failures
         self._interval_s = interval_s
         self._delay_s = delay_s
+        # One more than may happen: if the oldest of them is outside of the interval, at most the allowed number is
+        # inside.
         self._failures_s: deque[float] = deque(maxlen=max_failures + 1)
 
     def notify_failure(self, now_s: float) -> None:
@@ -176,6 +178,7 @@ class ExponentialDelayRestartStrategy:
 
     def notify_failure(self, now_s: float) -> None:
         """Increase or reset the delay."""
+        # Several tasks fail from one cause, at nearly the same time; each would make the delay longer.
         if self._restart_at_s is not None and now_s <= self._restart_at_s:
             return
         if self._restart_at_s is None or now_s - self._restart_at_s >= self._reset_threshold_s:
@@ -192,6 +195,7 @@ class ExponentialDelayRestartStrategy:
 
     def backoff_s(self) -> float:
         """Return the current delay with jitter in seconds."""
+        # Jobs that fail together, as their database is away, should not come back together.
         return self._backoff_s * (1 + self._jitter * (2 * self._random() - 1))
 
     @property

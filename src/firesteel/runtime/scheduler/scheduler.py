@@ -395,11 +395,13 @@ class Scheduler:
         # effect.
         if self._options.has_queries and vertices and all(map(self._restarts.is_waiting, vertices)):
             return
+        # Before it is asked: a strategy counts the failure that it decides about.
         self._restart_strategy.notify_failure(self._clock.monotonic_s())
         if not failure.is_recoverable:
             return self._fail_job(failure, "Recovery is suppressed because the failure is not recoverable")
         if not self._restart_strategy.can_restart():
             return self._fail_job(failure, f"Recovery is suppressed by {self._restart_strategy}")
+        # Sets have no order of their own, and cancellations and slots should come in the same order each time.
         tasks = sorted(self._failover.tasks_needing_restart(vertices, failure), key=self._order.__getitem__)
         if status is JobStatus.RESTARTING:
             self.graph.note_failure(failure)
@@ -450,6 +452,7 @@ class Scheduler:
         self.graph.restarts += 1
         for vertex in sorted(vertices, key=self._order.__getitem__):
             self.graph.reset(vertex)
+        # Regions restart one by one, and the job is RUNNING when the last of them does.
         if not self._restarts.is_any_waiting:
             self.graph.transition_job(JobStatus.RUNNING)
         self.schedule(self._strategy.restart(vertices))

@@ -133,6 +133,7 @@ class SchedulingTopology:
             self._available.discard(vertex)
             for group in self.outputs_of(vertex):
                 group.missing += 1
+                # A region counts groups, not partitions: it misses a group as long as that misses any.
                 for region in group.consumers if group.missing == 1 else ():
                     region.missing += 1
 
@@ -147,6 +148,7 @@ class SchedulingTopology:
         """Mark the results on a TaskExecutor as lost; return the regions that read some of them."""
         readers: dict[Region, None] = {}
         for vertex in self._produced_at.pop(task_manager_id, ()):
+            # It may have run elsewhere since; `_produced_at` is not told of restarts.
             if vertex.current.task_manager_id == task_manager_id and vertex in self._available:
                 self.lose(vertex)
                 readers.update((region, None) for group in self.outputs_of(vertex) for region in group.consumers)

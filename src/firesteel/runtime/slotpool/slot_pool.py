@@ -140,6 +140,8 @@ class SlotPool:
     def resource_manager_failed(self, allocation_id: str, cause: str, is_unfulfillable: bool = False) -> Actions:
         """Process an error of the ResourceManager; a batch request keeps waiting unless it is unfulfillable."""
         request_id = self._request_of.get(allocation_id)
+        # A batch task may run when another one has ended, so it waits for a slot in use; streaming tasks need theirs
+        # together.
         if request_id is None or (self._requests[request_id].is_batch and not is_unfulfillable):
             return []
         self._forget_pending(allocation_id)
@@ -223,6 +225,7 @@ class SlotPool:
 
     def suspend(self) -> Actions:
         """Discard all state without freeing slots; their TaskExecutors offer them to the next leader."""
+        # Slots that come later would be offered to a leader that is gone.
         actions: Actions = [CancelSlotRequest(allocation_id) for allocation_id in self._request_of]
         self._is_connected = False
         self._stashed.drain()
@@ -275,6 +278,7 @@ class SlotPool:
             return None
         known = self._known(offer.allocation_id)
         if known is not None:
+            # An offer whose answer was lost is repeated.
             is_same = (known.task_manager_id, known.slot_index) == (task_manager_id, offer.slot_index)
             return [] if is_same else None
         slot = AllocatedSlot(
@@ -301,6 +305,7 @@ class SlotPool:
             allocation_id = self._requests[request_id].allocation_id
             assert allocation_id is not None
             self._forget_pending(allocation_id)
+            # The ResourceManager still looks for a slot under the request's own id, and would send one more.
             return [self._allocate(slot, request_id), CancelSlotRequest(allocation_id)]
         request_id = self._stashed.first_matching(slot.resource_profile)
         if request_id is not None:

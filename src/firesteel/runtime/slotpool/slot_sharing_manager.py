@@ -148,6 +148,8 @@ class SlotSharingManager:
         root = self._roots.get(request_id)
         if root is None:
             return None
+        # An index keeps pending and allocated roots apart by `slot`, so the root leaves before `slot` is set, and then
+        # returns.
         lacking = [index for index in self._indexes.values() if index.remove(root)]
         root.slot, root.locality = slot, locality
         self._by_allocation[slot.allocation_id] = root
@@ -171,6 +173,8 @@ class SlotSharingManager:
         if root.has_room_for(needs):
             return root, found[1]
         roots = (self._by_allocation[slot.allocation_id] for slot in resolved.all())
+        # The selection knows localities, but not what is reserved; a slot with room is worth more than one that is
+        # near.
         other = next((root for root in roots if root.has_room_for(needs)), None)
         return None if other is None else (other, Locality.UNKNOWN)
 
@@ -212,6 +216,7 @@ class SlotSharingManager:
         node = self._nodes.get(request_id)
         if node is None:
             return Released()
+        # A parent whose only child goes would be empty, so it goes as a whole; at the top that frees the physical slot.
         while node.parent is not None and len(node.parent.children) == 1:
             node = node.parent
         below = node.leaves() if isinstance(node, MultiTaskSlot) else [node]
@@ -242,6 +247,7 @@ class SlotSharingManager:
                 above.reserved = above.reserved.subtract(leaf.resource_profile)
         self._forget(node)
         for group in {node.group, *(leaf.group for leaf in below)}:
+            # Another task of the group may still be in the root, below another node of co-located tasks.
             if group in self._indexes and not root.contains(group):
                 self._indexes[group].add(root)
 
@@ -262,6 +268,7 @@ class SlotSharingManager:
     def _index(self, group: str) -> _Index:
         index = self._indexes.get(group)
         if index is None:
+            # Made on first use, as each index is updated with each root that comes, goes or is allocated.
             index = self._indexes[group] = _Index()
             for root in self._roots.values():
                 if not root.contains(group):

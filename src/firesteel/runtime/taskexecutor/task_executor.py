@@ -234,6 +234,7 @@ class TaskExecutor(RpcEndpoint):
         if slot is None:
             return
         if state.is_terminal:
+            # Before its end: a JobMaster ignores the progress of attempts that are over.
             self._flush_progress(slot.job_id)
             self._table.remove_task(execution_attempt_id)
         self._reports.report(slot.job_id, TaskExecutionState(execution_attempt_id, state, failure))
@@ -251,6 +252,7 @@ class TaskExecutor(RpcEndpoint):
         try:
             address = await self._runner.open_slot(slot.allocation_id, slot.index)
         except Exception as error:
+            # Kept until there is a JobMaster to tell: now there may be none.
             slot.open_error = f"slot {slot.index} of {self.address} can't be opened: {type(error).__name__}: {error}"
         if self._table.get(slot.allocation_id) is not slot:
             await self._runner.close_slot(slot.allocation_id)  # The slot was freed before it was open.
@@ -260,6 +262,7 @@ class TaskExecutor(RpcEndpoint):
             self._offer_slots(slot.job_id)
 
     def _arm_timeout(self, slot: TaskSlot) -> None:
+        # A slot that was taken and freed since has another ticket, so that an old timer does not free it.
         ticket = slot.ticket
 
         def expire() -> None:
@@ -283,6 +286,7 @@ class TaskExecutor(RpcEndpoint):
             self.spawn(self._offer(job_id, job_master, opened), "offering slots")
 
     async def _offer(self, job_id: str, job_master: JobMasterGateway, slots: list[TaskSlot]) -> None:
+        # Offers overlap, each with all open slots; the answer to an older one says nothing about slots that came later.
         number = self._offers[job_id] = self._offers.get(job_id, 0) + 1
         try:
             accepted = await job_master.offer_slots(self.resource_id, tuple(slot.offer for slot in slots))
@@ -312,6 +316,7 @@ class TaskExecutor(RpcEndpoint):
                 self._fail_slot(job_id, slot.allocation_id, "the slot was freed meanwhile")
 
     def _free(self, slot: TaskSlot, cause: str) -> None:
+        # Several events free a slot at about the same time; the first one does it.
         if self._table.get(slot.allocation_id) is slot and slot.state is not TaskSlotState.RELEASING:
             self._table.set_state(slot, TaskSlotState.RELEASING)
             self.spawn(self._release(slot, cause), f"freeing slot {slot.index}")

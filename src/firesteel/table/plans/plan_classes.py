@@ -13,15 +13,10 @@ PARTS: tuple[type, ...] = (
     InputRef,
     Call,
     UserCall,
-    rel.AggregateCall,
-    rel.Window,
-    rel.Collation,
-    rel.Frame,
-    rel.OverGroup,
-    rel.Measure,
+    *get_args(rel.Part),
     SinkRequest,
 )
 """What nodes consist of, apart from types, constants and tables."""
 BY_NAME = {one.__name__: one for one in (*NODES, *PARTS)}
-OMITTED = frozenset({"source", "lookup", "inputs"})
-"""Attributes of nodes that are made again: from the table, or by the node itself."""
+OMITTED = frozenset({"source", "lookup", "inputs", "keeps_times"})
+"""Attributes that are made again, from the table or by the node itself, or that only resolved plans have."""

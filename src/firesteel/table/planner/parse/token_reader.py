@@ -162,6 +162,7 @@ class TokenReader:
 
     def ahead(self, count: int = 1) -> Token:
         """Return a later token; after the end, the last one."""
+        # The last token is the end, which equals no word, so a look ahead needs no check.
         return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
     def next(self) -> Token:

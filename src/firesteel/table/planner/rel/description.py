@@ -12,6 +12,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates
+from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import chained, walk
 
@@ -227,7 +228,8 @@ def _values(node: rel.Values) -> str:
     return f"Values(tuples=[{len(node.rows)} rows], fields=[{_names(node)}])"
 
 
-_RULES = dict(
+_RULES = for_each_node(
+    "how EXPLAIN shows it",
     [
         case(rel.TableScan, _scan),
         case(rel.StreamScan, _stream_scan),
@@ -254,5 +256,5 @@ _RULES = dict(
         ),
         case(rel.Expand, lambda node: f"Expand(projects=[{len(node.sets)} sets], fields=[{_names(node)}])"),
         case(rel.Match, lambda node: f"Match(select=[{_names(node)}])"),
-    ]
+    ],
 )

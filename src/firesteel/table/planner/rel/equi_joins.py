@@ -72,6 +72,7 @@ def _column(rex: Rex, width: int, more: list[Rex]) -> int:
 
 def _equal_sides(part: object, width: int) -> tuple[Rex, Rex] | None:
     """Return both sides of an equality of the two inputs, each over its own columns."""
+    # A key is computed once per row, a condition once per pair of rows: with `a.x = b.y + RAND()` that is not the same.
     if not (isinstance(part, Call) and part.function == "=" and len(part.operands) == 2 and is_deterministic(part)):
         return None
     for a, b in (part.operands, part.operands[::-1]):
@@ -81,7 +82,7 @@ def _equal_sides(part: object, width: int) -> tuple[Rex, Rex] | None:
     return None
 
 
-def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Rex]) -> rel.Join:
+def join_parts(sides: Sides, kind: str, null_aware: bool) -> rel.Join:
     """Return the plain join of both sides."""
     types = joined_type(sides.left.row_type, sides.right.row_type, kind)
     return rel.Join(
@@ -90,7 +91,7 @@ def join_parts(sides: Sides, kind: str, null_aware: bool, rest: list[Rex]) -> re
         kind,
         tuple(sides.left_keys),
         tuple(sides.right_keys),
-        conjunction(rest),
+        conjunction(sides.rest),
         types,
         null_aware,
         sides.state_ttl,
@@ -129,7 +130,7 @@ def rejoined(join: rel.Join) -> rel.Rel:
 
 def _equi_join(sides: Sides, width: int, kind: str, columns: RowType) -> rel.Rel:
     """Return a join without the columns that its keys have added: `width` are those of the left input."""
-    node = join_parts(sides, kind, False, sides.rest)
+    node = join_parts(sides, kind, False)
     if len(node.row_type) == len(columns):
         return replace(node, row_type=columns)
     return of_sides(node, width, len(sides.left.row_type), columns)

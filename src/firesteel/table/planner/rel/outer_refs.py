@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard, get_args
 
 from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex, UserCall
 from firesteel.table.planner.rel import rel
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _REX = (InputRef, Literal, Call, UserCall, OuterRef)
+_OF_PLANS = frozenset((*get_args(rel.Rel), *get_args(rel.Part)))
 
 
 def outer_values(node: Rel | Rex, level: int) -> list[Rex]:
@@ -76,4 +77,4 @@ def _changed(value: object, change: Callable[[Rex], Rex | None], memo: dict[int,
 
 def _is_part_of_plan(value: object) -> TypeGuard[DataclassInstance]:
     """Return whether a value is a node, or a part of one such as a window or an aggregate call."""
-    return type(value).__module__ == rel.__name__ and dataclasses.is_dataclass(value)
+    return type(value) in _OF_PLANS

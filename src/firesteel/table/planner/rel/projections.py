@@ -58,9 +58,9 @@ def one_row() -> Rel:
 
 def with_inputs(node: Rel, inputs: Sequence[Rel]) -> Rel:
     """Return a copy of a node with other inputs."""
-    if isinstance(node, rel.IntervalJoin | rel.TemporalJoin | rel.WindowJoin):
+    if isinstance(node, rel.OfJoin):
         return replace(node, join=replace(node.join, left=inputs[0], right=inputs[1]))
-    if isinstance(node, rel.Join | rel.SetOperation):
+    if isinstance(node, rel.TwoInputs):
         return replace(node, left=inputs[0], right=inputs[1])
     if isinstance(node, rel.LookupJoin):
         return replace(node, left=inputs[0])

@@ -6,20 +6,60 @@ Each node has `row_type` (a `RowType`: names and types of its columns) and `inpu
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from firesteel.columns.batch import Kind
-from firesteel.columns.column_types import DataType, RowType
+from firesteel.columns.column_types import RowType
 from firesteel.columns.kernels.match_pattern import Pattern
 from firesteel.columns.rex import Rex, UserFunction
-from firesteel.connectors.table_connector import Lookup, ResolvedTable, ScanSource
+from firesteel.table.planner.rel.join_nodes import (
+    IntervalJoin,
+    Join,
+    LookupJoin,
+    OfJoin,
+    SetOperation,
+    TemporalJoin,
+    TwoInputs,
+    WindowJoin,
+)
+from firesteel.table.planner.rel.node_parts import AggregateCall, Collation, Frame, Measure, OverGroup, Part, Window
+from firesteel.table.planner.rel.source_nodes import StreamScan, TableScan, Values
 
-if TYPE_CHECKING:
-    from firesteel.columns.batch import ColumnBatch
-    from firesteel.datastream.data_stream import DataStream
-    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+__all__ = [
+    "Aggregate",
+    "AggregateCall",
+    "AssignWatermark",
+    "Collation",
+    "Correlate",
+    "Expand",
+    "Filter",
+    "Frame",
+    "Grouped",
+    "IntervalJoin",
+    "Join",
+    "LookupJoin",
+    "Match",
+    "Measure",
+    "OfJoin",
+    "OneInput",
+    "Over",
+    "OverGroup",
+    "Part",
+    "Project",
+    "Rank",
+    "Rel",
+    "SetOperation",
+    "Sort",
+    "StreamScan",
+    "TableScan",
+    "TemporalJoin",
+    "TwoInputs",
+    "Union",
+    "Values",
+    "Window",
+    "WindowAggregate",
+    "WindowJoin",
+    "WindowTableFunction",
+]
 
 
 class OneInput:
@@ -32,54 +72,6 @@ class OneInput:
     def inputs(self) -> tuple[Rel, ...]:
         """Return the input."""
         return (self.input,)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableScan:
-    """A scan of a connector table. `columns` are indexes of its physical columns, `metadata` are keys with types.
-
-    Attributes:
-        partitions: A condition on the partition columns, in the order of the table's keys; None for all partitions.
-        condition: A condition over the physical columns of the table, for whose rows alone the source is asked.
-        watermark: The watermark of a row, from which each split of the source generates watermarks; None for none.
-    """
-
-    table: ResolvedTable
-    source: ScanSource
-    row_type: RowType
-    columns: tuple[int, ...]
-    metadata: tuple[tuple[str, DataType], ...] = ()
-    partitions: Rex | None = None
-    condition: Rex | None = None
-    watermark: Rex | None = None
-    inputs: tuple[Rel, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StreamScan:
-    """A stream of column batches from a program (`from_data_stream`, `from_elements`, `from_pandas`).
-
-    Attributes:
-        make: Creates the DataStream of column batches in a StreamExecutionEnvironment.
-        kinds: The kinds of rows that it emits.
-    """
-
-    make: Callable[[StreamExecutionEnvironment], DataStream[ColumnBatch]]
-    row_type: RowType
-    kinds: frozenset[Kind]
-    is_bounded: bool
-    name: str
-    primary_key: tuple[str, ...] = ()
-    inputs: tuple[Rel, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Values:
-    """Constant rows of Python values."""
-
-    rows: tuple[tuple[object, ...], ...]
-    row_type: RowType
-    inputs: tuple[Rel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,26 +106,6 @@ class Filter(OneInput):
         return self.input.row_type
 
 
-@dataclass(frozen=True, slots=True)
-class AggregateCall:
-    """An aggregate function over columns of the input.
-
-    Attributes:
-        function: Its name in SQL, or the user-defined function.
-        arguments: Indexes of columns.
-        condition: Index of the boolean column of FILTER; None for all rows.
-        order_by: `(index, descending, nulls_first)` of the call's own ORDER BY.
-    """
-
-    function: str | UserFunction
-    arguments: tuple[int, ...]
-    type: DataType
-    distinct: bool = False
-    condition: int | None = None
-    order_by: tuple[tuple[int, bool, bool], ...] = ()
-    name: str = ""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregate(OneInput):
     """An aggregation by columns; its result has the keys, then a column per call.
@@ -149,29 +121,6 @@ class Aggregate(OneInput):
     row_type: RowType
     flat: bool = False
     state_ttl: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The assignment of rows to time windows: TUMBLE, HOP, CUMULATE or SESSION; all lengths in ms.
-
-    Attributes:
-        time: Index of the time attribute.
-        size: The size; for a session window its gap.
-        step: Slide of HOP, step of CUMULATE.
-        is_rowtime: Whether it uses event time; otherwise processing time.
-        rows: Whether lengths are numbers of rows (TUMBLE and HOP of the Table API).
-        partition: The PARTITION BY columns of a session window table function.
-    """
-
-    kind: str
-    time: int
-    size: int
-    step: int = 0
-    offset: int = 0
-    is_rowtime: bool = True
-    rows: bool = False
-    partition: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,117 +155,6 @@ class WindowAggregate(OneInput):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Join:
-    """A join of two inputs. `kind` is INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
-
-    Attributes:
-        left_keys: Columns that must equal `right_keys` (indexes within each input).
-        condition: The remaining condition over the columns of both inputs, or None.
-        null_aware: Whether it implements NOT IN: a NULL key on the right makes the result empty.
-        state_ttl: The time to live of each input's state, as the hint STATE_TTL gives it; None for that of the job.
-    """
-
-    left: Rel
-    right: Rel
-    kind: str
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
-    condition: Rex | None
-    row_type: RowType
-    null_aware: bool = False
-    state_ttl: tuple[str | None, str | None] = (None, None)
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        """Return both inputs."""
-        return (self.left, self.right)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class IntervalJoin:
-    """A join on bounded time differences: `low <= left - right <= high` (ms)."""
-
-    join: Join
-    left_time: int
-    right_time: int
-    low: int
-    high: int
-    is_rowtime: bool
-
-    @property
-    def row_type(self) -> RowType:
-        """Return the columns of both inputs."""
-        return self.join.row_type
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        """Return both inputs."""
-        return self.join.inputs
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TemporalJoin:
-    """A join of each left row with the version of the right input that was valid at its time.
-
-    Attributes:
-        left_time: Index of the time attribute of the left input.
-        right_time: Index of the rowtime of the right input.
-    """
-
-    join: Join
-    left_time: int
-    right_time: int
-
-    @property
-    def row_type(self) -> RowType:
-        """Return the columns of both inputs."""
-        return self.join.row_type
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        """Return both inputs."""
-        return self.join.inputs
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LookupJoin:
-    """A join of each left row with the rows that a connector finds for its keys."""
-
-    left: Rel
-    table: ResolvedTable
-    lookup: Lookup
-    kind: str
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
-    condition: Rex | None
-    row_type: RowType
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        """Return the left input."""
-        return (self.left,)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WindowJoin:
-    """A join of rows in the same window; `left_window` and `right_window` are the indexes of start and end."""
-
-    join: Join
-    left_window: tuple[int, int]
-    right_window: tuple[int, int]
-
-    @property
-    def row_type(self) -> RowType:
-        """Return the columns of both inputs."""
-        return self.join.row_type
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        """Return both inputs."""
-        return self.join.inputs
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Correlate(OneInput):
     """A join of each row with the results of a table function; `outer` keeps rows without results.
 
@@ -342,31 +180,6 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SetOperation:
-    """INTERSECT or EXCEPT, with or without ALL, over all columns."""
-
-    left: Rel
-    right: Rel
-    kind: str
-    all: bool
-    row_type: RowType
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        """Return both inputs."""
-        return (self.left, self.right)
-
-
-@dataclass(frozen=True, slots=True)
-class Collation:
-    """A column to sort by."""
-
-    index: int
-    descending: bool
-    nulls_first: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Sort(OneInput):
     """Sorted rows: `fetch` of them (None for all) after skipping `offset`."""
 
@@ -379,25 +192,6 @@ class Sort(OneInput):
     def row_type(self) -> RowType:
         """Return the columns of the input."""
         return self.input.row_type
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The frame of an OVER aggregate. Bounds are in rows or ms, negative before the current row; None is unbounded."""
-
-    is_rows: bool
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class OverGroup:
-    """Calls over the same window: partition, order and frame."""
-
-    partition: tuple[int, ...]
-    order: tuple[Collation, ...]
-    frame: Frame
-    calls: tuple[AggregateCall, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -446,15 +240,6 @@ class Expand(OneInput):
     sets: tuple[frozenset[int], ...]
     ids: tuple[int, ...]
     row_type: RowType
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A column of MATCH_RECOGNIZE: an expression over pattern variables; see `firesteel.columns.match`."""
-
-    name: str
-    expression: Rex
-    type: DataType
 
 
 @dataclass(frozen=True, slots=True, eq=False)

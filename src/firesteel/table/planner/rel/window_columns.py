@@ -57,6 +57,7 @@ def _of_project(node: rel.Project) -> Columns | None:
     columns = window_columns(node.input)
     if columns is None:
         return None
+    # Reversed, so that of a column which is there twice the first place counts.
     places = {e.index: i for i, e in reversed(list(enumerate(node.expressions))) if isinstance(e, InputRef)}
     if columns[0] not in places or columns[1] not in places:
         return None
@@ -81,7 +82,22 @@ def _of_expand(node: rel.Expand) -> Columns | None:
     return columns
 
 
-def _of_join(node: rel.WindowJoin) -> Columns:
+def same_windows(join: rel.Join) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Return where both inputs have start and end of their windows, if a join compares both; None otherwise."""
+    left, right = window_columns(join.left), window_columns(join.right)
+    if left is None or right is None:
+        return None
+    pairs = list(zip(join.left_keys, join.right_keys, strict=True))
+    return (left[:2], right[:2]) if (left[0], right[0]) in pairs and (left[1], right[1]) in pairs else None
+
+
+def _of_join(node: rel.Join) -> Columns | None:
+    # In BATCH mode joins on windows are regular ones, whose kernel needs no windows.
+    windows = same_windows(node) if node.keeps_times else None
+    return None if windows is None else (*windows[0], None)
+
+
+def _of_window_join(node: rel.WindowJoin) -> Columns:
     return (*node.left_window, None)
 
 
@@ -97,11 +113,11 @@ _COLUMNS: dict[type, Callable[[object], Columns | None]] = for_each_node(
         case(rel.Aggregate, _none),
         case(rel.WindowTableFunction, _of_function),
         case(rel.WindowAggregate, _of_aggregate),
-        case(rel.Join, _none),
+        case(rel.Join, _of_join),
         case(rel.IntervalJoin, _none),
         case(rel.TemporalJoin, _none),
         case(rel.LookupJoin, _none),
-        case(rel.WindowJoin, _of_join),
+        case(rel.WindowJoin, _of_window_join),
         case(rel.Correlate, _of_input),
         case(rel.Union, _none),
         case(rel.SetOperation, _none),

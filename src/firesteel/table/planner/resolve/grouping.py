@@ -124,6 +124,7 @@ class GroupedSelect:
 
     def _key(self, item: Unresolved) -> int:
         rex = self._inputs.resolve(item)
+        # `GROUP BY a, a` has one key, and so do grouping sets that name a column twice.
         if rex not in self._keys:
             self._keys.append(rex)
             self._names.append(name_of(item) or f"EXPR${len(self._names)}")
@@ -209,6 +210,7 @@ class GroupedSelect:
     def call(self, call: Apply) -> Rex:
         """Add an aggregate call and return the reference to its result."""
         made = group_call(self._inputs, call, bool(self._keys) or self.window is not None)
+        # SUM(v) in SELECT and in HAVING is computed once.
         if made not in self._calls:
             self._calls.append(made)
         return Deferred(("call", self._calls.index(made)), made.type)
@@ -229,6 +231,7 @@ class GroupedSelect:
         if conditions:
             node, rexes = rel.Filter(node, rexes[0]), rexes[1:]
         node, rexes = self.overs.attach(node, rexes)
+        # ORDER BY may need columns that SELECT does not have; they are dropped above the Sort.
         names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
         return rel.Project(node, tuple(rexes), row_type(names, [rex.type for rex in rexes]))
 

@@ -10,6 +10,8 @@ from firesteel.columns.column_types import BooleanType
 from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import is_time
+from firesteel.table.planner.rel.joins import make_join, make_temporal_join
 from firesteel.table.planner.rel.projections import renamed
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import is_deterministic, refs, shift, transform
@@ -19,7 +21,6 @@ from firesteel.table.planner.resolve.scope import Scope, ScopeColumn
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
 from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by, has_subquery
 from firesteel.table.planner.rules.apply import beside_rows
-from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Apply, Ref, Unresolved
 
@@ -62,15 +63,22 @@ class JoinResolver:
         """
         both = self._side_by_side(left, right)
         kind = "INNER" if item.kind == "CROSS" else item.kind
+        # Above an outer join its result has lost which rows had a match, so the subqueries go below it.
         if kind in _OUTER and item.condition is not None and has_subquery(item.condition):
             return self._outer_join_on_subqueries(item, left, right, both)
         time = None if as_of is None else self._resolver(left[1]).resolve(as_of)
         parts = conjuncts_of(item.condition) if item.condition is not None and kind == "INNER" else []
         apart = [part for part in parts if has_subquery(part)]
         condition = self._condition(_without(item, apart), both, left, right)
+        # `FROM a, b WHERE a.k = b.k` is a join on `k`; left in WHERE it would be a cross product with a filter, and
+        # none of times or windows.
         if kind == "INNER" and time is None:
             condition = self._and_where(condition, both)
-        node = make_join(left[0], right[0], kind, condition, self._context, time, state_ttl=self._ttl(item))
+        ttl = self._ttl(item)
+        if time is None:
+            node = make_join(left[0], right[0], kind, condition, self._context.is_streaming, state_ttl=ttl)
+        else:
+            node = make_temporal_join(left[0], right[0], kind, condition, _time_column(kind, time), ttl)
         if kind in ("SEMI", "ANTI"):
             return node, left[1]
         scope = self._joined_scope(item, node, left, right)
@@ -81,7 +89,7 @@ class JoinResolver:
         node = self._queries.resolve(inner.query, left[1])
         if named is not None:
             node = renamed(node, named.columns, named.name)
-        joined = beside_rows(left[0], node, item.kind == "LEFT", left[1].level, self._context)
+        joined = beside_rows(left[0], node, item.kind == "LEFT", left[1].level, self._context.is_streaming)
         width, own = len(left[0].row_type), refs(joined.row_type)
         qualifier = () if named is None else (named.name,)
         columns = [ScopeColumn(n, qualifier, own[width + i]) for i, n in enumerate(node.row_type.names)]
@@ -93,7 +101,7 @@ class JoinResolver:
             return joined, scope
         if item.kind == "LEFT":
             matching = rel.Filter(node, _of_right(rex, width, left[1].level))
-            return beside_rows(left[0], matching, True, left[1].level, self._context), scope
+            return beside_rows(left[0], matching, True, left[1].level, self._context.is_streaming), scope
         return rel.Filter(joined, rex), scope
 
     def _outer_join_on_subqueries(self, item: q.Join, left: Side, right: Side, both: Scope) -> Side:
@@ -104,7 +112,7 @@ class JoinResolver:
         grown = self._side_by_side(more_left, more_right)
         rex = self._condition(replace(item, condition=condition), grown, more_left, more_right)
         ttl = self._ttl(item)
-        joined = make_join(more_left[0], more_right[0], item.kind, rex, self._context, None, state_ttl=ttl)
+        joined = make_join(more_left[0], more_right[0], item.kind, rex, self._context.is_streaming, state_ttl=ttl)
         node = without_added_columns(joined, left[0], right[0], more_left[0])
         return node, self._joined_scope(item, node, left, right)
 
@@ -179,6 +187,17 @@ def _using(item: q.Join, left: Scope, right: Scope) -> tuple[str, ...]:
         return item.using
     names = {name for name, _ in right.star()}
     return tuple(name for name, _ in left.star() if name in names)
+
+
+def _time_column(kind: str, time: Rex) -> int:
+    """Return the column of the left side whose time a join FOR SYSTEM_TIME AS OF looks up."""
+    if kind not in ("INNER", "LEFT"):
+        raise ValidationException(f"Temporal table join currently only supports INNER JOIN and LEFT JOIN, found {kind}")
+    if not isinstance(time, InputRef) or not is_time(time.type):
+        raise ValidationException(
+            "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"
+        )
+    return time.index
 
 
 def _without(item: q.Join, parts: list[Unresolved]) -> q.Join:

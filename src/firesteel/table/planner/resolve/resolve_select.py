@@ -83,6 +83,7 @@ class SelectResolver:
         if not query.distinct:
             return _finished(layer, names, [*rexes, *hidden], having, kept), places
         ttl = None if self._is_grouped else hints.of_group(input_name(query.source))
+        # Above DISTINCT only its columns are left, as its rows stand for several of the source.
         hidden[:] = [_over_items(rex, rexes, scope) for rex in hidden]
         return extended(distinct(_finished(layer, names, rexes, having, kept), ttl), hidden, "$sort"), places
 
@@ -140,6 +141,7 @@ class SelectResolver:
             if not 1 <= expression.value <= len(names):
                 raise ValidationException(f"SQL validation failed. Ordinal out of range: {expression.value}")
             return expression.value - 1
+        # A name in ORDER BY is that of an item before that of a column, as in SQL.
         if isinstance(expression, Ref) and len(expression.path) == 1 and expression.path[0] in names:
             return names.index(expression.path[0])
         rex = layer.resolver.resolve(with_values(expression, values))
@@ -189,6 +191,7 @@ class SelectLayer:
         node, rexes = self.overs.attach(node, rexes)
         names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
         types = [rex.type for rex in rexes]
+        # `SELECT *` is the node itself, which keeps plans short.
         if tuple(rexes) == refs(node.row_type) and names == node.row_type.names:
             return node
         return rel.Project(node, tuple(rexes), row_type(names, types))

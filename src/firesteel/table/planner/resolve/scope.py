@@ -78,10 +78,13 @@ class Scope:
 
     def find_here(self, ref: Ref) -> Rex | None:
         """Return the expression that a reference resolves to in this query alone, None: there is no such column."""
+        # `a.b.c` may be column c of table a.b, or field c of column b of a, or field b.c of column a: the longest table
+        # first.
         for split in range(len(ref.path) - 1, -1, -1):
             qualifier, name, fields = ref.path[:split], ref.path[split], ref.path[split + 1 :]
             matches = [c for c in self.columns if c.name == name and _is_suffix(qualifier, c.qualifier)]
             if not qualifier:
+                # USING leaves the columns of both sides, which need a qualifier, beside the merged one.
                 matches = [c for c in matches if c.in_star] or matches
             if len(matches) > 1:
                 raise ValidationException(

@@ -10,6 +10,7 @@ from firesteel.columns.column_types import BigIntType, BooleanType, IntType
 from firesteel.columns.rex import Call, Deferred, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.joins import make_join
 from firesteel.table.planner.rel.outer_refs import is_correlated, with_outer_values
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
@@ -26,7 +27,6 @@ from firesteel.table.planner.resolve import subquery_conditions as conditions
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.rules import apply as applies
-from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.rows_of_nothing import with_rows
 from firesteel.table.syntax.unresolved import Subquery
 
@@ -42,6 +42,7 @@ class Subqueries:
 
     def __init__(self, queries: QueryResolver, scope: Scope) -> None:
         self._queries = queries
+        self._is_streaming = queries.context.is_streaming
         self._scope = scope
         self._resolver = ExpressionResolver(scope, queries.context.catalogs)
         self._appended: list[Rel] = []
@@ -110,7 +111,7 @@ class Subqueries:
         for number, subquery in enumerate(self._appended):
             inner = self._over(subquery, placed)
             width = len(node.row_type)
-            node = applies.unnest(applies.Apply(node, inner, "LEFT", self._scope.level, source), self._queries.context)
+            node = applies.unnest(applies.Apply(node, inner, "LEFT", self._scope.level, source), self._is_streaming)
             for column, field in enumerate(inner.row_type.fields):
                 places["subquery", number, column] = InputRef(width + column, field.data_type.nullable())
         for member in {part: None for rex in rexes for part in walk(rex) if _is_member(part)}:
@@ -175,7 +176,7 @@ class Subqueries:
         operands = tuple(_known(transform(value, place)) for value in values)
         assert isinstance(number, Literal)
         member = self._members[number.value]
-        inner = with_rows(member.node) if self._queries.context.is_streaming else member.node
+        inner = with_rows(member.node) if self._is_streaming else member.node
         width, kind = len(node.row_type), BigIntType(False)
         keys = tuple(range(len(inner.row_type)))
         types = [*inner.row_type.field_types(), kind]
@@ -183,7 +184,7 @@ class Subqueries:
         distinct = rel.Aggregate(inner, keys, (count,), row_type([*inner.row_type.names, "$count"], types))
         columns = refs(inner.row_type)
         equal = [self._resolver.call("=", (o, shift(c, width))) for o, c in zip(operands, columns, strict=True)]
-        node = make_join(node, distinct, "LEFT", conjunction(equal), self._queries.context, None)
+        node = make_join(node, distinct, "LEFT", conjunction(equal), self._is_streaming)
         found = self._resolver.call("IS NOT NULL", (InputRef(width + len(keys), kind.nullable()),))
         return node, conditions.contained(self._resolver, found, operands, member.counts)
 

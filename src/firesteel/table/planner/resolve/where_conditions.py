@@ -41,7 +41,7 @@ def filter_by(node: Rel, conditions: list[Unresolved], scope: Scope, queries: Qu
         compared = _compared(subquery, inner, ExpressionResolver(scope, queries.context.catalogs))
         outer, operands = _computed_once(node, compared)
         apply = applies.Apply(outer, inner, kind, scope.level, source, tuple(operands))
-        joined = applies.unnest(apply, queries.context)
+        joined = applies.unnest(apply, queries.context.is_streaming)
         node = joined if outer is node else first_columns(joined, node.row_type)
     if not others:
         return node

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from firesteel.columns.column_types import BooleanType
 from firesteel.columns.evaluate import CompiledRex
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex, UserCall
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.joins import make_join
 from firesteel.table.planner.rel.outer_refs import is_correlated, outer_values
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
@@ -30,13 +31,9 @@ from firesteel.table.planner.rules.constants import ONE_ROW
 from firesteel.table.planner.rules.domain import Domain, cannot_unnest
 from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
 from firesteel.table.planner.rules.empty import WITHOUT_ROWS
-from firesteel.table.planner.rules.joins import make_join
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
 from firesteel.table.planner.rules.rows_of_nothing import has_rows, is_total, with_rows
-
-if TYPE_CHECKING:
-    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
 
 _TRUE, _FALSE = Literal(True, BooleanType(False)), Literal(False, BooleanType(False))
 
@@ -65,26 +62,26 @@ class Apply:
     operands: tuple[Rex, ...] = ()
 
 
-def unnest(apply: Apply, context: ResolveContext) -> Rel:
+def unnest(apply: Apply, is_streaming: bool) -> Rel:
     """Return the joins that an Apply means; the outer columns come first, then those of the subquery.
 
     Raises:
         TableException: The subquery refers to the query around it in a way that does not become a join.
     """
     if apply.kind == "LEFT":
-        return _beside(apply, context)
+        return _beside(apply, is_streaming)
     if not apply.operands and has_rows(apply.inner):
         return apply.outer if apply.kind == "SEMI" else rel.Filter(apply.outer, _FALSE)
-    apply = _with_rows(apply, context)
+    apply = _with_rows(apply, is_streaming)
     pulled = pull_filters(apply.inner, apply.level)
     if pulled is None:
-        return _over_domain(apply, context)
+        return _over_domain(apply, is_streaming)
     width = len(apply.outer.row_type)
     conditions = [_bound(part, width, apply.level) for part in pulled.conditions]
-    return _joined(apply, pulled.node, conditions, context)
+    return _joined(apply, pulled.node, conditions, is_streaming)
 
 
-def beside_rows(outer: Rel, inner: Rel, keeps_all: bool, level: int, context: ResolveContext) -> Rel:
+def beside_rows(outer: Rel, inner: Rel, keeps_all: bool, level: int, is_streaming: bool) -> Rel:
     """Return the rows of a query, each with the rows that a correlated one has for it.
 
     Args:
@@ -92,12 +89,13 @@ def beside_rows(outer: Rel, inner: Rel, keeps_all: bool, level: int, context: Re
         inner: The correlated one.
         keeps_all: Whether a row without such rows remains, with NULLs.
         level: The level of the query around.
-        context: What the resolver of the query knows.
+        is_streaming: Whether the query runs in streaming mode.
     """
     if keeps_all:
-        return unnest(Apply(outer, inner, "LEFT", level, outer), context)
+        return unnest(Apply(outer, inner, "LEFT", level, outer), is_streaming)
+    # A row of NULLs could be one of the query, so a column tells whether there is a row at all.
     marked = extended(inner, [_TRUE], "$row")
-    joined = unnest(Apply(outer, marked, "LEFT", level, outer), context)
+    joined = unnest(Apply(outer, marked, "LEFT", level, outer), is_streaming)
     width = len(outer.row_type)
     columns = refs(joined.row_type)
     found = rel.Filter(joined, call("IS TRUE", columns[width + len(inner.row_type)]))
@@ -106,27 +104,27 @@ def beside_rows(outer: Rel, inner: Rel, keeps_all: bool, level: int, context: Re
     return rel.Project(found, columns[: width + len(inner.row_type)], row_type(names, types))
 
 
-def _beside(apply: Apply, context: ResolveContext) -> Rel:
+def _beside(apply: Apply, is_streaming: bool) -> Rel:
     is_apart = not is_correlated(apply.inner, apply.level)
-    if is_apart and not context.is_streaming:
-        return _joined(apply, apply.inner, [], context)
-    found = _of_groups(apply, context)  # over a stream, an aggregate of no rows has no row either
+    if is_apart and not is_streaming:
+        return _joined(apply, apply.inner, [], is_streaming)
+    found = _of_groups(apply, is_streaming)  # over a stream, an aggregate of no rows has no row either
     if found is not None:
         return found
-    apply = _with_rows(apply, context)
-    return _joined(apply, apply.inner, [], context) if is_apart else _over_domain(apply, context)
+    apply = _with_rows(apply, is_streaming)
+    return _joined(apply, apply.inner, [], is_streaming) if is_apart else _over_domain(apply, is_streaming)
 
 
-def _with_rows(apply: Apply, context: ResolveContext) -> Apply:
+def _with_rows(apply: Apply, is_streaming: bool) -> Apply:
     inner = apply.inner
-    if not context.is_streaming:
+    if not is_streaming:
         return apply
     if _is_single_value(inner):  # a value without rows is NULL as it is
         return replace(apply, inner=replace(inner, input=with_rows(inner.input)))
     return replace(apply, inner=with_rows(inner))
 
 
-def _joined(apply: Apply, inner: Rel, conditions: list[Rex], context: ResolveContext) -> Rel:
+def _joined(apply: Apply, inner: Rel, conditions: list[Rex], is_streaming: bool) -> Rel:
     """Join the outer rows with a subquery that does not refer to them."""
     columns = refs(inner.row_type)
     width = len(apply.outer.row_type)
@@ -135,15 +133,15 @@ def _joined(apply: Apply, inner: Rel, conditions: list[Rex], context: ResolveCon
     if null_aware and (conditions or len(equal) > 1 or not input_refs(apply.operands[0])):
         equal, null_aware = [may_be_true(equal)], False
     parts = conjunction([*equal, *conditions])
-    return make_join(apply.outer, inner, apply.kind, parts, context, None, null_aware)
+    return make_join(apply.outer, inner, apply.kind, parts, is_streaming, null_aware)
 
 
-def _over_domain(apply: Apply, context: ResolveContext) -> Rel:
+def _over_domain(apply: Apply, is_streaming: bool) -> Rel:
     """Compute the subquery for all values that it reads, and join them by these values."""
     values = outer_values(apply.inner, apply.level)
     outside = len(apply.source.row_type)
     source = apply.source if all(fits(value, outside) for value in values) else apply.outer
-    domain = Domain(source, values, apply.level, context, UNNESTED)
+    domain = Domain(source, values, apply.level, is_streaming, UNNESTED)
     if _is_single_value(apply.inner):  # NULL for values without rows, as the join has it
         inner = per_value(domain, apply.inner, domain.joined(apply.inner.input))
     else:
@@ -153,16 +151,17 @@ def _over_domain(apply: Apply, context: ResolveContext) -> Rel:
     width = len(apply.outer.row_type)
     places = domain.places(inner)
     columns = [shift(refs(inner.row_type)[place], width) for place in places]
-    return _joined(apply, inner, same_values(values, columns), context)
+    return _joined(apply, inner, same_values(values, columns), is_streaming)
 
 
-def _of_groups(apply: Apply, context: ResolveContext) -> Rel | None:
+def _of_groups(apply: Apply, is_streaming: bool) -> Rel | None:
     """Join an aggregate of the whole subquery grouped by the values that equations compare with the outer rows.
 
     Outer rows without a group get the values of an aggregate of no rows. None: the subquery is not of this form.
     """
     inner: Rel = apply.inner
     columns: tuple[Rex, ...] = refs(inner.row_type)
+    # `SELECT 2 * SUM(v)`: the projection moves above the join, where it is computed for groups that are missing, too.
     while isinstance(inner, rel.Project) and all(map(is_repeatable, inner.expressions)):
         columns = tuple(inline(rex, inner.expressions) for rex in columns)
         inner = inner.input
@@ -170,7 +169,7 @@ def _of_groups(apply: Apply, context: ResolveContext) -> Rel | None:
         return None
     if not all(c.function in WITHOUT_ROWS for c in inner.calls):
         return None
-    if context.is_streaming:
+    if is_streaming:
         inner = replace(inner, input=with_rows(inner.input))
     pulled = pull_keys(inner, apply.level)
     if pulled is None:
@@ -187,7 +186,7 @@ def _of_groups(apply: Apply, context: ResolveContext) -> Rel | None:
         _bound(transform(part, lambda r: shift(r, moves) if isinstance(r, InputRef) else None), width, apply.level)
         for part in pulled.conditions
     ]
-    return _with_empty_groups(_joined(apply, grouped, conditions, context), empty, width)
+    return _with_empty_groups(_joined(apply, grouped, conditions, is_streaming), empty, width)
 
 
 def _with_empty_groups(joined: Rel, empty: list[Rex | None], width: int) -> Rel:

@@ -7,21 +7,17 @@ node above is computed per value of the domain.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import OuterRef, Rex
 from firesteel.common.table_errors import TableException
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.joins import make_join
 from firesteel.table.planner.rel.outer_refs import is_correlated
 from firesteel.table.planner.rel.projections import distinct
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjunction, refs, row_type, shift, transform, unique_names
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
-from firesteel.table.planner.rules.joins import make_join
-
-if TYPE_CHECKING:
-    from firesteel.table.planner.resolve.resolve_queries import ResolveContext
 
 Rules = Mapping[type, Callable[["Domain", object, list[Rex]], Rel]]
 """(domain, node, conditions as of `Domain.joined`) -> what `Domain.joined` returns, by type of node."""
@@ -34,14 +30,14 @@ class Domain:
         outer: The node of the outer rows.
         values: The expressions over it.
         level: The level of the outer query.
-        context: The shared context of resolution.
+        is_streaming: Whether the plan runs in streaming mode.
         rules: How nodes are computed per value.
     """
 
-    def __init__(self, outer: Rel, values: Sequence[Rex], level: int, context: ResolveContext, rules: Rules) -> None:
+    def __init__(self, outer: Rel, values: Sequence[Rex], level: int, is_streaming: bool, rules: Rules) -> None:
         self.values = tuple(values)
         self.level = level
-        self.context = context
+        self.is_streaming = is_streaming
         self._rules = rules
         kinds = [without_time_attribute(value.type) for value in values]
         names = [f"$cor{i}" for i in range(len(values))]
@@ -59,7 +55,7 @@ class Domain:
             TableException: The node can't be computed per value.
         """
         if not is_correlated(node, self.level):
-            return make_join(node, self.node, "INNER", conjunction(list(conditions)), self.context, None)
+            return make_join(node, self.node, "INNER", conjunction(list(conditions)), self.is_streaming)
         rule = self._rules.get(type(node))
         if rule is None:
             raise cannot_unnest(self.level)
@@ -92,10 +88,6 @@ class Domain:
         """Return the columns of a node, then those of the domain."""
         row, own = self.node.row_type, node.row_type
         return row_type(unique_names([*own.names, *row.names]), [*own.field_types(), *row.field_types()])
-
-    def in_streaming(self) -> bool:
-        """Return whether the plan runs in streaming mode."""
-        return bool(self.context.is_streaming)
 
 
 def cannot_unnest(level: int) -> TableException:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from firesteel.columns.rex import Rex
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.joins import make_join
 from firesteel.table.planner.rel.outer_refs import is_correlated
 from firesteel.table.planner.rel.projections import filtered
 from firesteel.table.planner.rel.rel import Rel
@@ -20,14 +21,19 @@ from firesteel.table.planner.rel.rex_tools import (
     row_type,
     shift,
 )
-from firesteel.table.planner.rules.domain import Domain
-from firesteel.table.planner.rules.joins import make_join
+from firesteel.table.planner.rules.domain import Domain, cannot_unnest
 from firesteel.table.planner.rules.null_safe import call, may_be_true, same_values
 from firesteel.table.planner.rules.pull_filters import picked
 
 
 def join_per_value(domain: Domain, node: rel.Join, conditions: list[Rex]) -> Rel:
-    """Return a join per value: the domain is joined with the inputs that read it, or whose rows need no match."""
+    """Return a join per value: the domain is joined with the inputs that read it, or whose rows need no match.
+
+    Raises:
+        TableException: The join is one of times or windows, which the domain has not.
+    """
+    if node.keeps_times:
+        raise cannot_unnest(domain.level)
     level, kind = domain.level, node.kind
     on_left = kind in ("LEFT", "FULL", "SEMI", "ANTI") or is_correlated(node.left, level)
     on_right = kind in ("RIGHT", "FULL") or is_correlated(node.right, level)
@@ -50,8 +56,8 @@ def join_per_value(domain: Domain, node: rel.Join, conditions: list[Rex]) -> Rel
 def _in_condition(domain: Domain, node: rel.Join, parts: list[Rex], both: int) -> Rel:
     """Join the domain with an inner join of which only conditions read it."""
     plain, rest = [p for p in parts if fits(p, both)], [p for p in parts if not fits(p, both)]
-    joined = make_join(node.left, node.right, "INNER", conjunction(plain), domain.context, None)
-    return make_join(joined, domain.node, "INNER", conjunction(rest), domain.context, None)
+    joined = make_join(node.left, node.right, "INNER", conjunction(plain), domain.is_streaming)
+    return make_join(joined, domain.node, "INNER", conjunction(rest), domain.is_streaming)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ class _Sides:
             parts += same_values(domain.columns(width), domain.columns(shown))
         null_aware = node.null_aware and not self.on_right
         condition = conjunction(parts)
-        result = make_join(left, right, node.kind, condition, domain.context, None, null_aware, node.state_ttl)
+        result = make_join(left, right, node.kind, condition, domain.is_streaming, null_aware, node.state_ttl)
         if node.kind == "FULL":
             return self._of_either(result, start)
         own = range(len(node.row_type))

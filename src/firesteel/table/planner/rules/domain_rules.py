@@ -58,7 +58,7 @@ def per_value(domain: Domain, node: rel.Grouped, source: Rel) -> Rel:
 
 
 def _window_aggregate(domain: Domain, node: rel.WindowAggregate, conditions: list[Rex]) -> Rel:
-    if domain.in_streaming():  # the time attribute is lost in the join
+    if domain.is_streaming:  # the time attribute is lost in the join
         raise cannot_unnest(domain.level)
     if node.window is None:  # the window columns are keys, and rows of a join belong to no window
         return _aggregate(domain, rel.Aggregate(node.input, node.keys, node.calls, node.row_type), conditions)
@@ -66,7 +66,7 @@ def _window_aggregate(domain: Domain, node: rel.WindowAggregate, conditions: lis
 
 
 def _window_table(domain: Domain, node: rel.WindowTableFunction, conditions: list[Rex]) -> Rel:
-    if domain.in_streaming():
+    if domain.is_streaming:
         raise cannot_unnest(domain.level)
     source = domain.joined(node.input)
     window = node.window

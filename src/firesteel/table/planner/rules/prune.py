@@ -40,7 +40,9 @@ def prune_columns(roots: Sequence[Rel]) -> list[Rel]:
     nodes = inputs_first(roots)
     uses: dict[int, Uses] = {id(node): {} for node in nodes}
     for root in roots:
+        # The columns of the query itself are the result, whether or not a node reads them.
         _add_all(uses[id(root)], _whole(root))
+    # Each node after all that read it, so that its uses are complete when they are passed down.
     for node in reversed(nodes):
         rule = _RULES.get(type(node))
         needs = _needs_all(node, uses[id(node)]) if rule is None else rule[0](node, uses[id(node)])
@@ -58,6 +60,7 @@ def _narrowed(node: Rel, uses: Uses, sources: list[Source]) -> Source:
     if rule is None:
         return (node if unchanged else with_inputs(node, [new for new, _ in sources])), _identity(node)
     slim, places = rule[1](node, uses, sources)
+    # The same node, so that plans which share it still do.
     if unchanged and slim.row_type.field_types() == node.row_type.field_types():
         return node, places
     return slim, places

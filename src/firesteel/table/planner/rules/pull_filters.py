@@ -49,7 +49,7 @@ def pull_filters(node: Rel, level: int) -> Pulled | None:
             return _project(node, level)
         case rel.Aggregate() | rel.WindowAggregate():
             return _aggregate(node, level)
-        case rel.Join():
+        case rel.Join() if not node.keeps_times:
             return _join(node, level)
         case rel.Sort():
             return _sort(node, level)
@@ -104,6 +104,7 @@ def pull_keys(node: rel.Grouped, level: int) -> Pulled | None:
     if below is None:
         return None
     pairs = [pair for condition in below.conditions if (pair := key_of(condition, level)) is not None]
+    # Only equations make groups: for `inner < outer` each outer row has other rows in its group.
     if len(pairs) < len(below.conditions):
         return None
     values = [inner for _, inner in pairs]
@@ -146,6 +147,7 @@ def _join(node: rel.Join, level: int) -> Pulled | None:
     if node.kind not in ("INNER", "LEFT", "SEMI", "ANTI"):
         return None
     parts = [] if node.condition is None else conjuncts(node.condition)
+    # An outer join keeps left rows without a match; a condition that is pulled above it would leave them out.
     if not inner and (is_correlated(node.right, level) or is_correlated(node.condition, level)):
         return None
     left, right = pull_filters(node.left, level), pull_filters(node.right, level)

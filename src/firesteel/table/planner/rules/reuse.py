@@ -92,6 +92,7 @@ def _part(value: object) -> Hashable:
     if isinstance(value, Call | UserCall):
         if not calls_deterministic(value):
             raise _NotReusableError
+        # Two functions of users are equal if they are the same object: what they compute is not known.
         function = value.function if isinstance(value, Call) else id(value.function)
         return (type(value), function, _part(value.type), *map(_part, value.operands))
     if isinstance(value, Literal):  # equal numbers may differ in type or sign

@@ -35,6 +35,7 @@ def aggregate_with_rows(node: rel.Aggregate, source: Rel, nothing: Rel) -> Rel:
     own = [without_time_attribute(kind).nullable() for kind in source.row_type.field_types()[: width - count]]
     kind = row_type([*source.row_type.names, "$row"], [*own, *nothing.row_type.field_types(), BooleanType(False)])
     rows = rel.Project(source, (*refs(source.row_type), _TRUE), kind)
+    # The row makes the group; FILTER by `$row` keeps the functions from seeing it, COUNT(*) among them.
     empty = rel.Project(nothing, (*(Literal(None, kind) for kind in own), *refs(nothing.row_type), _FALSE), kind)
     union = rel.Union((rows, empty), kind)
     columns = refs(kind)

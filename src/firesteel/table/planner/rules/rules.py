@@ -13,6 +13,7 @@ from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.empty import prune_empty
+from firesteel.table.planner.rules.join_kinds import interval_join, lookup_join, window_join
 from firesteel.table.planner.rules.join_order import avoid_cross_products, order_by_rows
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
@@ -42,13 +43,17 @@ def optimize_all(nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True, 
         reorders: Whether joins are ordered by statistics (`table.optimizer.join-reorder-enabled`).
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
     """
-    memo: dict[int, tuple[Rel, Rel]] = {}
+    joined = _rewrite_all(nodes, is_streaming, _JOIN_KINDS)
     rules = (order_by_rows if reorders else avoid_cross_products, *_RULES)
-    rewritten = [_rewrite(node, is_streaming, rules, memo) for node in nodes]
+    rewritten = _rewrite_all(joined, is_streaming, rules)
     pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten)
-    memo = {}
-    pushed = [_rewrite(node, is_streaming, _LAST_RULES, memo) for node in pruned]
+    pushed = _rewrite_all(pruned, is_streaming, _LAST_RULES)
     return share_subplans(pushed) if reuses else pushed
+
+
+def _rewrite_all(nodes: Sequence[Rel], is_streaming: bool, rules: tuple[Rule, ...]) -> list[Rel]:
+    memo: dict[int, tuple[Rel, Rel]] = {}
+    return [_rewrite(node, is_streaming, rules, memo) for node in nodes]
 
 
 def _rewrite(node: Rel, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[int, tuple[Rel, Rel]]) -> Rel:
@@ -63,6 +68,8 @@ def _rewrite(node: Rel, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[
         result = with_inputs(result, inputs)
     for rule in rules:
         result = rule(result, is_streaming)
+    # With the node, as an id may be given to another node once it is gone. A shared node is rewritten once, and stays
+    # shared.
     memo[id(node)] = (node, result)
     return result
 
@@ -128,6 +135,7 @@ def top_n(node: Rel, is_streaming: bool) -> Rel:
     start, end, rest, above = _split_by_rank(node.condition, columns, len(over.input.row_type))
     if end is None:
         return node
+    # `n > 5 AND n < 3`: no kernel takes such a range, and there are no rows.
     if end < start:
         return rel.Filter(node.input, Literal(False, BooleanType(False)))
     found = window_columns(over.input)
@@ -156,6 +164,7 @@ def _split_by_rank(condition: Rex, columns: tuple[Rex, ...], rank: int) -> tuple
         below = inline(part, columns)
         bound = _rank_bound(below, rank)
         if bound is None:
+            # Below the projection its columns are computed a second time.
             is_below = _reads_repeatable(part, columns)
             (rest if is_below else above).append(below if is_below else part)
             continue
@@ -211,6 +220,8 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
     return replace(node, input=plain if condition is None else rel.Filter(plain, condition))
 
 
+_JOIN_KINDS = (window_join, interval_join, lookup_join)
+"""Rules for plans as resolved: the others know a join by its node, and keep apart what bounds its state."""
 _RULES = (
     merge_projects,
     simplify_filter,

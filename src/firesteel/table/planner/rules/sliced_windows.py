@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.sliced_windows import SlicedWindowPlan
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rex import InputRef, Rex

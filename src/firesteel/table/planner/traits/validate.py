@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from firesteel.columns.data_type import DataType
 from firesteel.common.cases import case
 from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.connectors.table_connector import LookupSource
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import (
     deduplicates,
@@ -110,6 +111,13 @@ def _sorts_by_time(node: rel.Sort) -> bool:
 
 def _check_temporal_join(node: rel.TemporalJoin, is_streaming: bool) -> None:
     join = node.join
+    if is_proctime(join.left.row_type.fields[node.left_time].data_type):
+        raise _no_lookup_join(join)
+    if node.right_time is None:
+        raise ValidationException(
+            "Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but "
+            "no row time attribute can be found."
+        )
     key = upsert_key(join.right)
     if key is None:
         raise ValidationException(
@@ -123,6 +131,26 @@ def _check_temporal_join(node: rel.TemporalJoin, is_streaming: bool) -> None:
             f"condition of temporal join, but current temporal join condition is "
             f"[{', '.join(f'{left[a]}={right[b]}' for a, b in pairs)}]."
         )
+
+
+def _no_lookup_join(join: rel.Join) -> TableException | ValidationException:
+    """Return why a join in processing time did not become one of lookups (`rules/join_kinds.py`)."""
+    if not _has_lookups(join.right):
+        # Which rows of the right table a row would find depends on how fast both are read.
+        return TableException(
+            "Processing-time temporal join is not supported yet. The right table needs a connector with lookups."
+        )
+    if not isinstance(join.right, rel.TableScan):
+        return ValidationException(
+            "A lookup join needs a plain connector table on the right, without further operations"
+        )
+    return ValidationException("Temporal table join requires an equality condition on fields of the lookup table.")
+
+
+def _has_lookups(node: rel.Rel) -> bool:
+    while isinstance(node, rel.Project | rel.Filter):
+        node = node.input
+    return isinstance(node, rel.TableScan) and isinstance(node.source, LookupSource)
 
 
 def _check_window_join(node: rel.WindowJoin, is_streaming: bool) -> None:

@@ -16,6 +16,7 @@ from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.description import describe
+from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
 from firesteel.table.planner.translate import translate_joins as joins
@@ -127,7 +128,8 @@ class Translator:
         return result
 
 
-_RULES: dict[type, Callable[[Translator, object], Batches]] = dict(
+_RULES: dict[type, Callable[[Translator, object], Batches]] = for_each_node(
+    "how it becomes an operator",
     [
         method_case(rel.TableScan, scans.table_scan),
         method_case(rel.StreamScan, scans.stream_scan),
@@ -151,5 +153,6 @@ _RULES: dict[type, Callable[[Translator, object], Batches]] = dict(
         method_case(rel.WindowJoin, joins.window_join),
         method_case(rel.LookupJoin, joins.lookup_join),
         method_case(rel.SetOperation, joins.set_operation),
-    ]
+    ],
 )
+"""The translation of each node."""

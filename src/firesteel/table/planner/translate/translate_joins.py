@@ -46,6 +46,7 @@ def interval_join(translator: Translator, node: rel.IntervalJoin) -> Batches:
 
 def temporal_join(translator: Translator, node: rel.TemporalJoin) -> Batches:
     """Keep the versions of the right input, and give each row that of its time."""
+    assert node.right_time is not None, "validated"
     factory = TemporalJoinFactory(_plan(translator, node.join), node.left_time, node.right_time)
     return translator.join(node, factory, _inputs(translator, node), _keys(translator, node.join))
 

@@ -1,0 +1,227 @@
+"""Requests to the REST API of a cluster: who asks, who answers, and what is tried again."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from firesteel.common.files.run_directory import read_token
+from firesteel.common.trust.loopback import is_loopback
+from firesteel.common.trust.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest
+from firesteel.errors import FiresteelError
+from firesteel.runtime.ssl_contexts import has_rest_tls, rest_client_context
+
+TOKEN = "FIRESTEEL_REST_TOKEN"
+"""The environment variable with the bearer token."""
+POLL_S = 0.2
+NO_LEADER = (0, 503)
+"""The statuses of errors while no JobManager answers, or while a leader is elected."""
+
+_TIMEOUT_S = 60
+_NOTHING_THERE, _TOO_MANY, _UNAVAILABLE = 416, 429, 503
+_RETRY_UPLOAD_S = 1.0
+_UPLOAD_PATIENCE_S = 120.0
+_TRIES_WITHOUT_LEADER = 10
+
+
+class ClusterClientError(FiresteelError):
+    """A cluster rejected a request or is unreachable.
+
+    Args:
+        status: The HTTP status; 0 means that there was no response.
+        message: The message of the cluster.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        self.status = status
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class RestConnection:
+    """Sends requests to the REST API of the cluster at an address, proves who asks, and checks who answers.
+
+    Args:
+        address: `host:port`, `http://host:port` or `https://host:port`.
+        token: The bearer token; None uses the token of this user's JobManager on this machine, if there is one.
+        configuration: The TLS options: whether to use TLS, the trusted certificates and the client's own one.
+
+    Raises:
+        InvalidOptionError: a file of the TLS options cannot be used.
+        UnsafeDirectoryError: other users could have written the token.
+    """
+
+    def __init__(
+        self, address: str, token: str | None = None, configuration: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        scheme = "https" if has_rest_tls(configuration) else "http"
+        self.address = address if "://" in address else f"{scheme}://{address}"
+        self._token = token if token else _local_token(self.address)
+        self._tls = rest_client_context(configuration) if self.address.startswith("https://") else None
+        self._opener = _opener(self.address, self._tls)
+        self.patience_s = 0.0  # Time for which GET requests wait for a JobManager that is away.
+
+    def get(self, path: str) -> Any:
+        """Return the response to a GET request; retry while a leader is elected.
+
+        Raises:
+            ClusterClientError: the cluster rejected the request or is unreachable.
+        """
+        return self.while_leader_is_elected(lambda: self.send("GET", path))
+
+    def while_leader_is_elected(self, ask: Callable[[], Any]) -> Any:
+        """Return what a request returns; repeat it while a leader is elected, or the JobManager is away."""
+        begun_s, tries = time.monotonic(), 0
+        while True:
+            try:
+                return ask()
+            except ClusterClientError as error:
+                tries += 1
+                is_elected = error.status == _UNAVAILABLE and tries <= _TRIES_WITHOUT_LEADER
+                is_away = error.status in NO_LEADER and time.monotonic() - begun_s < self.patience_s
+                if not is_elected and not is_away:
+                    raise
+                time.sleep(POLL_S)
+
+    def text(self, path: str, offset: int) -> bytes:
+        """Return the contents of a log file from byte `offset` on.
+
+        Raises:
+            ClusterClientError: there is no such file, or the cluster is unreachable.
+        """
+        request = urllib.request.Request(self.address + path, headers={"Range": f"bytes={offset}-"})
+        try:
+            # The text is only shown.
+            return self._answer(request, path, content_digest(b""), has_proof=False)
+        except ClusterClientError as error:
+            if error.status == _NOTHING_THERE:
+                return b""
+            raise
+
+    def upload(self, path: str, data: bytes, content_type: str, digest: str) -> None:
+        """Upload data; retry while there are too many concurrent uploads."""
+        deadline_s = time.monotonic() + _UPLOAD_PATIENCE_S
+        while True:
+            try:
+                self.send("POST", path, data, content_type, digest)
+                return
+            except ClusterClientError as error:
+                if error.status != _TOO_MANY or time.monotonic() > deadline_s:
+                    raise
+            time.sleep(_RETRY_UPLOAD_S)
+
+    def check_results_can_be_trusted(self) -> None:
+        """Check that only a trusted cluster can respond: unpickling its results can run code in this process.
+
+        With TLS the cluster presents a certificate. On this machine, or at the local end of a tunnel, each answer
+        proves that the cluster knows the token.
+
+        Raises:
+            ClusterClientError: another process could respond.
+        """
+        is_local = is_loopback(urlsplit(self.address).hostname or "")
+        if not self.address.startswith("https://") and not (is_local and self._token):
+            raise ClusterClientError(
+                0,
+                f"cannot collect results from {self.address}: any process that responds there could run code in this "
+                "process; use https (security.ssl.rest.enabled), "
+                + (f"or a token ({TOKEN})" if is_local else "a tunnel to a port of this machine, or write to a sink"),
+            )
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        content_type: str = "application/json",
+        digest: str | None = None,
+    ) -> Any:
+        """Return the JSON of the answer to one request.
+
+        Raises:
+            ClusterClientError: the cluster rejected the request or is unreachable.
+        """
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data, method=method)
+        if data is not None:
+            request.add_header("Content-Type", content_type)
+        return json.loads(self._answer(request, path, digest or content_digest(data or b"")))
+
+    def _answer(self, request: urllib.request.Request, path: str, digest: str, has_proof: bool = True) -> bytes:
+        """Return the content of the answer to a request.
+
+        Without TLS the request proves that this client knows the token and does not contain it, and unless
+        `has_proof` is False the answer must prove that the server knows it, too.
+        """
+        proof = None
+        if self._token is not None and self._tls is None:
+            proof = RequestProof.of(self._token, request.get_method(), path, digest, time.time())
+            request.add_header("Authorization", proof.header())
+        elif self._token is not None:
+            request.add_header("Authorization", f"Bearer {self._token}")
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
+                content = bytes(answer.read())
+                if proof is not None and has_proof:
+                    self._check_proof(proof, answer.status, content, answer.headers.get(ANSWER_PROOF, ""))
+                return content
+        except urllib.error.HTTPError as error:
+            raise ClusterClientError(error.code, _message(error)) from None
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            is_local = isinstance(reason, ConnectionRefusedError) and is_loopback(urlsplit(self.address).hostname or "")
+            hint = "; start one with: firesteel jobmanager start" if is_local else ""
+            raise ClusterClientError(0, f"no JobManager responds at {self.address}: {reason}{hint}") from None
+
+    def _check_proof(self, proof: RequestProof, status: int, content: bytes, given: str) -> None:
+        assert self._token is not None
+        expected = answer_proof(self._token, proof.nonce, status, content)
+        if not hmac.compare_digest(expected.encode(), given.encode()):
+            raise ClusterClientError(
+                0,
+                f"the process that responds at {self.address} did not prove that it knows the token that this client "
+                f"has for the cluster there: it may be another program; check the address and {TOKEN}",
+            )
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Rejects redirects: the cluster sends none, and the token must not be sent elsewhere."""
+
+    def redirect_request(self, *arguments: object) -> None:
+        """Return None: the redirect becomes an error."""
+        return
+
+
+def _opener(address: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
+    """Return the opener of requests; loopback addresses bypass proxies, for which they would mean another machine."""
+    handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+    if is_loopback(urlsplit(address).hostname or ""):
+        handlers.append(urllib.request.ProxyHandler({}))
+    if tls is not None:
+        handlers.append(urllib.request.HTTPSHandler(context=tls))
+    return urllib.request.build_opener(*handlers)
+
+
+def _local_token(address: str) -> str | None:
+    """Return the token that a JobManager of this user has stored on this machine."""
+    place = urlsplit(address)
+    return read_token(place.port) if place.port and is_loopback(place.hostname or "") else None
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    text = error.read().decode(errors="replace")
+    try:
+        return "\n".join(json.loads(text)["errors"])
+    except (ValueError, KeyError, TypeError):
+        return f"{error.code} {error.reason}: {text[:200]}"
