@@ -146,9 +146,7 @@ class QueryParser(HintParser):
             return Star()
         expression = self.expression()
         if self.accept("AS") or self.is_name() or self.token.kind == "string":
-            if self.token.kind == "word" and not self.is_name():
-                self.fail("<IDENTIFIER>")
-            return Alias(expression, (self.next().text,))
+            return Alias(expression, (self.string() if self.token.kind == "string" else self.name(),))
         return expression
 
     def _named_window(self) -> tuple[str, WindowSpec]:
@@ -336,7 +334,7 @@ class QueryParser(HintParser):
     def _window_argument(self) -> tuple[str | None, _WindowArgument]:
         name = None
         if self.token.kind in ("word", "quoted") and self.ahead().text == "=>":
-            name = self.next().text
+            name = self.name()
             self.next()
         if self.at("TABLE"):
             self.next()
