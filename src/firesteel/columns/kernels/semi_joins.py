@@ -111,7 +111,7 @@ class SemiJoin(Kernel):
         changed = self._changed_counts(key, row, change)
         # By identity: two equal left rows are two entries, each with its own count.
         counts = {id(entry): count for entry, count in changed}
-        if self._follow_nulls(lambda _, entry: counts.get(id(entry), entry[1])):
+        if self._follow_nulls(lambda key, entry: counts.get(id(entry), self._kept_count(key, entry))):
             return
         for entry, count in changed:
             self._turn(entry, self._is_shown(key, count, self._nulls), self._is_shown(key, entry[1], self._nulls))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-RESERVED = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+RESERVED = _words(
     """
     ABS ALL ALLOCATE ALLOW ALTER AND ANY ARE ARRAY ARRAY_CONCAT_AGG ARRAY_MAX_CARDINALITY AS ASENSITIVE
     ASYMMETRIC AT ATOMIC AUTHORIZATION AVG BEGIN BEGIN_FRAME BEGIN_PARTITION BETWEEN BIGINT BINARY BIT BITMAP
@@ -39,11 +44,11 @@ RESERVED = frozenset(
     TUESDAY UESCAPE UNION UNIQUE UNKNOWN UNNEST UNPIVOT UPDATE UPPER UPSERT USE USER USING VALUE VALUES
     VALUE_OF VARBINARY VARCHAR VARIANT VARYING VAR_POP VAR_SAMP VERSIONING VIEWS WATERMARK WATERMARKS
     WEDNESDAY WEEKS WHEN WHENEVER WHERE WIDTH_BUCKET WINDOW WITH WITHIN WITHOUT YEAR
-    """.split()
+    """
 )
 """Words that are names only if they are quoted: of columns, tables, functions, aliases and all else."""
 
-RESERVED_FUNCTIONS = frozenset(
+RESERVED_FUNCTIONS = _words(
     """
     ABS ARRAY AVG CARDINALITY CEIL CEILING CHAR CHARACTER_LENGTH CHAR_LENGTH CLASSIFIER COALESCE COLLECT
     CONTAINS_SUBSTR COUNT COVAR_POP COVAR_SAMP CUME_DIST CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DATE
@@ -53,14 +58,14 @@ RESERVED_FUNCTIONS = frozenset(
     OCTET_LENGTH PERCENTILE_CONT PERCENTILE_DISC PERCENT_RANK PERIOD POWER PREV RANK REGR_COUNT REGR_SXX
     REGR_SYY RIGHT ROW_NUMBER SECOND SOME SQRT STDDEV_POP STDDEV_SAMP SUBSTRING SUM TIME TIMESTAMP
     TIMESTAMP_TRUNC TIME_TRUNC TRANSLATE TRIM TRUNCATE UPPER USER VAR_POP VAR_SAMP YEAR
-    """.split()
+    """
 )
 """Those of them that are functions of Flink or Calcite, so that a parenthesis may follow them where a value stands."""
 
-RESERVED_COLUMNS = frozenset(
+RESERVED_COLUMNS = _words(
     """
     CURRENT_CATALOG CURRENT_DEFAULT_TRANSFORM_GROUP CURRENT_PATH CURRENT_ROLE CURRENT_SCHEMA CURRENT_USER SESSION_USER
     SYSTEM_USER USER
-    """.split()
+    """
 )
-"""Functions of the standard that have no parentheses. Flink has none of them, so where a value stands they are columns."""
+"""Functions of the standard without parentheses. Flink has none of them, so where a value stands they are columns."""
