@@ -90,16 +90,16 @@ class SemiJoin(Kernel):
 
     def _left(self, key: Row, kind: int, row: Row) -> None:
         side = self._sides[0]
-        rows = side.rows(key)
         if is_retraction(kind):
-            place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
-            if place is None:
+            entry = side.take(key, row)
+            if entry is None:
                 return
-            count = self._kept_count(key, rows.pop(place))
+            count = self._kept_count(key, entry)
         else:
             count = self._count(key, row)
+            rows = side.rows(key)
             rows.append(side.entry(row, count))
-        side.keep(key, rows)
+            side.keep(key, rows)
         if self._is_shown(key, count, self._nulls):
             self._output.add(kind, row)
 
@@ -137,20 +137,14 @@ class SemiJoin(Kernel):
     def _change_right(self, key: Row, kind: int, row: Row) -> int:
         """Store or remove a right row, and return by how much the matches of its left rows change."""
         side = self._sides[1]
-        rows = side.rows(key)
-        change = 1
         if is_retraction(kind):
-            place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
-            if place is None:
-                return 0
-            del rows[place]
-            change = -1
-        else:
-            rows.append(side.entry(row, 0))
-            if self._plan.null_aware and has_null(key):
-                self._null_keys.add(key)
+            return 0 if side.take(key, row) is None else -1
+        rows = side.rows(key)
+        rows.append(side.entry(row, 0))
         side.keep(key, rows)
-        return change
+        if self._plan.null_aware and has_null(key):
+            self._null_keys.add(key)
+        return 1
 
     def _changed_counts(self, key: Row, row: Row, change: int) -> list[tuple[list[Cell], int]]:
         """Count a right row at the left rows that it matches, and return these with their former counts."""
