@@ -105,7 +105,6 @@ def test_a_missing_directory_is_made_and_used(
     elsewhere, configured = tmp_path / "system", tmp_path / "disk" / "tmp"
     elsewhere.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
-    monkeypatch.setenv("SQLITE_TMPDIR", "")  # restored later, as a store sets it
     close = use({"io.tmp.dirs": f"{configured},/other"})
     assert configured.is_dir()
     assert list(elsewhere.iterdir()) == []

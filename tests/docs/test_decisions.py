@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-REPLACED = {"0001-source-and-sink-through-rate-micro-batch.md": "0011-a-spark-job-per-batch.md"}
+REPLACED = {
+    "0001-source-and-sink-through-rate-micro-batch.md": "0011-a-spark-job-per-batch.md",
+    "0013-state-on-disk-in-sqlite.md": "0052-state-on-disk-in-lmdb.md",
+}
 """Decisions that no code follows any more, and the later ones."""
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +20,7 @@ from firesteel.datastream.window import TimeWindow
 from firesteel.operators.state.cache_memory import approximate_size, memory_of_slot
 from firesteel.operators.state.descriptions import DESCRIBED
 from firesteel.operators.state.disk_store import DiskStore, local_directory
+from firesteel.operators.state.embedded_store import EmbeddedStore, mapped_bytes
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.state_table import DELETED
@@ -23,7 +28,10 @@ from firesteel.operators.state.state_table import DELETED
 TINY = {"state.backend.rocksdb.memory.fixed-per-slot": "700b"}
 NUMBERS = (0, 1, -5, 2**70, *range(2, 12), canonical_key(1.0), canonical_key(True))
 TUPLES = (("a", "a"), ("a", 1), Row("a", 1), ("k", TimeWindow(0, 10)), ("k", TimeWindow(10, 20)))
-ENTRIES = st.sampled_from(("a", "ä", "", b"a", *NUMBERS, *TUPLES))
+LONG = ("x" * 700, "x" * 701, (10**2000, "x"), canonical_key(["y" * 900]))
+"""Entries that are longer than the keys of the store may be."""
+
+ENTRIES = st.sampled_from(("a", "ä", "", b"a", *NUMBERS, *TUPLES, *LONG))
 
 
 class DiskDictMachine(RuleBasedStateMachine):
@@ -44,7 +52,7 @@ class DiskDictMachine(RuleBasedStateMachine):
         stored = self.table.get(entry)
         if stored is not None:
             stored.append(value)
-            self.table.touched(entry)
+            self.table.touched([entry])
             self.model[entry].append(value)
 
     @rule(entry=ENTRIES)
@@ -107,6 +115,43 @@ def test_files_are_in_the_configured_directory_and_unlinked(tmp_path: Any) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_mapped_pages_are_bounded_as_well() -> None:
+    store = EmbeddedStore(tempfile.gettempdir(), 4 << 20)
+    before = mapped_bytes()
+    keys = [b"%08d" % number for number in range(50_000)]
+    store.put_all((key, b"x" * 2000) for key in keys)
+    assert store.get_several(keys)[-1] == (keys[-1], b"x" * 2000)
+    assert store.between(b"", b"9", 100_000)[0] == (keys[0], b"x" * 2000)
+    assert mapped_bytes() - before < 24 << 20
+    store.remove_between(keys[10], keys[49_990])
+    assert [key for key, _ in store.between(b"", b"9", 100_000)] == keys[:10] + keys[49_990:]
+    store.close()
+
+
+FULL_DISK = """
+import resource, sys
+from firesteel.operators.state.disk_store import DiskStore
+options = {"state.backend.rocksdb.localdir": sys.argv[1], "state.backend.rocksdb.memory.fixed-per-slot": "1mb"}
+table = DiskStore(options).table()
+resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
+try:
+    for number in range(10_000):
+        table[number] = "x" * 5_000
+except OSError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_an_error_that_names_the_directory(tmp_path: Path) -> None:
+    """Not the end of the process, which writing to a page without space would be."""
+    found = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert "state on disk takes 7 MB and needs more; see state.backend.rocksdb.localdir" in found.stdout
+    assert str(tmp_path) in found.stdout
+
+
 @pytest.mark.parametrize("size", [10, 50_000])
 def test_entries_in_memory_are_bounded_by_bytes(size: int) -> None:
     """Three tables share 4 MB, however large their values are, also where these grow in place."""
@@ -119,7 +164,7 @@ def test_entries_in_memory_are_bounded_by_bytes(size: int) -> None:
     assert 1 << 20 < tracemalloc.get_traced_memory()[0] < 8 << 20
     for key in range(100):
         tables[0].get(key).append(b"y" * 200_000)
-        tables[0].touched(key)
+        tables[0].touched([key])
     store.end_version()
     assert tracemalloc.get_traced_memory()[0] < 8 << 20
     tracemalloc.stop()
@@ -151,7 +196,7 @@ def test_memory_of_a_slot(options: dict[str, str], expected: int) -> None:
     assert memory_of_slot(options) == expected
 
 
-MAP_KEYS = st.sampled_from(("a", "", b"a", 0, 1, 2**70, ("a", 1), None))
+MAP_KEYS = st.sampled_from(("a", "", b"a", 0, 1, 2**70, ("a", 1), None, *LONG))
 
 
 class MapTableMachine(RuleBasedStateMachine):

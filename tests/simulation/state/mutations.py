@@ -19,7 +19,7 @@ from firesteel.operators.chain.operator import MAX_WATERMARK
 from firesteel.operators.exchange.input_gate import _Valve
 from firesteel.operators.state.map_table import MapTable
 from firesteel.operators.state.state_table import StateTable
-from firesteel.operators.state.timers import _TimerQueue
+from firesteel.operators.state.timer_queue import TimerQueue
 from firesteel.operators.windows.window_table import WindowTable
 from firesteel.task import version_store
 from tests.simulation.mutations import Mutation, run_mutations
@@ -87,10 +87,10 @@ def _keeps_fired_windows(self: WindowTable, until: int) -> Iterator[tuple[Any, A
         ended.by_key.clear()
 
 
-_rebuild = _TimerQueue._rebuild
+_rebuild = TimerQueue._rebuild
 
 
-def _loses_timers(self: _TimerQueue) -> None:
+def _loses_timers(self: TimerQueue) -> None:
     _rebuild(self)
     self._heap = self._heap[::3]
 
@@ -118,7 +118,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("removals from state are part of its changes", StateTable, "remove", _unrecorded),
     Mutation("removals from maps are part of their changes", MapTable, "remove", _unrecorded_in_maps),
     Mutation("windows that have fired are removed from state", WindowTable, "take", _keeps_fired_windows),
-    Mutation("a rebuilt queue has all timers", _TimerQueue, "_rebuild", _loses_timers),
+    Mutation("a rebuilt queue has all timers", TimerQueue, "_rebuild", _loses_timers),
 )
 
 _TITLE = "## State and time"

@@ -31,7 +31,8 @@ def simulate(seed: int) -> Outcome:
         with (
             tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=MEMORY) as directory,
             merging_early(25),
-            mock.patch("firesteel.operators.state.timers._SLACK", 4),  # Rebuild timer queues after a few deletions.
+            mock.patch("firesteel.operators.state.timer_queue._SLACK", 4),  # Rebuild queues after a few deletions.
+            mock.patch("firesteel.operators.state.timers_on_disk._FEWEST", 3),
         ):
             return _Run(seed, Path(directory)).run()
     finally:

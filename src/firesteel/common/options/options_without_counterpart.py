@@ -33,7 +33,7 @@ _CHECKPOINTS = (
 )
 
 _STATE = (
-    OptionRule("state on disk is in SQLite", "state.backend.rocksdb.* state.backend.forst.*"),
+    OptionRule("state on disk is in LMDB", "state.backend.rocksdb.* state.backend.forst.*"),
     OptionRule("accesses to state are not measured", "state.latency-track.* state.size-track.*"),
     OptionRule(
         "access to state is synchronous, and inputs of keyed operators are sorted in BATCH mode",

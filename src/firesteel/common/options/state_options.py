@@ -35,7 +35,7 @@ STATE_BACKEND = Option(
     "state.backend.type",
     choice("hashmap", "rocksdb"),
     "hashmap",
-    "`hashmap`: state in memory. `rocksdb`: state on local disk, in SQLite",
+    "`hashmap`: state in memory. `rocksdb`: state on local disk, in LMDB",
 )
 ROCKSDB_LOCAL_DIR = Option(
     "state.backend.rocksdb.localdir",
@@ -43,6 +43,12 @@ ROCKSDB_LOCAL_DIR = Option(
     None,
     "Directory of state on disk",
     shown="system default",
+)
+ROCKSDB_TIMERS = Option(
+    "state.backend.rocksdb.timer-service.factory",
+    choice("ROCKSDB", "HEAP"),
+    "ROCKSDB",
+    "`ROCKSDB`: timers of state on disk are on disk, too. `HEAP`: they are in memory, which is faster",
 )
 MANAGED_MEMORY = Option(
     "taskmanager.memory.managed.size",

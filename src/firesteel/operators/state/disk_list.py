@@ -1,4 +1,4 @@
-"""Lists larger than memory: chunks of elements in the database of a `DiskStore`, and the last elements in memory.
+"""Lists larger than memory: chunks of elements in the file of a `DiskStore`, and the last elements in memory.
 
 A list is only appended to, so what was read of it stays as it was while more is added. Chunks of removed lists go away
 with the next version, as a function may still read a list that it has cleared.
@@ -7,13 +7,14 @@ with the next version, as a function may still read a list that it has cleared.
 from __future__ import annotations
 
 import pickle
-import sqlite3
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, overload
 from weakref import WeakSet
 
 from firesteel.operators.exchange.buffers import pickled
+from firesteel.operators.state.embedded_store import EmbeddedStore
 from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.list_part import ListPart, continued
 
@@ -24,21 +25,28 @@ CHUNK_ELEMENTS = 1000
 _Slice: TypeAlias = "slice[int | None, int | None, int | None]"
 
 
-class ListChunks:
-    """The chunks of all long lists in a database."""
+_PLACE = struct.Struct(">QQ")
+"""The numbers of a list and of a chunk, in the order of the keys."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._execute = database.execute
-        self._execute(
-            "CREATE TABLE chunks (list INTEGER, chunk INTEGER, v BLOB NOT NULL, PRIMARY KEY (list, chunk)) "
-            "WITHOUT ROWID"
-        )
+
+class ListChunks:
+    """The chunks of all long lists of a store.
+
+    Attributes:
+        are_used: Whether there has been a long list.
+        views: The readers of lists.
+    """
+
+    def __init__(self, store: EmbeddedStore, prefix: bytes) -> None:
+        self._store, self._prefix = store, prefix
         self._numbers = 0
         self._removed: set[int] = set()
+        self.are_used = False
         self.views: WeakSet[DiskListView] = WeakSet()
 
     def long_list(self, elements: list[Stored]) -> DiskList:
         """Return a new list on disk with some elements."""
+        self.are_used = True
         self._numbers += 1
         made = DiskList(self._numbers, 0, [])
         made.chunks = self
@@ -47,13 +55,17 @@ class ListChunks:
 
     def write(self, number: int, chunk: int, elements: list[Stored]) -> None:
         """Write a chunk."""
-        self._execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?)", (number, chunk, pickled(elements)))
+        self._store.put_all([(self._key(number, chunk), pickled(elements))])
 
     def read(self, number: int, chunk: int) -> list[Stored]:
         """Return the elements of a chunk."""
-        found = self._execute("SELECT v FROM chunks WHERE list = ? AND chunk = ?", (number, chunk)).fetchone()
-        elements: list[Stored] = pickle.loads(found[0])
+        found = self._store.get(self._key(number, chunk))
+        assert found is not None, "views keep the chunks that they read"
+        elements: list[Stored] = pickle.loads(found)
         return elements
+
+    def _key(self, number: int, chunk: int) -> bytes:
+        return self._prefix + _PLACE.pack(number, chunk)
 
     def remove(self, stored: object) -> None:
         """Note that a value has left its table, which removes the chunks of a list with the next version."""
@@ -70,7 +82,7 @@ class ListChunks:
         """Delete the chunks of the lists that are in no table, and that nobody reads."""
         # A generator of a user's function may still read a list that its state has dropped.
         for number in self._removed.difference(view.number for view in self.views):
-            self._execute("DELETE FROM chunks WHERE list = ?", (number,))
+            self._store.remove_between(self._key(number, 0), self._key(number + 1, 0))
             self._removed.discard(number)
 
 

@@ -1,32 +1,32 @@
-"""Keyed state larger than memory: tables in a temporary database on local disk, with a cache of recent entries.
+"""Keyed state larger than memory: tables in a file on local disk, with a cache of recent entries.
 
-The database is a private, unnamed SQLite file that disappears with its process. It need not survive failures, as state
-is restored from versions. Flink's counterpart is RocksDB; `state.backend.type: rocksdb` selects this store.
+It need not survive failures, as state is restored from versions. Flink's counterpart is RocksDB;
+`state.backend.type: rocksdb` selects this store.
 
-Why: `docs/decisions/0013-state-on-disk-in-sqlite.md`.
+Why: `docs/decisions/0052-state-on-disk-in-lmdb.md`.
 """
 
 from __future__ import annotations
 
-import io
-import marshal
 import os
 import pickle
 import re
-import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, MutableMapping, Set
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
-from firesteel.common.keys.canonical_keys import ObjectKey
-from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR
+from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR, ROCKSDB_TIMERS
 from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.state.cache_memory import CacheShare, approximate_size, memory_of_process
-from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, DiskList, ListChunks
+from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, ListChunks
+from firesteel.operators.state.embedded_store import LONGEST_KEY, EmbeddedStore
 from firesteel.operators.state.entries import Entry, Stored
+from firesteel.operators.state.entry_bytes import decoded, encoded
+from firesteel.operators.state.mapping_on_disk import MappingOnDisk
+from firesteel.operators.state.timers_on_disk import TimersOnDisk
 
 _FEWEST_ENTRIES = 2
 """Number of entries that are kept however large they are: functions change values in place."""
@@ -40,17 +40,29 @@ _SAMPLED = 8
 _ENTRY_BYTES = 100
 """What an entry takes in the dictionary and the set of changes, beside its key and value."""
 
-_PAGE_CACHE_KIB = 4096
 _DROPPED_PART = 8
-_BATCH = 900
-"""Rows of a query; SQLite before 3.32 allows 999 variables."""
-_LENGTH = struct.Struct(">I")
-_D = TypeVar("_D", bound="DiskDict")
-_PLAIN = frozenset({int, str, bytes, float, bool, type(None)})
+_MAPPED_PART = 4
+"""The part of the memory for entries that pages of the file may take beside them."""
+
+_BATCH = 4096
+"""Entries that are read at once."""
+
+_REMOVED = 4096
+"""Removed entries that are noted before they are removed from disk."""
+
+_TABLE = struct.Struct(">I")
+"""The number of a table, with which its keys begin."""
+
+_CHUNKS = (1 << 32) - 1
+"""The number of the chunks of lists."""
+
+_LENGTH = struct.Struct(">H")
+_AFTER_ALL = b"\xff" * LONGEST_KEY
+_M = TypeVar("_M", bound=MappingOnDisk)
 
 
 def local_directory(directories: str) -> str:
-    """Return the directory for the state of this process; SQLite would silently use another one if it is unusable.
+    """Return the directory for the state of this process.
 
     Args:
         directories: Directories separated by commas or colons, as in Flink; missing ones are created.
@@ -73,32 +85,35 @@ def _is_usable(path: str) -> bool:
 
 
 class DiskStore:
-    """The database of one operator; `table` creates a dictionary in it."""
+    """The state of one operator; `table` creates a dictionary in it."""
 
     def __init__(self, configuration: dict[str, str]) -> None:
         configured = ROCKSDB_LOCAL_DIR.of(configuration)
-        # SQLite reads this variable whenever it creates a temporary file.
-        os.environ["SQLITE_TMPDIR"] = (
-            local_directory(configured) if configured else made_directory(temporary_directory(configuration))
-        )
-        self._database = sqlite3.connect("", isolation_level=None)
-        # Nothing is restored from the file, so it needs neither a journal nor to reach the disk.
-        for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
-            self._database.execute(f"PRAGMA {setting}")
-        self._chunks = ListChunks(self._database)
+        directory = local_directory(configured) if configured else made_directory(temporary_directory(configuration))
         self._memory = memory_of_process(configuration)
-        self._made: list[DiskDict] = []
+        self._store = EmbeddedStore(directory, self._memory.limit // _MAPPED_PART)
+        self._has_timers = ROCKSDB_TIMERS.of(configuration) == "ROCKSDB"
+        self._chunks = ListChunks(self._store, _TABLE.pack(_CHUNKS))
+        self._made: list[MappingOnDisk] = []
 
     def table(self) -> DiskDict:
         """Return a new dictionary."""
-        return self._make(DiskDict)
+        return self._keep(DiskDict(self._store, self._prefix(), self._chunks, CacheShare(self._memory)))
 
     def table_of_pairs(self) -> DiskDictOfPairs:
         """Return a new dictionary whose entries are pairs."""
-        return self._make(DiskDictOfPairs)
+        return self._keep(DiskDictOfPairs(self._store, self._prefix(), self._chunks, CacheShare(self._memory)))
 
-    def _make(self, kind: type[_D]) -> _D:
-        made = kind(self._database, f"state{len(self._made)}", self._chunks, CacheShare(self._memory))
+    def timers(self) -> TimersOnDisk | None:
+        """Return the timers of the operator, or None if they are to be in memory."""
+        if not self._has_timers:
+            return None
+        return self._keep(TimersOnDisk(self._store, self._prefix(), CacheShare(self._memory)))
+
+    def _prefix(self) -> bytes:
+        return _TABLE.pack(len(self._made))
+
+    def _keep(self, made: _M) -> _M:
         self._made.append(made)
         return made
 
@@ -107,74 +122,68 @@ class DiskStore:
         self._chunks.forget_removed()
         for table in self._made:
             table.review()
+        self._store.limit_memory()
 
 
-class DiskDict(MutableMapping[Entry, Stored]):
+class DiskDict(MappingOnDisk):
     """A dictionary most of whose entries are on disk.
 
     Entries stay in memory from when they are read or written until there is no more room; then the first ones go, in
-    the order of their arrival. To change a value in place, call `get`, change the value, and call `touched`, with no
-    other `get` in between.
+    the order of their arrival. To change a value in place, call `get`, change the value, and call `touched`, or add the
+    entry to `changed`, with no other `get` in between.
 
     Attributes:
         chunks: The chunks of its long lists.
     """
 
-    def __init__(self, database: sqlite3.Connection, name: str, chunks: ListChunks, share: CacheShare) -> None:
+    def __init__(self, store: EmbeddedStore, prefix: bytes, chunks: ListChunks, share: CacheShare) -> None:
+        super().__init__(share)
         self.chunks = chunks
-        self._execute, self._execute_many = database.execute, database.executemany
-        # `e` is the pickled entry if it cannot be rebuilt from the bytes in `k`.
-        self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL, e BLOB) WITHOUT ROWID")
-        self._read = f"SELECT v FROM {name} WHERE k = ?"
-        self._read_several = f"SELECT k, v FROM {name} WHERE k IN "
-        self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?, ?)"
-        self._remove = f"DELETE FROM {name} WHERE k = ?"
-        self._read_between = f"SELECT k, v, e FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
-        self._count = f"SELECT count(*) FROM {name}"
-        self._share = share
+        self._store, self._prefix = store, prefix
         self._review_at = self._allowed = 0
         self._absent: set[object] = set()
         self._has_rows = False
         self._cached: dict[object, object] = {}
         self._unwritten: set[object] = set()
+        self._removed: set[object] = set()
 
     def get(self, entry: object, default: object = None) -> Stored:
         """Return the value of an entry, or the default."""
         value = self._cached.get(entry)
         if value is not None:
             return value
-        if not self._has_rows or entry in self._absent:
+        if not self._has_rows or entry in self._absent or entry in self._removed:
             return default
-        row = self._execute(self._read, (self._encode(entry)[0],)).fetchone()
-        return default if row is None else self._keep(entry, row[0])
+        data = self._store.get(self._encode(entry)[0])
+        return default if data is None else self._keep(entry, data)
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, in the order in which they are on disk, as far as there is room.
 
-        Reading them one by one takes half as long again.
+        Reading them one by one takes several times as long.
         """
         if not self._has_rows:
             return
-        asked = islice(set(entries).difference(self._cached), self._allowed // 2)
+        asked = islice(set(entries).difference(self._cached, self._removed), self._allowed // 2)
         missing = {self._encode(entry)[0]: entry for entry in asked}
         keys = sorted(missing)
         for begin in range(0, len(keys), _BATCH):
-            part = keys[begin : begin + _BATCH]
-            for key, value in self._execute(self._read_several + f"({','.join('?' * len(part))})", part).fetchall():
+            for key, value in self._store.get_several(keys[begin : begin + _BATCH]):
                 self._keep(missing.pop(key), value)
         self._absent = set(missing.values())
 
     def _keep(self, entry: object, data: bytes) -> Stored:
         if len(self._cached) >= self._review_at:
             self.review()
-        value = self._cached[entry] = self._loaded(data)
+        value = self._loaded(data)
+        self._cached[entry] = value = value.value if value.__class__ is _Whole else value
         return value
 
-    def _loaded(self, data: bytes) -> Stored:
-        value = pickle.loads(data)
-        if value.__class__ is DiskList:
-            self.chunks.keep(value)
-        return value
+    def _loaded(self, data: bytes) -> Stored | _Whole:
+        loaded = pickle.loads(data)
+        if self.chunks.are_used:
+            self.chunks.keep(loaded.value if loaded.__class__ is _Whole else loaded)
+        return loaded
 
     def review(self) -> None:
         """Look how much memory the entries take, and drop the first ones if it is too much."""
@@ -182,27 +191,20 @@ class DiskDict(MutableMapping[Entry, Stored]):
         sampled = [*islice(cached.items(), _SAMPLED), *islice(reversed(cached.items()), _SAMPLED)]
         sizes = map(approximate_size, chain.from_iterable(sampled))
         size = _ENTRY_BYTES + sum(sizes) // max(len(sampled), 1)
-        self._allowed = allowed = max(self._share.allowed() // size, _FEWEST_ENTRIES)
+        self._allowed = allowed = max(self.share.allowed() // size, _FEWEST_ENTRIES)
         if len(cached) >= allowed:
             self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
-        self._share.used = size * len(cached)
+        self.share.used = size * len(cached)
         self._review_at = min(allowed, len(cached) + max(len(cached) // _DROPPED_PART, _NEW_ENTRIES))
 
     def _drop(self, entries: list[object]) -> None:
-        self._write_all(self._unwritten.intersection(entries))
+        self._write_all(self._unwritten.union(self.changed).intersection(entries))
         for entry in entries:
             del self._cached[entry]
 
-    def _encode(self, entry: object) -> tuple[bytes, bytes | None]:
-        return _encode(entry)
-
-    def _decode(self, data: bytes) -> object:
-        return _decode(data)
-
-    def touched(self, entry: object) -> None:
-        """Note that the value of an entry was changed in place, or that the entry was removed."""
-        if entry in self._cached:
-            self._unwritten.add(entry)
+    def touched(self, entries: Iterable[object]) -> None:
+        """Note that the values of entries were changed in place; entries that are not in memory are passed over."""
+        self._unwritten.update(filter(self._cached.__contains__, entries))
 
     def grew(self, entry: object) -> None:
         """Note that a list was appended to; a long one is kept in chunks from then on."""
@@ -212,19 +214,30 @@ class DiskDict(MutableMapping[Entry, Stored]):
         self._unwritten.add(entry)
 
     def write(self) -> None:
-        """Write the entries that are in memory only to the database."""
-        self._write_all(self._unwritten)
+        """Write the entries that are in memory only."""
+        self.touched(self.changed)
+        self._write_all(self._unwritten.intersection(self._cached))
+        self._unwritten.clear()
+        self._forget_removed()
 
     def _write_all(self, entries: Set[object]) -> None:
         if entries:
             # In the order of the keys, so that neighbours share pages of the tree.
             keys = sorted(((*self._encode(entry), entry) for entry in entries), key=itemgetter(0))
-            self._execute("BEGIN")
-            self._execute_many(self._write, ((key, pickled(self._cached[e]), whole) for key, whole, e in keys))
-            self._execute("COMMIT")
+            self._store.put_all((key, self._data(whole, entry)) for key, whole, entry in keys)
             self._absent -= entries
+            self._removed -= entries
             self._unwritten -= entries
             self._has_rows = True
+
+    def _data(self, is_whole: bool, entry: object) -> bytes:
+        value = self._cached[entry]
+        return pickled(_Whole(entry, value) if is_whole else value)
+
+    def _forget_removed(self) -> None:
+        # One that was set again is in memory, and written over what is on disk.
+        self._store.remove_all(sorted(self._encode(entry)[0] for entry in self._removed.difference(self._cached)))
+        self._removed.clear()
 
     def __getitem__(self, entry: object) -> object:
         value = self.get(entry)
@@ -233,51 +246,79 @@ class DiskDict(MutableMapping[Entry, Stored]):
         return value
 
     def __setitem__(self, entry: object, value: object) -> None:
-        before = self._cached.get(entry)
-        if before is None:
-            if len(self._cached) >= self._review_at:
-                self.review()
-        elif before.__class__ is DiskList and before is not value:
-            self.chunks.remove(before)
+        if self.chunks.are_used:
+            self._keep_chunks(self._cached.get(entry), value)
+        if len(self._cached) >= self._review_at and entry not in self._cached:
+            self.review()
         self._cached[entry] = value
         self._unwritten.add(entry)
-        if value.__class__ is DiskList:
-            self.chunks.keep(value)
+
+    def _keep_chunks(self, before: object, value: object) -> None:
+        if before is not value:
+            self.chunks.remove(before)
+        self.chunks.keep(value)
 
     def __delitem__(self, entry: object) -> None:
         """Remove an entry; a long list must have been read just before it is removed or replaced, to go as a whole."""
         self.chunks.remove(self._cached.pop(entry, None))
         self._unwritten.discard(entry)
         if self._has_rows:
-            self._execute(self._remove, (self._encode(entry)[0],))
+            self._removed.add(entry)
+            if len(self._removed) >= _REMOVED:
+                self._forget_removed()
 
     def __contains__(self, entry: object) -> bool:
         return self.get(entry) is not None
 
     def __iter__(self) -> Iterator[Entry]:
-        for entry, _ in self._stored():
+        for entry, _ in self.items():
             yield entry
 
     def items(self) -> Any:
         """Yield (entry, value) pairs in arbitrary order; entries may be changed during iteration."""
-        for entry, value in self._stored():
-            yield entry, self._loaded(value)
+        in_memory = set(self._cached)
+        for entry in in_memory:
+            value = self._cached.get(entry)
+            if value is None:  # dropped or removed meanwhile
+                value = self.get(entry)
+            if value is not None:
+                yield entry, value
+        for entry, value in self._stored(self._prefix):
+            if entry not in in_memory and entry not in self._removed:
+                yield entry, value
 
-    def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Entry, bytes]]:
-        """Yield all entries and their pickled values, or those with bytes after `first` and before `end`."""
-        self.write()
-        # A query per thousand entries and not a cursor, as the caller may change the table in between.
-        while rows := self._execute(self._read_between, (first, end)).fetchall():
-            first = rows[-1][0]
-            for key, value, whole in rows:
-                yield self._decode(key) if whole is None else pickle.loads(whole), value
+    def unchanged_items(self) -> Iterator[tuple[Entry, Stored]]:
+        """Yield (entry, value) pairs in arbitrary order, while nothing is read or changed."""
+        cached = self._cached
+        yield from cached.items()
+        if self._has_rows:
+            for entry, value in self._stored(self._prefix):
+                if entry not in cached and entry not in self._removed:
+                    yield entry, value
+
+    def _stored(self, first: bytes) -> Iterator[tuple[Entry, Stored]]:
+        """Yield the entries on disk whose bytes begin with some, and their values there."""
+        end = first + _AFTER_ALL
+        # Some at a time and no open cursor, as the caller may change the table in between.
+        while pairs := self._store.between(first, end, _BATCH):
+            first = pairs[-1][0] + b"\0"
+            for key, data in pairs:
+                value = self._loaded(data)
+                yield value if value.__class__ is _Whole else (self._decode(key), value)
 
     def __len__(self) -> int:
-        self.write()
-        return int(self._execute(self._count).fetchone()[0])
+        return sum(1 for _ in self)
 
     def __bool__(self) -> bool:
         return any(True for _ in self)
+
+    def _encode(self, entry: object) -> tuple[bytes, bool]:
+        """Return the bytes of an entry, equal for equal entries, and whether it can't be made from them."""
+        data, is_whole = encoded(entry)
+        return self._prefix + data, is_whole
+
+    def _decode(self, key: bytes) -> object:
+        return decoded(key[_TABLE.size :])
 
 
 class DiskDictOfPairs(DiskDict):
@@ -285,49 +326,26 @@ class DiskDictOfPairs(DiskDict):
 
     def items_of(self, first: object) -> Iterator[tuple[Entry, Stored]]:
         """Yield the entries with a given first part and their values; they may be changed during iteration."""
-        begin = self._begin(first)
-        for entry, value in self._stored(begin, begin + b"\xff"):
-            yield entry, self._loaded(value)
+        self.write()
+        for entry, value in self._stored(self._begin(encoded(first)[0])):
+            if entry not in self._removed:
+                yield entry, value
 
-    @staticmethod
-    def _begin(first: object) -> bytes:
-        data = _encode(first)[0]
-        return _LENGTH.pack(len(data)) + data
+    def _begin(self, data: bytes) -> bytes:
+        return self._prefix + _LENGTH.pack(len(data)) + data
 
-    def _encode(self, entry: Entry) -> tuple[bytes, bytes | None]:
-        first, second = entry
-        (first_data, first_whole), (second_data, second_whole) = _encode(first), _encode(second)
-        whole = None if first_whole is None and second_whole is None else pickled(entry)
-        return _LENGTH.pack(len(first_data)) + first_data + second_data, whole
+    def _encode(self, entry: Entry) -> tuple[bytes, bool]:
+        (first, first_whole), (second, second_whole) = map(encoded, entry)
+        return self._begin(first) + second, first_whole or second_whole
 
-    def _decode(self, data: bytes) -> object:
-        end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
-        return _decode(data[_LENGTH.size : end]), _decode(data[end:])
+    def _decode(self, key: bytes) -> object:
+        begin = _TABLE.size + _LENGTH.size
+        end = begin + _LENGTH.unpack_from(key, _TABLE.size)[0]
+        return decoded(key[begin:end]), decoded(key[end:])
 
 
-class _EntryPickler(pickle.Pickler):
-    """A pickler for entries that writes only the canonical form of an `ObjectKey`, which equal keys share."""
+class _Whole(NamedTuple):
+    """A value with its entry, which can't be made from the bytes of the key."""
 
-    has_objects = False
-
-    def reducer_override(self, value: object) -> Any:
-        if value.__class__ is not ObjectKey:
-            return NotImplemented
-        self.has_objects = True
-        return ObjectKey, ((value[0], None),)
-
-
-def _encode(entry: Entry) -> tuple[bytes, bytes | None]:
-    """Return the bytes of an entry, equal for equal entries, and the pickled entry if the bytes can't be decoded."""
-    # Version 2 of marshal has no references, so that the bytes do not depend on object identity.
-    if entry.__class__ in _PLAIN or (entry.__class__ is tuple and _PLAIN.issuperset(map(type, entry))):
-        return marshal.dumps(entry, 2), None
-    buffer = io.BytesIO()
-    pickler = _EntryPickler(buffer, 5)
-    pickler.fast = True  # without memo, the bytes do not depend on object identity
-    pickler.dump(entry)
-    return buffer.getvalue(), pickled(entry) if pickler.has_objects else None
-
-
-def _decode(data: bytes) -> object:
-    return pickle.loads(data) if data.startswith(b"\x80") else marshal.loads(data)
+    entry: Entry
+    value: Stored

@@ -37,7 +37,7 @@ _CHUNK = 10_000
 """Maximum number of entries in a delta."""
 
 TIMERS_TABLE = f"{NAMESPACED}timers"
-"""The table of timers, which is always in memory, as the timers are queued there anyway."""
+"""The table of timers, whose data are also their queues if it is on disk."""
 
 WITH_TTL = "\0ttl"
 """Suffix of the names of tables whose values have a time to live and therefore a timestamp."""
@@ -114,7 +114,9 @@ class KeyedStateBackend:
         return table
 
     def _make(self, name: str) -> Table:
-        store = None if name == TIMERS_TABLE else self._store
+        store = self._store
+        if name == TIMERS_TABLE:
+            return StateTable(name, None if store is None else store.timers())
         if OF_MAPS in name:
             return MapsInMemory(name) if store is None else MapsOnDisk(name, store)
         return StateTable(name, None if store is None else store.table())

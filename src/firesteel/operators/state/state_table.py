@@ -11,9 +11,9 @@ from itertools import repeat
 from typing import Protocol
 
 from firesteel.operators.state.disk_list import loaded
-from firesteel.operators.state.disk_store import DiskDict
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.list_part import ListPart
+from firesteel.operators.state.mapping_on_disk import MappingOnDisk
 
 NAMESPACED = "@"
 """Prefix of the names of tables whose entries are `(key, namespace, ...)` instead of the key."""
@@ -106,8 +106,8 @@ class StateTable(DirtyEntries):
 
     __slots__ = ("_disk", "data", "grown", "namespaced", "unexpired")
 
-    def __init__(self, name: str, data: DiskDict | None) -> None:
-        super().__init__([] if data is None else _DirtyOnDisk(data))
+    def __init__(self, name: str, data: MappingOnDisk | None) -> None:
+        super().__init__([] if data is None else data.changed)
         self.data: MutableMapping[Entry, Stored] = {} if data is None else data
         self._disk = data
         self.grown: dict[Entry, int] = {}
@@ -164,7 +164,7 @@ class StateTable(DirtyEntries):
 
     def entries(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all entries that have not expired, with their values."""
-        items = self.data.items()
+        items = self.data.items() if self._disk is None else self._disk.unchanged_items()
         yield from items if self.unexpired is None else self.unexpired(items)
         self.forget_dirty()
 
@@ -177,6 +177,8 @@ class StateTable(DirtyEntries):
 
     def forget_dirty(self) -> None:
         """Clear the changes, after a version has taken all entries."""
+        if self._disk is not None:
+            self._disk.touched(self.dirty)
         super().forget_dirty()
         self.grown.clear()
 
@@ -204,19 +206,3 @@ class StateTable(DirtyEntries):
 
     def __len__(self) -> int:
         return len(self.data)
-
-
-class _DirtyOnDisk(list[Entry]):
-    """A list of dirty entries that reports values changed in place to a table on disk."""
-
-    def __init__(self, data: DiskDict) -> None:
-        super().__init__()
-        self._data = data
-
-    def append(self, entry: object) -> None:
-        super().append(entry)
-        self._data.touched(entry)
-
-    def extend(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            self.append(entry)
