@@ -63,3 +63,7 @@ class Join(Kernel):
     def end(self) -> None:
         """Emit the remaining rows."""
         self._algorithm.end()
+
+    def flush(self) -> None:
+        """Let the algorithm write what it holds."""
+        self._algorithm.flush()

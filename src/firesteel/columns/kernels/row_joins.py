@@ -96,7 +96,7 @@ class JoinSide:
         self._table = context.table(name)
         self._ttl_ms, self._now_ms = ttl_ms, context.now_ms
         self._rounds = CleanupRounds(self._table.data.keys, self.rows) if self._ttl_ms else None
-        self._places = RowPlaces()
+        self._places, self._is_on_disk = RowPlaces(), context.is_state_on_disk
 
     @property
     def expires(self) -> bool:
@@ -135,6 +135,11 @@ class JoinSide:
         if entry is not None:
             self.keep(key, rows)
         return entry
+
+    def flush(self) -> None:
+        """Let go of rows that the state keeps on disk."""
+        if self._is_on_disk:
+            self._places = RowPlaces()
 
     def entry(self, row: Row, count: int) -> list[Cell]:
         """Return a new entry for a row."""
@@ -175,6 +180,11 @@ class RegularJoin(Kernel):
     def close(self) -> None:
         """Close the user functions."""
         self._matcher.close()
+
+    def flush(self) -> None:
+        """Let go of rows that the state keeps on disk."""
+        for side in self._sides:
+            side.flush()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join the rows of a batch with those of the other side that arrived before."""

@@ -46,6 +46,11 @@ class SemiJoin(Kernel):
         """Close the user functions."""
         self._matcher.close()
 
+    def flush(self) -> None:
+        """Let go of rows that the state keeps on disk."""
+        for side in self._sides:
+            side.flush()
+
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join the rows of a batch with those of the other side that arrived before."""
         keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
