@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from firesteel.testing import run_local
-from tests.task.older_savepoints import kinds
+from tests.task.older_savepoints import kinds, queries
 from tests.task.older_savepoints.program import environment
 
 SAVEPOINTS = Path(__file__).parent / "older_savepoints"
@@ -31,3 +32,23 @@ def test_every_kind_of_state_goes_on_in_memory_and_on_disk(name: str, backend: s
     before = (SAVEPOINTS / name / "printed.txt").read_text().splitlines()
     assert Counter([*before, *rest.lines]) == Counter(whole.lines)
     assert len(rest.lines) > 50
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("name", queries.QUERIES)
+@pytest.mark.parametrize("release", ["queries_lmdb"])
+def test_queries_go_on_in_memory_and_on_disk(release: str, name: str, backend: str) -> None:
+    query, savepoint = queries.QUERIES[name], SAVEPOINTS / release / name
+    whole = run_local(queries.environment(query, "hashmap"), batch_elements=5)
+    rest = run_local(queries.environment(query, backend, savepoint), batch_elements=5)
+    before = (savepoint / "printed.txt").read_text().splitlines()
+    assert folded([*before, *rest.lines]) == folded(whole.lines)
+    assert len(rest.lines) > 3
+
+
+def folded(lines: Iterable[str]) -> Counter[str]:
+    """Return the rows that changes leave; how many changes lead there depends on how batches are cut."""
+    rows: Counter[str] = Counter()
+    for kind, row in (line.split("> ")[-1].split(" ", 1) for line in lines):
+        rows[row] += 1 if kind in ("+I", "+U") else -1
+    return +rows

@@ -57,6 +57,12 @@ class ExpiringTable:
         self._rounds = CleanupRounds(times.data.keys, self.is_live)
         self.data: MutableMapping[Any, Any] = _LiveEntries(values.data, self)
 
+    def prefetch(self, entries: Iterable[object]) -> None:
+        """Read the values and times of entries that are going to be asked for, if they are on disk."""
+        wanted = list(entries)
+        self._values.prefetch(wanted)
+        self._times.prefetch(wanted)
+
     def put(self, entry: object, value: object) -> None:
         """Set a value and restart its time to live."""
         self._values.put(entry, value)

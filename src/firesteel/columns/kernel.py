@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +21,9 @@ class StateTable(Protocol):
     """Keyed state, which is part of each checkpointed version; the first part of a key is its key group."""
 
     data: MutableMapping[Any, Any]
+
+    def prefetch(self, entries: Iterable[object]) -> None:
+        """Read the values of entries that are going to be asked for together, if they are on disk."""
 
     def put(self, entry: object, value: object) -> None:
         """Set a value. Call it also after changing a value in place, so that the change is recorded."""

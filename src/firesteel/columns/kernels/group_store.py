@@ -80,6 +80,7 @@ class GroupStore:
 
     def _load(self, entries: list[Row]) -> Array:
         """Read groups from the table, and return their numbers."""
+        self._table.prefetch(entries)
         states: list[Cell] = list(map(self._table.data.get, entries))
         start, stop = len(self._entries), len(self._entries) + len(entries)
         # Doubled, so that adding groups one by one copies each a constant number of times on average.

@@ -198,7 +198,8 @@ class DiskDict(MappingOnDisk):
         self._review_at = min(allowed, len(cached) + max(len(cached) // _DROPPED_PART, _NEW_ENTRIES))
 
     def _drop(self, entries: list[object]) -> None:
-        self._write_all(self._unwritten.union(self.changed).intersection(entries))
+        dropped = set(entries)
+        self._write_all((dropped & self._unwritten) | dropped.intersection(self.changed))
         for entry in entries:
             del self._cached[entry]
 

@@ -130,7 +130,7 @@ class KeyedStateBackend:
         """Read the state of the keys of `(key, value)` elements that are going to be processed."""
         if self._store is not None:
             for table in self.tables.values():
-                if isinstance(table, StateTable):
+                if isinstance(table, StateTable) and not table.namespaced:
                     table.prefetch(key for key, _ in elements)
 
     def forget_repetitions(self) -> None:

@@ -114,10 +114,10 @@ class StateTable(DirtyEntries):
         self.namespaced = name.startswith(NAMESPACED)
         self.unexpired: Unexpired | None = None
 
-    def prefetch(self, keys: Iterable[object]) -> None:
-        """Read the values of keys that are going to be asked for, if they are on disk."""
-        if self._disk is not None and not self.namespaced:
-            self._disk.prefetch(keys)
+    def prefetch(self, entries: Iterable[object]) -> None:
+        """Read the values of entries that are going to be asked for together, if they are on disk."""
+        if self._disk is not None:
+            self._disk.prefetch(entries)
 
     def put(self, entry: object, value: object) -> None:
         """Set the value of an entry."""
