@@ -30,12 +30,12 @@ def main():
         .column("sensor", DataTypes.STRING())
         .column("celsius", DataTypes.DOUBLE())
         .column("ms", DataTypes.BIGINT())
-        .column_by_expression("at", "TO_TIMESTAMP_LTZ(ms, 3)")
-        .watermark("at", "at - INTERVAL '5' SECOND")
+        .column_by_expression("ts", "TO_TIMESTAMP_LTZ(ms, 3)")
+        .watermark("ts", "ts - INTERVAL '5' SECOND")
         .build(),
     )
     highest = (
-        readings.window(Tumble.over(lit(10).minutes).on(col("at")).alias("w"))
+        readings.window(Tumble.over(lit(10).minutes).on(col("ts")).alias("w"))
         .group_by(col("w"), col("sensor"))
         .select(col("w").start.alias("begins"), col("sensor"), col("celsius").max.alias("highest"))
     )

@@ -11,7 +11,7 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.semi_joins import SemiJoin
+from firesteel.columns.kernels.semi_joins import SemiJoin, SemiJoinByKey, semi_join
 from firesteel.columns.rows import DELETE, INSERT, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
@@ -24,13 +24,19 @@ TYPES = (INT, INT)
 
 
 class Run:
-    def __init__(self, kind: str, null_aware: bool, ttl_ms: int = 0) -> None:
-        backend = KeyedStateBackend(None, 8)
-        backend.key_group = lambda key: key[0]
+    def __init__(self, kind: str, null_aware: bool, ttl_ms: int = 0, by_key: bool = True) -> None:
+        self.backend = KeyedStateBackend(None, 8)
+        self.backend.key_group = lambda key: key[0]
         self.shown: Counter[tuple[Any, ...]] = Counter()
         self.now = 1000
-        self.kernel = SemiJoin(JoinPlan(kind, ((1,), (1,)), None, TYPES, TYPES, QuerySettings(), null_aware, True))
-        self.kernel.open(KernelContext(True, 8, backend.table, self.take, None, lambda: self.now, state_ttl_ms=ttl_ms))
+        self.plan = JoinPlan(kind, ((1,), (1,)), None, TYPES, TYPES, QuerySettings(), null_aware, True)
+        self.kernel: SemiJoin = SemiJoinByKey(self.plan) if by_key and not ttl_ms else SemiJoin(self.plan)
+        self.open(ttl_ms)
+
+    def open(self, ttl_ms: int) -> None:
+        context = KernelContext(True, 8, self.backend.table, self.take, None, lambda: self.now, state_ttl_ms=ttl_ms)
+        assert type(semi_join(self.plan, context)) is (SemiJoin if ttl_ms else SemiJoinByKey)
+        self.kernel.open(context)
 
     def take(self, batch: ColumnBatch) -> None:
         for kind, row in zip(kinds_list(batch), rows_of(batch), strict=True):
@@ -55,8 +61,9 @@ def expected(kind: str, null_aware: bool, sides: tuple[Counter[Any], Counter[Any
 
 @pytest.mark.parametrize(("kind", "null_aware"), [("SEMI", False), ("ANTI", False), ("ANTI", True)])
 @pytest.mark.parametrize("seed", range(15))
-def test_semi_joins_of_changes(seed: int, kind: str, null_aware: bool) -> None:
-    chance, run = random.Random(seed), Run(kind, null_aware)
+@pytest.mark.parametrize("by_key", [True, False])
+def test_semi_joins_of_changes(seed: int, kind: str, null_aware: bool, by_key: bool) -> None:
+    chance, run = random.Random(seed), Run(kind, null_aware, by_key=by_key)
     sides: tuple[Counter[Any], Counter[Any]] = (Counter(), Counter())
     for number in range(120):
         side = chance.randrange(2)
@@ -93,3 +100,27 @@ def test_a_right_row_looks_at_the_left_rows_of_its_key_alone() -> None:
         run.give(1, INSERT, (0, 5000))
         calls.append(calls_made(lambda run=run: run.give(1, INSERT, (0, 5001))))
     assert calls[0] == calls[1]
+
+
+def test_one_more_row_of_a_key_with_many_rows_changes_nothing_on_the_other_side() -> None:
+    calls = []
+    for count in (100, 1000):
+        run = Run("ANTI", True)
+        for side in (0, 1):
+            for number in range(count):
+                run.give(side, INSERT, (number, 7))
+        calls.append([calls_made(lambda run=run, side=side: run.give(side, INSERT, (5000, 7))) for side in (0, 1)])
+    assert calls[0] == calls[1]
+
+
+def test_rows_that_begin_to_expire_have_their_matches() -> None:
+    run = Run("SEMI", False)
+    run.give(0, INSERT, (1, 7))
+    run.give(1, INSERT, (1, 7))
+    run.give(1, INSERT, (2, 7))
+    run.kernel = SemiJoin(run.plan)
+    run.open(ttl_ms=100)
+    run.give(1, DELETE, (1, 7))
+    assert run.shown[1, 7] == 1
+    run.give(1, DELETE, (2, 7))
+    assert run.shown[1, 7] == 0

@@ -144,6 +144,8 @@ WITH_DISTINCT = st.lists(st.sampled_from(CALLS) | st.sampled_from(DISTINCT), max
 
 
 @settings(max_examples=150, deadline=None)
+@example([], (), [call("COUNT", BIG), call("COUNT", TEXT, distinct=True)], False)
+@example([], (), DISTINCT, False)
 @given(BATCHES, KEYS, WITH_DISTINCT, st.booleans())
 def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
     factory = grouping(keys, calls)

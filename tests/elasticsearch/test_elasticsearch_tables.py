@@ -79,7 +79,7 @@ def test_an_index_may_depend_on_a_column(server: tuple[SearchModel, str], index:
     model, url = server
     env, t_env = environments()
     t_env.get_config().set("table.local-time-zone", "Europe/Berlin")
-    columns = "day DATE, at TIMESTAMP(3), it TIMESTAMP_LTZ(3), n INT, word STRING, clock TIME"
+    columns = "`day` DATE, `at` TIMESTAMP(3), it TIMESTAMP_LTZ(3), n INT, word STRING, clock TIME"
     t_env.execute_sql(table(url, columns, index=index))
     row = "DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', TO_TIMESTAMP_LTZ(1709209800, 0), 7, "
     insert(env, t_env, f"INSERT INTO t SELECT {row} CAST(NULL AS STRING), TIME '07:05:00'")
@@ -111,7 +111,7 @@ def test_an_index_may_depend_on_the_time_of_the_writer(server: tuple[SearchModel
 def test_indices_that_cannot_be_named_are_refused(index: str, message: str) -> None:
     with pytest.raises(ValidationException, match=re.escape(message)):
         explained(
-            table("http://localhost:1", "n INT, at TIMESTAMP(3), f DOUBLE", index=index),
+            table("http://localhost:1", "n INT, `at` TIMESTAMP(3), f DOUBLE", index=index),
             "SELECT 1, LOCALTIMESTAMP, 1e0",
         )
 

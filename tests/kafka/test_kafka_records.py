@@ -93,7 +93,7 @@ def table(broker: Broker, columns: str, **options: str) -> str:
 
 
 METADATA = (
-    "h MAP<STRING, BYTES> METADATA FROM 'headers', n INT, at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', "
+    "h MAP<STRING, BYTES> METADATA FROM 'headers', n INT, `at` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', "
     "to_topic STRING METADATA FROM 'topic', o BIGINT METADATA FROM 'offset' VIRTUAL"
 )
 ROW = "SELECT MAP['a', x'01'], {n}, TO_TIMESTAMP_LTZ(1500, 3), {topic}"
@@ -105,7 +105,7 @@ def test_a_table_writes_headers_timestamps_and_topics_of_rows(broker: Broker) ->
     statement = table(broker, METADATA, topic=f"{one};{two}")
     written(statement, rows)
     assert [broker.values(topic) for topic in (one, two)] == [['{"n":0}'], ['{"n":1}', '{"n":2}']]
-    found = read("SELECT h, n, at, to_topic FROM t WHERE n = 2", statement)
+    found = read("SELECT h, n, `at`, to_topic FROM t WHERE n = 2", statement)
     [(headers, _, at, topic)] = found
     assert ({name: bytes(value) for name, value in headers.items()}, topic) == ({"a": b"\x01"}, two)
     assert at.to_epoch_milli() == 1500

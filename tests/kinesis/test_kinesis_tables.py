@@ -71,10 +71,10 @@ def test_records_are_read_with_their_metadata(amazon: Amazon, start: str) -> Non
 def test_each_shard_has_its_own_watermark(amazon: Amazon) -> None:
     stream = amazon.stream()
     amazon.put(stream, [f'{{"word":"to","n":{n}}}' for n in range(3)])
-    columns = "word STRING, n BIGINT, at AS TO_TIMESTAMP_LTZ(n, 0), WATERMARK FOR at AS at"
+    columns = "word STRING, n BIGINT, ts AS TO_TIMESTAMP_LTZ(n, 0), WATERMARK FOR ts AS ts"
     statement = table(amazon, stream, columns, **{"source.init.position": "TRIM_HORIZON"})
     query = (
-        "SELECT COUNT(*) FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' SECOND) GROUP BY window_start, window_end"
+        "SELECT COUNT(*) FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND) GROUP BY window_start, window_end"
     )
     assert read(query, statement, batches=2) == [(1,), (1,)]
 

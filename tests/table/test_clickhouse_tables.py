@@ -44,7 +44,7 @@ def table(server: str, columns: str, **options: str) -> str:
 
 
 COLUMNS = (
-    "id BIGINT, name STRING, at TIMESTAMP(0), it TIMESTAMP_LTZ(0), d DATE, price DECIMAL(18, 4), f DOUBLE, "
+    "id BIGINT, name STRING, `at` TIMESTAMP(0), it TIMESTAMP_LTZ(0), d DATE, price DECIMAL(18, 4), f DOUBLE, "
     "tags ARRAY<STRING>, n INT, b BOOLEAN"
 )
 STORED = (

@@ -66,7 +66,7 @@ def table(columns: str, **expressions: str) -> str:
 
 def test_rows_have_the_types_of_columns() -> None:
     columns = (
-        "s STRING, n INT, p DECIMAL(5, 2), b BOOLEAN, at TIMESTAMP(3), it TIMESTAMP_LTZ(3), d DATE, g ARRAY<INT>, "
+        "s STRING, n INT, p DECIMAL(5, 2), b BOOLEAN, `at` TIMESTAMP(3), it TIMESTAMP_LTZ(3), d DATE, g ARRAY<INT>, "
         "m MAP<STRING, INT>, r ROW<a INT, b STRING>, u MULTISET<STRING>"
     )
     number = "#{number.numberBetween '1','9'}"

@@ -88,7 +88,7 @@ def test_calls_by_name_mean_system_functions_of_the_user_first(env: Any) -> None
 def test_built_in_functions_come_before_those_of_catalogs(env: Any) -> None:
     env[1].create_temporary_function("upper", TEXT)
     env[1].create_temporary_function("plus", NUMBER)
-    sql = "SELECT UPPER(s), default_database.upper(s) FROM t"
+    sql = "SELECT UPPER(s), default_database.`upper`(s) FROM t"
     assert row(env, lambda t_env, _: t_env.sql_query(sql)) == ["AB", "mine"]
     calls = (call("upper", col("s")), call("plus", col("a"), col("b")))
     assert row(env, lambda _, table: table.select(*calls)) == ["AB", 7]

@@ -16,8 +16,8 @@ from firesteel.table.planner.rules.rules import optimize_all
 from tests.table.environments import environment, remaining
 
 REORDER = "table.optimizer.join-reorder-enabled"
-QUERY = "SELECT a.v, b.v, c.v FROM large AS a JOIN middle AS b ON a.k = b.k JOIN small AS c ON b.v = c.k"
-SIZES = {"large": 1000, "middle": 100, "small": 3}
+QUERY = "SELECT a.v, b.v, c.v FROM huge AS a JOIN middle AS b ON a.k = b.k JOIN small AS c ON b.v = c.k"
+SIZES = {"huge": 1000, "middle": 100, "small": 3}
 
 
 def tables(tmp_path, file_format="parquet", **options):
@@ -76,28 +76,28 @@ def test_rows_of_other_tables_are_guessed(t_env):
 
 
 def test_the_order_of_the_query_stays_by_default(tmp_path):
-    assert order_of(tables(tmp_path), QUERY, reorders=False) == ["large", "middle", "small"]
+    assert order_of(tables(tmp_path), QUERY, reorders=False) == ["huge", "middle", "small"]
 
 
 def test_small_inputs_are_joined_first(tmp_path):
     t_env = tables(tmp_path)
-    assert order_of(t_env, QUERY) == ["middle", "small", "large"]
-    assert order_of(t_env, QUERY.replace("small AS c", "(SELECT * FROM small WHERE v > 3) AS c"))[-1] == "large"
+    assert order_of(t_env, QUERY) == ["middle", "small", "huge"]
+    assert order_of(t_env, QUERY.replace("small AS c", "(SELECT * FROM small WHERE v > 3) AS c"))[-1] == "huge"
 
 
 def test_a_cross_product_is_not_chosen_while_an_equation_exists(tmp_path):
     t_env = tables(tmp_path)
-    query = "SELECT * FROM small AS c, large AS a, middle AS b WHERE a.k = b.k AND a.v = c.v"
+    query = "SELECT * FROM small AS c, huge AS a, middle AS b WHERE a.k = b.k AND a.v = c.v"
     (plan,) = optimize_all([t_env.sql_query(query)._node], False, reorders=True)
     assert all(join.left_keys for join in inputs_first([plan]) if isinstance(join, rel.Join))
 
 
 def test_other_kinds_of_joins_stay_where_they_are(tmp_path):
-    query = "SELECT * FROM large AS a LEFT JOIN middle AS b ON a.k = b.k JOIN small AS c ON a.v = c.k"
+    query = "SELECT * FROM huge AS a LEFT JOIN middle AS b ON a.k = b.k JOIN small AS c ON a.v = c.k"
     (plan,) = optimize_all([tables(tmp_path).sql_query(query)._node], False, reorders=True)
     outer = [join for join in inputs_first([plan]) if isinstance(join, rel.Join) and join.kind == "LEFT"]
     assert [node.table.path[-1] for node in inputs_first(outer) if isinstance(node, rel.TableScan)] == [
-        "large",
+        "huge",
         "middle",
     ]
 
@@ -112,7 +112,7 @@ def test_statistics_may_be_turned_off(tmp_path):
 def test_the_order_changes_no_result(tmp_path):
     queries = (
         QUERY,
-        "SELECT b.k, COUNT(*), SUM(a.v) FROM large AS a, middle AS b, small AS c WHERE a.k = b.k AND c.v + 1 > b.v "
+        "SELECT b.k, COUNT(*), SUM(a.v) FROM huge AS a, middle AS b, small AS c WHERE a.k = b.k AND c.v + 1 > b.v "
         "AND c.k = a.v GROUP BY b.k",
         "SELECT c.v, b.v FROM small AS c, middle AS b, small AS d WHERE c.k < b.k AND d.k = b.v",
     )
@@ -121,5 +121,5 @@ def test_the_order_changes_no_result(tmp_path):
         t_env = tables(tmp_path, **{REORDER: reorders})
         results.append([sorted(remaining(t_env.sql_query(query))) for query in queries])
         text = t_env.explain_sql(QUERY).split("== Optimized Physical Plan ==")[1]
-        assert (text.index("default_database, small") < text.index("default_database, large")) is (reorders == "true")
+        assert (text.index("default_database, small") < text.index("default_database, huge")) is (reorders == "true")
     assert results[0] == results[1]

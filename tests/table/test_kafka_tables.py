@@ -69,13 +69,13 @@ def test_an_upsert_table_keeps_the_last_row_of_each_key(broker):
 def test_avro_keys_and_values_there_and_back(broker, encoding):
     pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
     t_env, topic = environment(), broker.topic(1)
-    columns = "k STRING, n BIGINT, r ROW<at TIMESTAMP(3), xs ARRAY<INT>>, o BIGINT METADATA FROM 'offset' VIRTUAL"
+    columns = "k STRING, n BIGINT, r ROW<`at` TIMESTAMP(3), xs ARRAY<INT>>, o BIGINT METADATA FROM 'offset' VIRTUAL"
     options = {"topic": topic, "key.format": "avro", "key.fields": "k", "value.format": "avro"}
     options |= {"value.fields-include": "EXCEPT_KEY", "value.avro.encoding": encoding}
     create(t_env, broker, "t", columns, **options)
     t_env.execute_sql(
         "INSERT INTO t VALUES ('a', 1, ROW(TIMESTAMP '2024-01-01 00:00:00', ARRAY[1, 2])), "
-        "('b', 2, CAST(NULL AS ROW<at TIMESTAMP(3), xs ARRAY<INT>>))"
+        "('b', 2, CAST(NULL AS ROW<`at` TIMESTAMP(3), xs ARRAY<INT>>))"
     ).wait()
     first, second = broker.read(topic)
     assert (first.key(), second.key()) == (b"\2\2a", b"\2\2b")

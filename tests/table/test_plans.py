@@ -38,6 +38,11 @@ def plan(t_env, sql, *details):
             ["OverAggregate"],
         ),
         (
+            "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY v DESC) AS n FROM a) WHERE n <= 4 AND n IN (0, 2, 3)",
+            ["Rank(rankType=[ROW_NUMBER], rankRange=[rankStart=1, rankEnd=3]", "where=[IN(w0$o0, 0, 2, 3)]"],
+            ["OverAggregate"],
+        ),
+        (
             "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n FROM a) WHERE n = 1",
             ["Deduplicate(keep=[LastRow], key=[k], order=[ROWTIME])"],
             ["Rank("],

@@ -15,7 +15,7 @@ from tests.table.environments import environment
 
 TABLE = """CREATE TABLE {name} (
     k INT, a ROW<x INT, y STRING, ts TIMESTAMP(3), deep ROW<p INT, q INT>>, b ROW<x INT, y STRING>, more STRING,
-    at AS COALESCE(a.ts, TIMESTAMP '2024-01-01 00:00:00'), WATERMARK FOR at AS at - INTERVAL '1' SECOND
+    `at` AS COALESCE(a.ts, TIMESTAMP '2024-01-01 00:00:00'), WATERMARK FOR `at` AS `at` - INTERVAL '1' SECOND
 ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = '{format}')"""
 
 
@@ -59,7 +59,7 @@ def test_a_scan_has_only_the_fields_that_are_read(tables, table):
 
 
 def test_windows_and_joins_pass_rows_on_with_fewer_fields(tables):
-    window = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' HOUR))"
+    window = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(`at`), INTERVAL '1' HOUR))"
     grouped = f"SELECT window_end, SUM(b.x) FROM {window} GROUP BY window_start, window_end"
     assert scans(tables, grouped) == ["a ROW<`ts` TIMESTAMP(3)>, b ROW<`x` INT>"]
     joined = "SELECT l.a.x, r.b.y FROM t AS l JOIN p AS r ON l.k = r.k AND l.b.x < r.b.x"

@@ -160,10 +160,10 @@ def test_tables_of_both_engines_are_joined(spark, mode, tmp_path):
     rows = sorted(map(tuple, t_env.sql_query(sql).to_spark(spark).collect()))
     assert rows == [(1, "red", 5), (3, "red", 5), (4, None, 6)]
     t_env.execute_sql(
-        "CREATE TEMPORARY TABLE out (item STRING, total DOUBLE) WITH ('connector' = 'filesystem', 'format' = 'csv', "
+        "CREATE TEMPORARY TABLE `out` (item STRING, total DOUBLE) WITH ('connector' = 'filesystem', 'format' = 'csv', "
         f"'path' = '{tmp_path}/out')"
     )
-    t_env.execute_sql("INSERT INTO out SELECT t.item, total FROM totals t JOIN stocks s ON t.item = s.item").wait()
+    t_env.execute_sql("INSERT INTO `out` SELECT t.item, total FROM totals t JOIN stocks s ON t.item = s.item").wait()
     lines = sorted(line for path in (tmp_path / "out").iterdir() for line in path.read_text().splitlines())
     assert lines == ["cup,7.0", "pen,3.5"]
     assert is_nothing_staged()
@@ -184,11 +184,11 @@ def test_rows_that_spark_adds_later_are_read_by_the_next_query(spark):
 def test_a_table_like_one_of_spark_adds_a_watermark(spark):
     t_env = with_catalog("streaming")
     t_env.execute_sql(
-        "CREATE TEMPORARY TABLE timed (at AS CAST(`day` AS TIMESTAMP(3)), WATERMARK FOR at AS at - INTERVAL '9' DAY) "
+        "CREATE TEMPORARY TABLE timed (ts AS CAST(`day` AS TIMESTAMP(3)), WATERMARK FOR ts AS ts - INTERVAL '9' DAY) "
         "LIKE orders"
     )
     sql = (
-        "SELECT window_start, SUM(amount) FROM TUMBLE(TABLE timed, DESCRIPTOR(at), INTERVAL '1' DAY) "
+        "SELECT window_start, SUM(amount) FROM TUMBLE(TABLE timed, DESCRIPTOR(ts), INTERVAL '1' DAY) "
         "GROUP BY window_start, window_end"
     )
     assert [total for _, total in query(t_env, sql)] == [8.5, 2.0, 20.0]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from firesteel.errors import FiresteelError
 from firesteel.table import StreamTableEnvironment
 from firesteel.table.planner.parse.parse_statements import _SHOWN, StatementParser
-from firesteel.table.planner.parse.token_reader import RESERVED
+from firesteel.table.planner.parse.reserved_words import RESERVED
 
 _WORD = re.compile(r"[\w$.]*$")
 

@@ -153,7 +153,7 @@ class TableDescriptor:
         return "\n".join(
             [
                 str(self._schema or ""),
-                f"COMMENT '{self._comment or ''}'",
+                *([f"COMMENT '{self._comment}'"] if self._comment else []),
                 *([f"PARTITIONED BY ({partitions})"] if partitions else []),
                 f"WITH (\n{options}\n)",
             ]

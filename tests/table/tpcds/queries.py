@@ -17,7 +17,8 @@ Rewrite = tuple[str, str]
 FOR_BOTH: tuple[Rewrite, ...] = (
     (r"--.*", ""),
     (r"(?i)\breturns\b", "returns_"),  # Flink tells upper case from lower case.
-    (r"(?i)\) at,", ") at_,"),  # a word of DuckDB's
+    (r"(?i)\) at,", ") at_,"),  # reserved words of both and of Flink
+    (r"(?i)\byear\b(?!\()", "year_"),
     (r"c_last_review_date\b", "c_last_review_date_sk"),
     (r"(?i)INTERVAL (\d+) days", r"INTERVAL '\1' DAY"),
     # An average of integers is an integer in Flink.

@@ -10,7 +10,7 @@ from firesteel.columns.kernels.column_joins import BoundedJoin, InnerJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import logs_to_rows, rows_to_logs
 from firesteel.columns.kernels.row_joins import RegularJoin
-from firesteel.columns.kernels.semi_joins import SemiJoin
+from firesteel.columns.kernels.semi_joins import semi_join
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Join(PlannedKernel[JoinPlan]):
         if not context.is_streaming:
             return BoundedJoin(plan)
         if plan.kind != "INNER":
-            return SemiJoin(plan) if plan.kind in ("SEMI", "ANTI") else RegularJoin(plan)
+            return semi_join(plan, context) if plan.kind in ("SEMI", "ANTI") else RegularJoin(plan)
         if plan.has_updates or any(plan.ttls_ms(context)) or context.is_state_on_disk:
             logs_to_rows(plan, context)
             return RegularJoin(plan)
@@ -60,3 +60,7 @@ class Join(PlannedKernel[JoinPlan]):
     def end(self) -> None:
         """Emit the remaining rows."""
         self._algorithm.end()
+
+    def flush(self) -> None:
+        """Let the algorithm write what it holds."""
+        self._algorithm.flush()

@@ -13,6 +13,7 @@ from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.expiring_state import CleanupRounds
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.row_places import RowPlaces
 from firesteel.columns.rex import input_columns
 from firesteel.columns.rows import (
     DELETE,
@@ -95,6 +96,7 @@ class JoinSide:
         self._table = context.table(name)
         self._ttl_ms, self._now_ms = ttl_ms, context.now_ms
         self._rounds = CleanupRounds(self._table.data.keys, self.rows) if self._ttl_ms else None
+        self._places, self._is_on_disk = RowPlaces(), context.is_state_on_disk
 
     @property
     def expires(self) -> bool:
@@ -125,6 +127,19 @@ class JoinSide:
         self._put(key, rows)
         if self._rounds is not None:
             self._rounds.after_write()
+
+    def take(self, key: Row, row: Row) -> list[Cell] | None:
+        """Remove an entry of a row that has not expired, and return it; None if there is none."""
+        rows = self.rows(key)
+        entry = self._places.pop(key, rows, row)
+        if entry is not None:
+            self.keep(key, rows)
+        return entry
+
+    def flush(self) -> None:
+        """Let go of rows that the state keeps on disk."""
+        if self._is_on_disk:
+            self._places = RowPlaces()
 
     def entry(self, row: Row, count: int) -> list[Cell]:
         """Return a new entry for a row."""
@@ -165,6 +180,11 @@ class RegularJoin(Kernel):
     def close(self) -> None:
         """Close the user functions."""
         self._matcher.close()
+
+    def flush(self) -> None:
+        """Let go of rows that the state keeps on disk."""
+        for side in self._sides:
+            side.flush()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join the rows of a batch with those of the other side that arrived before."""
@@ -235,14 +255,8 @@ class RegularJoin(Kernel):
         self._sides[index].keep(key, self._sides[index].rows(key))
 
     def _retract(self, index: int, key: Row, kind: int, row: Row, others: list[list[Cell]]) -> None:
-        side = self._sides[index]
-        rows = side.rows(key)
-        # Without a key rows are equal if all columns are; of several equal ones any may go.
-        place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
-        if place is None:
+        if self._sides[index].take(key, row) is None:
             return
-        del rows[place]
-        side.keep(key, rows)
         if not others and self._outer[index]:
             self._output.add(DELETE, self._pair(index, row, self._nulls[1 - index]))
         for other in others:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import compress
 
 from firesteel.columns.batch import ColumnBatch
@@ -30,16 +31,31 @@ class SemiJoin(Kernel):
         self._output = RowOutput(self._matcher.left, context.emit)
         self._null_keys = {key for key in self._sides[1].data if has_null(key)} if self._plan.null_aware else set()
         self._nulls = self._present_nulls()
+        self._restore_counts()
+
+    def _restore_counts(self) -> None:
+        """Count the matches of stored left rows anew, which `SemiJoinByKey` does not keep."""
+        if self._plan.condition is None:
+            for key, entries in list(self._sides[0].data.items()):
+                count = self._count(key, ())
+                for entry in entries:
+                    entry[1] = count
+                self._sides[0].keep(key, entries)
 
     def close(self) -> None:
         """Close the user functions."""
         self._matcher.close()
 
+    def flush(self) -> None:
+        """Let go of rows that the state keeps on disk."""
+        for side in self._sides:
+            side.flush()
+
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join the rows of a batch with those of the other side that arrived before."""
         keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
         if self._sides[1].expires:
-            self._follow_nulls({})
+            self._follow_nulls(self._kept_count)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             if index == 0:
                 self._left(key, kind, row)
@@ -53,6 +69,11 @@ class SemiJoin(Kernel):
             return 0
         others = [other[0] for other in self._sides[1].rows(key)]
         return sum(self._matcher.fitting(0, row, others))
+
+    def _kept_count(self, key: Row, entry: list[Cell]) -> int:
+        """Return the number of matches of a stored left row."""
+        count: int = entry[1]
+        return count
 
     def _present_nulls(self) -> tuple[bool, bool]:
         """Return whether a key with NULL is on the right, and whether any key is; only NOT IN asks."""
@@ -74,16 +95,16 @@ class SemiJoin(Kernel):
 
     def _left(self, key: Row, kind: int, row: Row) -> None:
         side = self._sides[0]
-        rows = side.rows(key)
         if is_retraction(kind):
-            place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
-            if place is None:
+            entry = side.take(key, row)
+            if entry is None:
                 return
-            count = rows.pop(place)[1]
+            count = self._kept_count(key, entry)
         else:
             count = self._count(key, row)
+            rows = side.rows(key)
             rows.append(side.entry(row, count))
-        side.keep(key, rows)
+            side.keep(key, rows)
         if self._is_shown(key, count, self._nulls):
             self._output.add(kind, row)
 
@@ -93,16 +114,18 @@ class SemiJoin(Kernel):
         if not change:
             return
         changed = self._changed_counts(key, row, change)
-        if self._follow_nulls({id(entry): count for entry, count in changed}):
+        # By identity: two equal left rows are two entries, each with its own count.
+        counts = {id(entry): count for entry, count in changed}
+        if self._follow_nulls(lambda key, entry: counts.get(id(entry), self._kept_count(key, entry))):
             return
         for entry, count in changed:
             self._turn(entry, self._is_shown(key, count, self._nulls), self._is_shown(key, entry[1], self._nulls))
 
-    def _follow_nulls(self, counts: dict[int, int]) -> bool:
+    def _follow_nulls(self, former: Callable[[Row, list[Cell]], int]) -> bool:
         """Look at all left rows if the first or last NULL, or row, of the right side has come or gone.
 
         Args:
-            counts: The former counts of entries, where they have changed.
+            former: Returns the number of matches that a left row had before, by its key and entry.
 
         Returns:
             Whether that was so. Most right rows change no left ones but those of their key.
@@ -112,29 +135,21 @@ class SemiJoin(Kernel):
             return False
         for key, entries in list(self._sides[0].data.items()):
             for entry in entries:
-                # By identity: two equal left rows are two entries, each with its own count.
-                count = counts[id(entry)] if id(entry) in counts else entry[1]
-                was = self._is_shown(key, count, before)
-                self._turn(entry, was, self._is_shown(key, entry[1], self._nulls))
+                was = self._is_shown(key, former(key, entry), before)
+                self._turn(entry, was, self._is_shown(key, self._kept_count(key, entry), self._nulls))
         return True
 
     def _change_right(self, key: Row, kind: int, row: Row) -> int:
         """Store or remove a right row, and return by how much the matches of its left rows change."""
         side = self._sides[1]
-        rows = side.rows(key)
-        change = 1
         if is_retraction(kind):
-            place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
-            if place is None:
-                return 0
-            del rows[place]
-            change = -1
-        else:
-            rows.append(side.entry(row, 0))
-            if self._plan.null_aware and has_null(key):
-                self._null_keys.add(key)
+            return 0 if side.take(key, row) is None else -1
+        rows = side.rows(key)
+        rows.append(side.entry(row, 0))
         side.keep(key, rows)
-        return change
+        if self._plan.null_aware and has_null(key):
+            self._null_keys.add(key)
+        return 1
 
     def _changed_counts(self, key: Row, row: Row, change: int) -> list[tuple[list[Cell], int]]:
         """Count a right row at the left rows that it matches, and return these with their former counts."""
@@ -153,3 +168,36 @@ class SemiJoin(Kernel):
     def _turn(self, entry: list[Cell], was_shown: bool, is_shown: bool) -> None:
         if was_shown != is_shown:
             self._output.add(INSERT if is_shown else DELETE, entry[0])
+
+
+class SemiJoinByKey(SemiJoin):
+    """SEMI and ANTI joins by equations alone: all left rows of a key have the same matches.
+
+    A right row then needs to look at left rows only if it is the first or last one of its key.
+    """
+
+    def _restore_counts(self) -> None:
+        """Do nothing: what is stored with left rows is not read."""
+
+    def _count(self, key: Row, row: Row) -> int:
+        return 0 if has_null(key) else len(self._sides[1].rows(key))
+
+    def _kept_count(self, key: Row, entry: list[Cell]) -> int:
+        return self._count(key, ())
+
+    def _right(self, key: Row, kind: int, row: Row) -> None:
+        change = self._change_right(key, kind, row)
+        count = self._count(key, row)
+        former = 0 if has_null(key) else count - change
+        if not change or self._follow_nulls(lambda other, _: former if other == key else self._count(other, ())):
+            return
+        was, is_shown = self._is_shown(key, former, self._nulls), self._is_shown(key, count, self._nulls)
+        if was != is_shown:
+            for entry in self._sides[0].rows(key):
+                self._turn(entry, was, is_shown)
+
+
+def semi_join(plan: JoinPlan, context: KernelContext) -> SemiJoin:
+    """Return the kernel of a SEMI or ANTI join; rows with a time to live have matches of their own."""
+    expires = any(plan.ttls_ms(context))
+    return SemiJoin(plan) if expires or plan.condition is not None else SemiJoinByKey(plan)

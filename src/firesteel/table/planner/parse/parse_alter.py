@@ -136,7 +136,7 @@ class AlterParser(QueryParser):
         if self.accept("RESET"):
             return "RESET", self.in_parentheses(self.string)
         word = self.accept_any("ADD", "MODIFY")
-        if word == "ADD" and self.at_any("PARTITION", "IF"):
+        if word == "ADD" and (self.at("PARTITION") or self.at("IF", "NOT")):
             return "ADD PARTITION", self._partition()
         if word is not None:
             items = self.in_parentheses(self._alter_item) if self.at("(") else (self._alter_item(),)

@@ -185,7 +185,7 @@ class ExpressionParser(SpecialCalls):
                 self.expect("]")
             elif self.at(".") and not isinstance(left, Ref) and self.ahead().kind in ("word", "quoted"):
                 self.next()
-                left = Apply("DOT", (left, Lit(self.next().text)), position=position)
+                left = Apply("DOT", (left, Lit(self.name())), position=position)
             else:
                 return left
 
@@ -262,14 +262,14 @@ class ExpressionParser(SpecialCalls):
 
     def _reference_or_call(self) -> Unresolved:
         position = self.position()
-        if not self.is_name() and self.ahead().text != "(":
+        if not self.is_column() and not self.is_function():
             self.fail("<IDENTIFIER>", "<LITERAL>")
         parts = [self.next().text]
         while self.at(".") and (self.ahead().kind in ("word", "quoted") or self.ahead().text == "*"):
             self.next()
             if self.accept("*"):
                 return Star(tuple(parts))
-            parts.append(self.next().text)
+            parts.append(self.name())
         if self.at("("):
             return self._call(".".join(parts), position)
         return Ref(tuple(parts), position)
@@ -291,7 +291,7 @@ class ExpressionParser(SpecialCalls):
     def argument(self) -> Unresolved:
         """Take an argument: an expression, a query, or `name => expression` as an `Apply` of `=>`."""
         if self.token.kind in ("word", "quoted") and self.ahead().text == "=>":
-            name = self.next().text
+            name = self.name()
             self.next()
             return Apply("=>", (Lit(name), self.argument()))
         if self.at("TABLE") and self.ahead().kind in ("word", "quoted", "operator"):

@@ -170,7 +170,7 @@ class FromParser(PatternParser):
     def _window_argument(self) -> tuple[str | None, _WindowArgument]:
         name = None
         if self.token.kind in ("word", "quoted") and self.ahead().text == "=>":
-            name = self.next().text
+            name = self.name()
             self.next()
         if self.at("TABLE"):
             self.next()

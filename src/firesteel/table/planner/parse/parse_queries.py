@@ -122,9 +122,7 @@ class QueryParser(FromParser):
             return Star()
         expression = self.expression()
         if self.accept("AS") or self.is_name() or self.token.kind == "string":
-            if self.token.kind == "word" and not self.is_name():
-                self.fail("<IDENTIFIER>")
-            return Alias(expression, (self.next().text,))
+            return Alias(expression, (self.string() if self.token.kind == "string" else self.name(),))
         return expression
 
     def _named_window(self) -> tuple[str, WindowSpec]:

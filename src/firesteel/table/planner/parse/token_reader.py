@@ -10,121 +10,10 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.type_text import parse_type
 from firesteel.common.table_errors import SqlParserError
 from firesteel.table.planner.parse.lexer import Token, position_of, tokenize
+from firesteel.table.planner.parse.reserved_words import RESERVED, RESERVED_COLUMNS, RESERVED_FUNCTIONS
 from firesteel.table.syntax.unresolved import Position
 
 T = TypeVar("T")
-
-RESERVED = frozenset(
-    [
-        "ALL",
-        "AND",
-        "ANY",
-        "ARRAY",
-        "AS",
-        "ASOF",
-        "BETWEEN",
-        "BOTH",
-        "BY",
-        "CASE",
-        "CAST",
-        "COLUMN",
-        "CREATE",
-        "CROSS",
-        "CUBE",
-        "CURRENT_DATE",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "DEFAULT",
-        "DEFINE",
-        "DELETE",
-        "DESCRIBE",
-        "DISTINCT",
-        "DROP",
-        "ELSE",
-        "END",
-        "EXCEPT",
-        "EXISTS",
-        "EXPLAIN",
-        "EXTRACT",
-        "FALSE",
-        "FETCH",
-        "FILTER",
-        "FLOOR",
-        "FOR",
-        "FROM",
-        "FULL",
-        "FUNCTION",
-        "GRANT",
-        "GROUP",
-        "GROUPING",
-        "HAVING",
-        "QUALIFY",
-        "IN",
-        "INNER",
-        "INSERT",
-        "INTERSECT",
-        "INTERVAL",
-        "INTO",
-        "IS",
-        "JOIN",
-        "LATERAL",
-        "LEADING",
-        "LEFT",
-        "LIKE",
-        "LIMIT",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "MATCH_RECOGNIZE",
-        "MEASURES",
-        "MERGE",
-        "MINUS",
-        "NATURAL",
-        "NOT",
-        "NULL",
-        "OF",
-        "OFFSET",
-        "ON",
-        "ONE",
-        "ONLY",
-        "OR",
-        "ORDER",
-        "OUTER",
-        "OVER",
-        "OVERLAPS",
-        "PARTITION",
-        "PATTERN",
-        "PRIMARY",
-        "RANGE",
-        "REFERENCES",
-        "RIGHT",
-        "ROLLUP",
-        "ROW",
-        "ROWS",
-        "SELECT",
-        "SET",
-        "SIMILAR",
-        "SOME",
-        "SYMMETRIC",
-        "TABLE",
-        "TABLESAMPLE",
-        "THEN",
-        "TO",
-        "TRAILING",
-        "TRUE",
-        "UNION",
-        "UNIQUE",
-        "UNNEST",
-        "UPDATE",
-        "USING",
-        "VALUES",
-        "WHEN",
-        "WHERE",
-        "WINDOW",
-        "WITH",
-        "WITHIN",
-    ]
-)
-"""Reserved words that must be quoted to be names (Calcite's, as far as they matter where a name is allowed)."""
 
 _TYPE_ENDS = frozenset(
     [
@@ -218,7 +107,8 @@ class TokenReader:
             SqlParserError: always.
         """
         at = self.position()
-        hint = _hint(self.token, wanted) or _hint_of_alias(self.tokens[max(0, self.index - 1)])
+        hint = _hint_of_quotes(self.token, wanted) or _hint(self.token, wanted)
+        hint = hint or _hint_of_alias(self.tokens[max(0, self.index - 1)])
         listed = () if hint and len(wanted) > _MANY else wanted
         was = "" if not listed else "\nWas expecting one of:\n" + "\n".join(f'    "{word}" ...' for word in listed)
         text = self.token.text if self.token.kind != "string" else f"'{self.token.text}'"
@@ -231,18 +121,29 @@ class TokenReader:
         token = token or self.token
         return token.kind == "quoted" or (token.kind == "word" and token.upper not in RESERVED)
 
+    def is_function(self) -> bool:
+        """Return whether the next token may be the name of a function that is called."""
+        return self.ahead().text == "(" and (self.is_name() or self.token.upper in RESERVED_FUNCTIONS)
+
+    def is_column(self) -> bool:
+        """Return whether the next token may be the name of a column without its table."""
+        return self.is_name() or (self.token.upper in RESERVED_COLUMNS and self.ahead().text not in (".", "("))
+
     def name(self) -> str:
         """Take an identifier."""
-        if not self.is_name():
-            self.fail("<IDENTIFIER>")
+        self._expect_name()
         return self.next().text
+
+    def _expect_name(self) -> None:
+        if not self.is_name():
+            self.fail(_NAME)
 
     def path(self) -> tuple[str, ...]:
         """Take an identifier of several parts."""
         parts = [self.name()]
         while self.at(".") and (self.ahead().kind in ("word", "quoted")):
             self.next()
-            parts.append(self.next().text)
+            parts.append(self.name())
         return tuple(parts)
 
     def string(self) -> str:
@@ -277,19 +178,22 @@ class TokenReader:
 
     def type(self) -> DataType:
         """Take a data type."""
-        begin, depth = self.token, 0
+        begin = self.token
+        opened: list[str] = []
         while self.token.kind != "end":
             text = self.token.text
             if text in ("(", "<"):
-                depth += 1
+                opened.append(self.tokens[self.index - 1].upper)
             elif text in (")", ">"):
-                if depth == 0:
+                if not opened:
                     break
-                depth -= 1
-            elif depth == 0 and self._ends_type(begin):
+                opened.pop()
+            elif not opened and self._ends_type(begin):
                 break
             self.next()
-        if self.token is begin:
+            if opened and opened[-1] == "ROW" and text in ("(", "<", ",") and self.token.text not in (")", ">"):
+                self._expect_name()
+        if self.token is begin or begin.upper == "NULL":
             self.fail("<DATA TYPE>")
         try:
             return parse_type(self.sql[begin.start : self.tokens[self.index - 1].stop], in_statement=True)
@@ -309,6 +213,8 @@ class TokenReader:
             return self.tokens[self.index - 1].upper != "NOT" and self.ahead().upper == "ON"
         return token.upper in _TYPE_ENDS
 
+
+_NAME = "<IDENTIFIER>"
 
 _MANY = 8
 """More words than these are not listed if one of them is likely to be meant."""
@@ -341,3 +247,10 @@ def _hint_of_alias(token: Token) -> str:
     """Return what the word before an unexpected one may be meant as: `SELECT a FORM t` reads FORM as an alias."""
     near = get_close_matches(token.upper, _CLAUSES, 1, cutoff=0.75) if token.kind == "word" else []
     return f' ("{token.text}" before it: did you mean "{near[0]}"?)' if near and near[0] != token.upper else ""
+
+
+def _hint_of_quotes(token: Token, wanted: tuple[str, ...]) -> str:
+    """Return how a reserved word is written where a name is expected."""
+    if _NAME not in wanted or token.upper not in RESERVED or token.upper in _CLAUSES:
+        return ""
+    return f' ("{token.text}" is a reserved word: quote it to use it as a name, `{token.text}`)'

@@ -169,6 +169,8 @@ def _split_by_rank(condition: Rex, columns: tuple[Rex, ...], rank: int) -> tuple
             (rest if is_below else above).append(below if is_below else part)
             continue
         low, high = bound
+        if isinstance(below, Call) and below.function == "IN":
+            rest.append(below)  # it leaves out some ranks between the bounds
         start = max(start, low or 1)
         end = high if end is None else end if high is None else min(end, high)
     return start, end, rest, above
@@ -176,6 +178,8 @@ def _split_by_rank(condition: Rex, columns: tuple[Rex, ...], rank: int) -> tuple
 
 def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None:
     """Return the first and last rank that satisfy a condition on the rank column."""
+    if isinstance(part, Call) and part.function == "IN":
+        return _bound_of_list(part, rank)
     if not (isinstance(part, Call) and part.function in ("=", "<", "<=", ">", ">=")):
         return None
     a, b = (_uncast(operand) for operand in part.operands)
@@ -193,6 +197,14 @@ def _rank_bound(part: object, rank: int) -> tuple[int | None, int | None] | None
         ">": (number + 1, None),
         ">=": (number, None),
     }[operator]
+
+
+def _bound_of_list(part: Call, rank: int) -> tuple[int, int] | None:
+    """Return the first and last rank of a list of constants."""
+    column, *values = map(_uncast, part.operands)
+    numbers = [one.value for one in values if isinstance(one, Literal) and isinstance(one.value, int)]
+    is_rank = isinstance(column, InputRef) and column.index == rank
+    return (min(numbers), max(numbers)) if is_rank and len(numbers) == len(values) else None
 
 
 def _uncast(rex: Rex) -> Rex:
