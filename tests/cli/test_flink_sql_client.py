@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import re
-import select
 import shutil
-import struct
 import subprocess
-import termios
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.session import WAIT_S, JobManager
+from tests.cli.session import JobManager
 from tests.cli.sql_gateway import gateway_of
+from tests.cli.terminal import Terminal, plain
 from tests.gateway.client_classes import compile_classes
 from tests.waiting import wait_for
 
@@ -82,11 +77,6 @@ def client_command(
         yield ["bash", script, "gateway", "--endpoint", address, "-hist", str(tmp_path / "history")]
 
 
-def plain(text: str) -> str:
-    """Text without control sequences, and with single blanks."""
-    return " ".join(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>(]B?", "", text).split())
-
-
 def test_a_script(tmp_path: Path, client_command: list[str]) -> None:
     script = tmp_path / "script.sql"
     script.write_text(SCRIPT.format(path=tmp_path / "numbers"))
@@ -116,29 +106,8 @@ def test_a_script(tmp_path: Path, client_command: list[str]) -> None:
     assert written[-3:] == ["3", "4", "5"]
 
 
-class Terminal:
-    """The client in a terminal."""
-
-    def __init__(self, command: list[str]) -> None:
-        self._process, self._file = pty.fork()
-        if self._process == 0:
-            os.environ["TERM"] = "xterm"
-            os.execvp(command[0], command)
-        fcntl.ioctl(self._file, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        self._seen = ""
-
-    def wait_for(self, expected: str) -> str:
-        """Read until a text appears and return the output since the last call."""
-        deadline = time.monotonic() + WAIT_S
-        while expected not in plain(self._seen):
-            assert time.monotonic() < deadline, f"no {expected!r} in {plain(self._seen)[-3000:]}"
-            if select.select([self._file], [], [], 0.1)[0]:
-                self._seen += os.read(self._file, 1 << 16).decode(errors="replace")
-        seen, self._seen = plain(self._seen), ""
-        return seen
-
-    def type(self, text: str) -> None:
-        os.write(self._file, text.encode())
+class FlinksTerminal(Terminal):
+    """Flink's client in a terminal."""
 
     def statement(self, text: str) -> None:
         """Execute a statement without rows."""
@@ -158,7 +127,7 @@ class Terminal:
 
 
 def test_the_prompt(client_command: list[str]) -> None:
-    terminal = Terminal(client_command)
+    terminal = FlinksTerminal(client_command)
     terminal.wait_for("Flink SQL>")
     terminal.statement("CREATE TABLE generated (n INT) WITH ('connector' = 'datagen', 'rows-per-second' = '5')")
     terminal.statement("SET 'sql-client.execution.result-mode' = 'tableau'")

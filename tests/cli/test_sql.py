@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from firesteel.table.planner.parse.script import in_one_line, split_statements
 from tests.cli.session import JobManager, firesteel
+from tests.cli.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 
@@ -115,6 +117,46 @@ def test_jobs_run_on_a_session_cluster(tmp_path: Path, jobmanagers: Callable[...
     done = firesteel("sql", "-m", cluster.address, "-e", f"{table}; {insert}; {count}; SHOW JOBS")
     assert "| 2 |\n+---+\n1 row in set" in done.stdout
     assert "| numbers | FINISHED |" in " ".join(done.stdout.split())
+
+
+@pytest.mark.spark
+def test_results_are_live_on_a_terminal(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "firesteel", "sql", "--result-mode", "table", "-D", "parallelism.default=1"]
+    terminal = Terminal(command, XDG_STATE_HOME=str(tmp_path))
+    terminal.wait_for("firesteel SQL>")
+    numbers = "'connector' = 'datagen', 'rows-per-second' = '50', 'fields.n.kind' = 'sequence', 'fields.n.start' = '1'"
+    terminal.type(f"CREATE TABLE t (n INT) WITH ({numbers}, 'fields.n.end' = '100000');\r")
+    terminal.wait_for("Execute statement succeeded.")
+    terminal.type("SELECT MOD(n, 50) AS k, COUNT(*) AS c FROM t GROUP BY MOD(n, 50);\r")
+    terminal.wait_for("SQL Query Result (Table) Page last of 2, 50 rows running")
+    terminal.type("1")
+    terminal.wait_for("Page 1 of 2, 50 rows running k ▲ c 0 ")
+    terminal.type("1")
+    terminal.wait_for("k ▼ c 49 ")
+    terminal.type("n")
+    terminal.wait_for("Page 2 of 2, 50 rows running k ▼ c 14 ")
+    terminal.type("x")
+    terminal.wait_for("Page 2 of 2, 50 rows stopped")
+    terminal.type("q")
+    printed = terminal.wait_for("changes")
+    cells = re.findall(r"\| (\d+) \| (\d+) \|", printed)
+    received = sum(int(count) for _, count in cells)  # the query counts, so nothing that it counted is lost
+    assert [int(key) for key, _ in cells] == list(range(49, -1, -1))
+    assert f"50 of 50 rows, out of {2 * received - 50:,} changes" in printed
+    terminal.type("SET 'sql-client.execution.result-mode' = 'changelog';\r")
+    terminal.wait_for("Execute statement succeeded.")
+    terminal.type("SELECT n FROM t;\r")
+    terminal.wait_for("SQL Query Result (Changelog) Page last of 2, ")
+    terminal.type("\x03")
+    terminal.wait_for("changes")
+    terminal.type("QUIT;\r")
+    assert terminal.close() == 0
+
+
+def test_live_results_need_a_prompt_on_a_terminal() -> None:
+    done = firesteel("sql", "--result-mode", "changelog", "-e", "SELECT 1", check=False)
+    assert done.returncode == 1
+    assert "sql-client.execution.result-mode is 'changelog', which needs a prompt on a terminal" in done.stderr
 
 
 def test_invalid_usage_is_reported() -> None:

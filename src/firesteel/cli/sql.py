@@ -21,7 +21,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--result-mode",
     type=click.Choice(["tableau", "table", "changelog"], case_sensitive=False),
-    help="Format of query results [tableau].",
+    help="Print query results, or show them live on a full screen [tableau].",
 )
 @click.option(
     "--mode",

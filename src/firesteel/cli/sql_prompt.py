@@ -21,6 +21,7 @@ def run_prompt(session: SqlSession) -> None:
 
     Jobs that run inside this process are cancelled at the end.
     """
+    session.has_screen = sys.stdin.isatty() and sys.stdout.isatty()
     history = _prepare_terminal(session) if sys.stdin.isatty() else None
     buffer = ""
     while not session.is_over:

@@ -5,29 +5,24 @@ from __future__ import annotations
 import sys
 import time
 
-from firesteel.table.environment.pandas_conversion import materialized
 from firesteel.table.environment.print_style import PrintStyle, print_rows, rows_in_set
 from firesteel.table.environment.row_writers import write_csv, write_json
 from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 
 
-def show_query(result: TableResult, mode: str, is_streaming: bool) -> None:
+def show_query(result: TableResult, is_streaming: bool) -> None:
     """Print the rows of a query; an interrupt cancels its job.
 
     Args:
         result: The running query.
-        mode: `tableau` prints changes as they arrive, or in batch mode the whole result at its end. `changelog` always
-            prints changes as they arrive. `table` prints the rows that remain when the query ends.
-        is_streaming: Whether the query runs in streaming mode.
+        is_streaming: Whether changes are printed as they arrive, and not the whole result at its end.
     """
     row_type = row_type_of(result)
     started = time.monotonic()
     with result.collect() as rows:
-        if mode == "changelog" or (mode == "tableau" and is_streaming):
+        if is_streaming:
             print_rows(rows, row_type, PrintStyle.WIDTHS_OF_TYPES, sys.stdout, _received)
-        elif mode == "table":
-            print_rows(materialized(rows), row_type, PrintStyle.WIDTHS_OF_DATA, sys.stdout)
         else:
             print_rows(
                 rows,

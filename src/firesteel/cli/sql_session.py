@@ -13,9 +13,9 @@ from firesteel.client import EmbeddedJobClient, set_progress_reporter
 from firesteel.client.progress_view import make_reporter
 from firesteel.common.configuration import set_default_options
 from firesteel.common.options.known_options import FREE_PREFIXES, doubt_about, known_options
-from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE
+from firesteel.common.options.table_options import SQL_CLIENT_MAX_ROWS, SQL_CLIENT_RESULT_MODE
 from firesteel.common.terminal_text import printable
-from firesteel.errors import FiresteelError
+from firesteel.errors import FiresteelError, InvalidProgramError
 from firesteel.gateway.session_context import SessionContext
 from firesteel.table import StreamTableEnvironment
 from firesteel.table.planner.parse.parser import parse
@@ -43,10 +43,15 @@ class SqlSession:
         options: Initial options.
         verbose: Whether errors are printed with their traceback.
         output: Format of results: `text`, `csv` or `json`.
+
+    Attributes:
+        is_over: Whether the user has left the client.
+        has_screen: Whether there is a prompt on a terminal, on which results can be shown live.
     """
 
     def __init__(self, options: dict[str, str], verbose: bool = False, output: str = "text") -> None:
         self.is_over = False
+        self.has_screen = False
         self._verbose = verbose
         self._output = output
         self._shows_times = False
@@ -91,6 +96,8 @@ class SqlSession:
         return self._context.table_env
 
     def _run(self, statement: s.Statement) -> None:
+        if isinstance(statement, s.Query):
+            self._check_result_mode()
         result = self._context.execute(statement)
         if isinstance(statement, s.Query):
             self._show(result)
@@ -105,11 +112,24 @@ class SqlSession:
         else:
             write_result(result, self._output, has_kinds=False)
 
+    def _check_result_mode(self) -> None:
+        mode = self._context.get(SQL_CLIENT_RESULT_MODE)
+        if mode != "tableau" and self._output == "text" and not self.has_screen:
+            raise InvalidProgramError(
+                f"{SQL_CLIENT_RESULT_MODE.key} is {mode!r}, which needs a prompt on a terminal; elsewhere results are "
+                "shown in mode 'tableau', and for programs with --output csv or json"
+            )
+
     def _show(self, result: TableResult) -> None:
-        if self._output == "text":
-            show_query(result, self._context.get(SQL_CLIENT_RESULT_MODE), self._context.is_streaming)
-        else:
+        mode = self._context.get(SQL_CLIENT_RESULT_MODE)
+        if self._output != "text":
             write_result(result, self._output, has_kinds=self._context.is_streaming)
+        elif mode == "tableau":
+            show_query(result, self._context.is_streaming)
+        else:
+            from firesteel.cli.result_screen import show_screen  # late import: Windows has no such terminals
+
+            show_screen(result, None if mode == "changelog" else self._context.get(SQL_CLIENT_MAX_ROWS))
 
     def _tell(self, text: str) -> None:
         """Print a message, which must not get among rows that a program reads."""

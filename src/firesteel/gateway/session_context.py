@@ -22,7 +22,7 @@ from firesteel.common.options.option_check import check_option
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
 from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.common.options.sensitive_values import masked
-from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE, TABLE_DML_SYNC
+from firesteel.common.options.table_options import SQL_CLIENT_MAX_ROWS, SQL_CLIENT_RESULT_MODE, TABLE_DML_SYNC
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
@@ -36,7 +36,7 @@ from firesteel.table.types import DataTypes, RowType
 T = TypeVar("T")
 MODE = RUNTIME_MODE.key
 _MODES = ("streaming", "batch")
-_OWN = (SQL_CLIENT_RESULT_MODE.key, TABLE_DML_SYNC.key)
+_OWN = (SQL_CLIENT_RESULT_MODE.key, SQL_CLIENT_MAX_ROWS.key, TABLE_DML_SYNC.key)
 """Options of the session itself, which are not passed to the table environment."""
 
 

@@ -13,7 +13,7 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
 from firesteel.notebook.shell import Display, Shell
 from firesteel.table import EnvironmentSettings, TableEnvironment
-from firesteel.table.environment.pandas_conversion import materialized
+from firesteel.table.environment.materialized_rows import materialized
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.planner.parse.script import split_statements
 from firesteel.table.result_kind import ResultKind

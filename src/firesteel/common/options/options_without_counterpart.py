@@ -176,8 +176,7 @@ _PLANNER = (
     ),
     OptionRule(
         "tables are printed in full width",
-        "table.display.max-column-width sql-client.display.* sql-client.execution.max-table-result.rows "
-        "sql-client.verbose",
+        "table.display.max-column-width sql-client.display.* sql-client.verbose",
     ),
 )
 

@@ -19,7 +19,13 @@ SQL_CLIENT_RESULT_MODE = Option(
     "sql-client.execution.result-mode",
     choice("tableau", "changelog", "table"),
     "tableau",
-    "`tableau`, `changelog` or `table`: how `firesteel sql` shows results",
+    "`tableau`: `firesteel sql` prints results; `table` or `changelog`: at its prompt a full screen shows them live",
+)
+SQL_CLIENT_MAX_ROWS = Option(
+    "sql-client.execution.max-table-result.rows",
+    integer_from(1),
+    "1000000",
+    "How many rows the result mode `table` keeps; beyond them the first ones are dropped",
 )
 TABLE_NOT_NULL_ENFORCER = Option(
     "table.exec.sink.not-null-enforcer",

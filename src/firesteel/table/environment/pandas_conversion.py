@@ -13,8 +13,9 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import arrow_type, to_arrow
-from firesteel.common.types import Row, RowKind
+from firesteel.common.types import Row
 from firesteel.connectors.table_connector import INSERT_ONLY
+from firesteel.table.environment.materialized_rows import materialized
 from firesteel.table.planner.rel.rel import StreamScan
 
 if TYPE_CHECKING:
@@ -187,18 +188,3 @@ def _series(array: pa.Array, kind: t.DataType, time_zone: datetime.tzinfo) -> pd
     if pa.types.is_string(array.type):
         return pd.Series(array.to_pylist(), dtype=object)
     return array.to_pandas(date_as_object=True, timestamp_as_object=False, maps_as_pydicts="strict")
-
-
-def materialized(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows that are left; a changelog takes back the last of equal rows."""
-    left: list[Row | None] = []
-    positions: dict[str, list[int]] = {}
-    for row in rows:
-        kind = row.get_row_kind()
-        key = repr(list(row))
-        if kind in (RowKind.INSERT, RowKind.UPDATE_AFTER):
-            positions.setdefault(key, []).append(len(left))
-            left.append(row)
-        elif positions.get(key):
-            left[positions[key].pop()] = None
-    return [row for row in left if row is not None]

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
 
 _MOST_WIDTH = 30
-_NULL = "<NULL>"
+NULL_TEXT = "<NULL>"
+"""The text of NULL in tables."""
 _FIXED_WIDTHS: dict[type[t.DataType], int] = {
     t.TinyIntType: 4,
     t.SmallIntType: 6,
@@ -64,7 +65,7 @@ def print_rows(
     """
     if style is PrintStyle.RAW:
         for row in rows:
-            print(", ".join(_cells(row, row_type, "")), file=out)
+            print(", ".join(cell_texts(row, row_type, "")), file=out)
         return
     iterator = iter(rows)
     first = next(iterator, None)
@@ -98,13 +99,14 @@ def _print_table(
 
 
 def _shown(rows: Iterable[Row], row_type: t.RowType, style: PrintStyle) -> Iterable[list[str]]:
-    null = "" if style is PrintStyle.WIDE else _NULL
+    null = "" if style is PrintStyle.WIDE else NULL_TEXT
     for row in rows:
-        cells = _cells(row, row_type, null)
+        cells = cell_texts(row, row_type, null)
         yield [str(row.get_row_kind()), *cells] if style is PrintStyle.WIDTHS_OF_TYPES else cells
 
 
-def _cells(row: Row, row_type: t.RowType, null: str) -> list[str]:
+def cell_texts(row: Row, row_type: t.RowType, null: str = NULL_TEXT) -> list[str]:
+    """Return the values of a row as text, and `null` for NULL."""
     pairs = zip(row, row_type.field_types(), strict=True)
     return [null if value is None else _text(value, kind) for value, kind in pairs]
 
@@ -122,7 +124,7 @@ def _width_of_type(name: str, kind: DataType) -> int:
         width = 8 if kind.precision == 0 else kind.precision + 9
     elif isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType)):
         width = 19 if kind.precision == 0 else kind.precision + 20
-    return max(len(name), width, len(_NULL))
+    return max(len(name), width, len(NULL_TEXT))
 
 
 def _widths_of_data(names: list[str], lines: Iterable[list[str]], most: int | None) -> list[int]:

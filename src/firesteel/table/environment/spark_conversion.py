@@ -13,7 +13,8 @@ from firesteel.columns.type_text import quoted
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
-from firesteel.table.environment.pandas_conversion import arrow_scan, materialized
+from firesteel.table.environment.materialized_rows import materialized
+from firesteel.table.environment.pandas_conversion import arrow_scan
 from firesteel.table.planner.rel.rel import StreamScan
 
 if TYPE_CHECKING:

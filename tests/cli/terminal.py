@@ -1,0 +1,50 @@
+"""A command in a pseudo terminal: what a user types and sees."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import termios
+import time
+
+from tests.cli.session import WAIT_S
+
+
+def plain(text: str) -> str:
+    """Text without control sequences, and with single blanks."""
+    return " ".join(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>(]B?", "", text).split())
+
+
+class Terminal:
+    """A command in a terminal of 40 lines and 120 columns."""
+
+    def __init__(self, command: list[str], **environment: str) -> None:
+        self._process, self._file = pty.fork()
+        if self._process == 0:
+            # Passed on, because readline has put the size of the terminal of the tests into C's environment.
+            os.execvpe(command[0], command, {**os.environ, **environment, "TERM": "xterm"})
+        fcntl.ioctl(self._file, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        self._seen = ""
+
+    def wait_for(self, expected: str) -> str:
+        """Read until a text appears and return the output since the last call."""
+        deadline = time.monotonic() + WAIT_S
+        while expected not in plain(self._seen):
+            assert time.monotonic() < deadline, f"no {expected!r} in {plain(self._seen)[-3000:]}"
+            if select.select([self._file], [], [], 0.1)[0]:
+                self._seen += os.read(self._file, 1 << 16).decode(errors="replace")
+        seen, self._seen = plain(self._seen), ""
+        return seen
+
+    def type(self, text: str) -> None:
+        os.write(self._file, text.encode())
+
+    def close(self) -> int:
+        """Wait until the command has ended by itself and return its exit code."""
+        _, status = os.waitpid(self._process, 0)
+        os.close(self._file)
+        return os.waitstatus_to_exitcode(status)

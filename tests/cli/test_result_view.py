@@ -1,0 +1,138 @@
+"""The result modes `table` and `changelog` without a query: pages, order, keys and what is on the screen."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from firesteel.cli.result_frame import frame_of
+from firesteel.cli.result_view import CHANGES_KEPT, ResultView
+from firesteel.cli.terminal_keys import keys_of
+from firesteel.common.types import Row, RowKind
+from firesteel.table import DataTypes
+
+ROW_TYPE = DataTypes.ROW(
+    [
+        DataTypes.FIELD("word", DataTypes.STRING()),
+        DataTypes.FIELD("n", DataTypes.INT()),
+        DataTypes.FIELD("m", DataTypes.MAP(DataTypes.STRING(), DataTypes.INT())),
+    ]
+)
+WIDTH, HEIGHT = 60, 10
+
+
+def change(kind: RowKind, *values: object) -> Row:
+    row = Row(*values, {"k": 1})
+    row.set_row_kind(kind)
+    return row
+
+
+def view_of(*rows: Row, most: int | None = 1000) -> ResultView:
+    view = ResultView(ROW_TYPE, most)
+    view.add(rows)
+    return view
+
+
+def inserted(count: int) -> list[Row]:
+    return [change(RowKind.INSERT, f"w{number}", number) for number in range(count)]
+
+
+def screen(view: ResultView, status: str = "running") -> list[str]:
+    console = Console(width=WIDTH, height=HEIGHT)
+    with console.capture() as captured:
+        console.print(frame_of(view, status, WIDTH, HEIGHT))
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def words(view: ResultView) -> list[object]:
+    return [row[0] for row in view.shown()]
+
+
+def test_a_table_has_the_rows_that_are_left() -> None:
+    view = view_of(
+        change(RowKind.INSERT, "a", 1),
+        change(RowKind.INSERT, "b", 1),
+        change(RowKind.UPDATE_BEFORE, "a", 1),
+        change(RowKind.UPDATE_AFTER, "a", 2),
+        change(RowKind.DELETE, "b", 1),
+        change(RowKind.DELETE, "never there", 1),
+    )
+    assert [list(row)[:2] for row in view.rows()] == [["a", 2]]
+    assert view.received == 6
+
+
+def test_a_table_drops_the_first_of_too_many_rows() -> None:
+    view = view_of(*inserted(5), change(RowKind.DELETE, "w0", 0), most=3)
+    assert words(view_of(*inserted(5), most=3)) == ["w4"]
+    assert [row[0] for row in view.rows()] == ["w2", "w3", "w4"]
+
+
+def test_a_changelog_keeps_the_last_changes() -> None:
+    view = view_of(*inserted(CHANGES_KEPT + 2), most=None)
+    assert [row[0] for row in (view.rows()[0], view.rows()[-1])] == ["w2", f"w{CHANGES_KEPT + 1}"]
+    assert screen(view)[1:3] == ["op  word      n  m", "+I  w997    997  {k=1}"]
+
+
+def test_the_screen_is_as_high_as_the_terminal_and_follows_the_last_page() -> None:
+    view = view_of(*inserted(12))
+    lines = screen(view)
+    assert len(lines) == HEIGHT
+    assert lines[0] == " SQL Query Result (Table)   Page last of 3, 12 rows   running"[:WIDTH].rstrip()
+    assert lines[1:4] == ["word   n  m", "w10   10  {k=1}", "w11   11  {k=1}"]
+    assert lines[-2].startswith("q quit   x stop the query")
+    view.add(inserted(10))
+    assert screen(view)[2].startswith("w8")
+
+
+@pytest.mark.parametrize(
+    ("keys", "first"),
+    [("p", "w5"), ("pp", "w0"), ("ppp", "w0"), ("ppn", "w5"), ("\x1b[H", "w0"), ("ppl", "w10"), ("\x1b[5~", "w5")],
+)
+def test_pages(keys: str, first: str) -> None:
+    view = view_of(*inserted(12))
+    screen(view)
+    for key in keys_of(keys):
+        view.press(key)
+    assert words(view)[0] == first
+
+
+def test_a_column_sorts_both_ways_with_null_last() -> None:
+    rows = [change(RowKind.INSERT, word, n) for word, n in (("b", 2), ("c", None), ("a", 10))]
+    view = view_of(*rows)
+    found = []
+    for key in "2213390":
+        view.page_rows = 3
+        view.press(key)
+        found.append("".join(map(str, words(view))))
+    assert found == ["bac", "abc", "abc", "bca", "bca", "bca", "bca"]
+    view.press("2")
+    assert screen(view)[1].split() == ["word", "n", "▲", "m"]
+
+
+def test_a_row_opens_in_full() -> None:
+    view = view_of(change(RowKind.INSERT, "long " * 20, 1))
+    view.press("enter")
+    assert not view.is_open
+    view.press("down")
+    assert "…" in screen(view)[2]
+    view.press("enter")
+    assert " ".join(screen(view)[1:4]).count("long") == 20
+    view.press("x")
+    assert not view.is_open
+
+
+def test_columns_move_to_the_left() -> None:
+    view = view_of(*inserted(1))
+    for _ in range(5):
+        view.press("right")
+    assert screen(view)[1:3] == ["m", "{k=1}"]
+
+
+def test_values_send_nothing_to_the_terminal() -> None:
+    assert screen(view_of(change(RowKind.INSERT, "\x1b[2J[bold]x\n", 1)))[2].startswith(r"\x1b[2J[bold]x\n  1")
+
+
+def test_keys_have_names() -> None:
+    assert keys_of("Qé\x1b[A\x1bOB\x1b[6~\x1b[1;5C\r\x1b\x03\x1b[15~") == [
+        "q", "é", "up", "down", "page down", "right", "enter", "escape", "interrupt", "",
+    ]  # fmt: skip
