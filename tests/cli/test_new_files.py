@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -13,10 +12,9 @@ import pytest
 import yaml
 
 from firesteel.cli.new_files import _TEMPLATES, packaged
+from tests.wheel import build_wheel
 
 pytestmark = [pytest.mark.slow]
-
-ROOT = Path(__file__).parents[2]
 
 
 def run(directory: Path, *arguments: object) -> str:
@@ -88,13 +86,7 @@ def test_nothing_of_the_users_is_overwritten(tmp_path):
 
 
 def test_the_wheel_brings_examples_and_templates(tmp_path):
-    source = tmp_path / "source"
-    ignored = shutil.ignore_patterns(".venv*", ".git", "build", "dist", "site", "__pycache__", ".mypy_cache", "tests")
-    shutil.copytree(ROOT, source, ignore=ignored)
-    for name in ("src", "examples", "templates"):
-        shutil.copytree(ROOT / name, source / name, dirs_exist_ok=True)
-    run(source, "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, ".")
-    [wheel] = tmp_path.glob("*.whl")
+    wheel = build_wheel(tmp_path)
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {"firesteel/examples/word_count.py", "firesteel/examples/data/alice.txt"} <= names
     assert {"firesteel/templates/kafka/compose.yaml", "firesteel/templates/tests/test_job.py"} <= names

@@ -129,7 +129,9 @@ def test_the_api_reference_names_what_exists() -> None:
 
 # --- messages ------------------------------------------------------------------------------------------------------
 
-HEADING = re.compile(r"^### (.*…?.*)$", re.MULTILINE)
+HEADING = re.compile(r"^### (.*)$", re.MULTILINE)
+SYMPTOMS = {"A window never fires"}
+"""Headings that are no messages: what a user sees if there is none."""
 
 
 def messages_of_the_sources() -> list[str]:
@@ -145,8 +147,9 @@ def messages_of_the_sources() -> list[str]:
 
 
 def documented_messages() -> list[str]:
-    text = (DOCS / "operations" / "troubleshooting.md").read_text()
-    return [heading for heading in HEADING.findall(text) if not heading.startswith("A window")]
+    headings = HEADING.findall((DOCS / "operations" / "troubleshooting.md").read_text())
+    assert set(headings) > SYMPTOMS
+    return [heading for heading in headings if heading not in SYMPTOMS]
 
 
 @pytest.mark.slow
@@ -155,8 +158,10 @@ def test_each_documented_message_is_in_the_sources() -> None:
     messages = documented_messages()
     assert len(messages) >= 25
     for message in messages:
-        pieces = [piece for piece in message.split("…") if len(piece) > 2]
-        assert any(all(piece.strip() in text for piece in pieces) for text in sources), message
+        pieces = [re.escape(piece.strip()) for piece in message.split("…") if len(piece) > 2]
+        text_of = re.compile(".*".join(pieces), re.DOTALL)
+        assert pieces, message
+        assert any(map(text_of.search, sources)), message
 
 
 # --- generation ----------------------------------------------------------------------------------------------------
