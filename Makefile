@@ -12,7 +12,7 @@ PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation beside changelog release docs kafka-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation beside changelog release docs pictures kafka-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -150,6 +150,9 @@ docs: $(STAMP)  ## build the documentation into site/, with every link and ancho
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@$(BIN)/python -m docs.generate.links site
 	@echo "Open $(CURDIR)/site/index.html (search needs a server: $(BIN)/python -m http.server --directory site)"
+
+pictures: chromium $(STAMP)  ## draw the pictures of docs/first_hour.md: terminals and the dashboard as they are today
+	@$(BIN)/python -m docs.generate.first_hour
 
 bench: $(STAMP)  ## run all benchmarks; results go to benchmarks/results (with PyFlink where its environment was made)
 	@for name in $(BENCHMARKS); do \

@@ -104,10 +104,10 @@ function timeline(job) {
   });
   return [bar, make("p", {}, entered.map(([name, time]) => `${name} ${at(time)}`).join("  →  "))];
 }
-// A chart of one figure over time: points are [ms, value]; gaps stand where a value is null.
+// A chart of one figure over time: points are [ms, value]; gaps stand where a value is null. One that was never above 0 has none.
 function chart(title, points, shown) {
   const known = points.filter(([, value]) => value !== null);
-  if (known.length < 2) return "";
+  if (known.length < 2 || known.every(([, value]) => value === 0)) return "";
   const [width, height, first, last] = [300, 70, points[0][0], points[points.length - 1][0]];
   const most = Math.max(...known.map(([, value]) => value)), latest = known[known.length - 1][1];
   const x = time => width * (time - first) / Math.max(1, last - first), y = value => height - 2 - (height - 4) * value / (most || 1);
