@@ -28,6 +28,7 @@ from firesteel.spark.class_archive import ClassArchive, class_archive
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
 from firesteel.spark.java_objects import release_java_objects_at_once
+from firesteel.spark.numpy_values import decide_without_pandas
 from firesteel.spark.spark_errors import SparkStartError
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
@@ -244,8 +245,9 @@ class SparkGateway:
     def _make_context(self) -> object:
         from pyspark import SparkConf, SparkContext
 
-        # Avoid importing pandas, which PySpark does to check its version.
+        # PySpark checks the version of pandas where it imports it.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        decide_without_pandas()
         configuration = SparkConf().setAppName("firesteel").setAll(list(self._settings.items()))
         try:
             context = SparkContext.getOrCreate(configuration)
