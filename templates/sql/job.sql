@@ -2,8 +2,8 @@
 
 CREATE TABLE clicks (
   page STRING,
-  at TIMESTAMP(3),
-  WATERMARK FOR at AS at - INTERVAL '5' SECOND
+  clicked_at TIMESTAMP(3),
+  WATERMARK FOR clicked_at AS clicked_at - INTERVAL '5' SECOND
 ) WITH (
   'connector' = 'filesystem',
   'path' = 'clicks.csv',
@@ -11,5 +11,5 @@ CREATE TABLE clicks (
 );
 
 SELECT window_start, page, COUNT(*) AS clicks
-FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL '10' SECOND))
+FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(clicked_at), INTERVAL '10' SECOND))
 GROUP BY window_start, window_end, page;

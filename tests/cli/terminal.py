@@ -32,8 +32,9 @@ class Terminal:
     def __init__(self, command: list[str], lines: int = 40, columns: int = 120, **environment: str) -> None:
         self._process, self._file = pty.fork()
         if self._process == 0:
-            # Passed on, because readline has put the size of the terminal of the tests into C's environment.
-            os.execvpe(command[0], command, {**os.environ, **environment, "TERM": "xterm"})
+            # Neither pytest-xdist's idea of the size of a terminal, nor the one that readline keeps in C's environment.
+            inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+            os.execvpe(command[0], command, {**inherited, **environment, "TERM": "xterm"})
         fcntl.ioctl(self._file, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self._seen = self.printed = ""
 
