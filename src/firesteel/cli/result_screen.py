@@ -112,7 +112,7 @@ def _watch(view: ResultView, rows: RunningRows, console: Console) -> None:
 def _print(view: ResultView) -> None:
     """Print the last rows of the view, as in the result mode `tableau`."""
     rows = view.rows()
-    style = PrintStyle.WIDTHS_OF_TYPES if view.is_changelog else PrintStyle.WIDTHS_OF_DATA
+    style = PrintStyle.CHANGES if view.is_changelog else PrintStyle.WIDTHS_OF_DATA
     print_rows(rows[-_MOST_PRINTED:], view.row_type, style, sys.stdout, lambda count: _last_line(view, count))
 
 

@@ -22,7 +22,7 @@ def show_query(result: TableResult, is_streaming: bool) -> None:
     started = time.monotonic()
     with result.collect() as rows:
         if is_streaming:
-            print_rows(rows, row_type, PrintStyle.WIDTHS_OF_TYPES, sys.stdout, _received)
+            print_rows(rows, row_type, PrintStyle.CHANGES, sys.stdout, _received)
         else:
             print_rows(
                 rows,
