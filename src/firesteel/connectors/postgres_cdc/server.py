@@ -1,0 +1,331 @@
+"""What the source asks of the server: the table, its publication, its replication slot, and snapshots."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
+from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
+from firesteel.connectors.postgres_cdc.splits import KEY_READERS
+from firesteel.connectors.postgres_cdc.text_columns import SESSION, is_readable, readable_types
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from psycopg import Connection
+
+_RETRY_S = 0.5
+
+_COLUMNS = """
+SELECT a.attname, a.atttypid, a.atttypmod, coalesce(b.typname, t.typname), a.attgenerated <> '', a.attnotnull,
+       coalesce(n.collcollate, d.datcollate) IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8')
+FROM pg_attribute a
+JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_type b ON b.oid = t.typbasetype
+LEFT JOIN pg_collation n ON n.oid = a.attcollation AND n.collname <> 'default'
+JOIN pg_database d ON d.datname = current_database()
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_KEY = """
+SELECT a.attname FROM pg_index i
+CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+WHERE i.indrelid = %s AND i.indisprimary ORDER BY k.place
+"""
+
+
+def psycopg_library() -> ModuleType:
+    """Return the module `psycopg`.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    try:
+        import psycopg
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "postgres-cdc needs the package psycopg: pip install 'firesteel[postgresql]'", name=error.name
+        ) from None
+    return psycopg
+
+
+def connect(address: Address, **more: str) -> Connection[tuple[object, ...]]:
+    """Return a connection without transactions, whose values have the texts that `text_columns` reads.
+
+    Args:
+        address: The table, for its server.
+        more: Parameters of libpq.
+    """
+    library = psycopg_library()
+    for attempt in range(address.retries + 1):
+        try:
+            return library.connect(  # type: ignore[no-any-return]
+                host=address.hostname,
+                port=address.port,
+                user=address.username,
+                password=address.password,
+                dbname=address.database,
+                connect_timeout=address.timeout_s,
+                application_name="firesteel postgres-cdc",
+                client_encoding="utf8",
+                autocommit=True,
+                options=" ".join(f"-c {name}={value}" for name, value in SESSION.items()),
+                **more,
+            )
+        except library.OperationalError as error:
+            if attempt == address.retries:
+                raise PostgresCdcError(f"postgres-cdc: {address}: {error}") from error
+            time.sleep(_RETRY_S)
+    raise AssertionError("unreachable")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnShape:
+    """A column of the table: its type, and whether it is generated, NOT NULL and ordered by bytes."""
+
+    name: str
+    type_oid: int
+    modifier: int
+    type_name: str
+    is_generated: bool
+    is_required: bool
+    is_bytewise: bool | None
+
+    @property
+    def signature(self) -> str:
+        """What must not change while the log is read."""
+        return f"{self.type_oid}/{self.modifier}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """The table as the server has it."""
+
+    columns: Mapping[str, ColumnShape]
+    primary_key: Sequence[str]
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """The columns that the log has, each with what must not change."""
+        return {name: column.signature for name, column in self.columns.items() if not column.is_generated}
+
+
+def table_shape(connection: Connection[tuple[object, ...]], address: Address) -> TableShape:
+    """Return the columns and the key of the table.
+
+    Raises:
+        PostgresCdcError: there is no such table.
+    """
+    names = (address.schema, address.table)
+    found = connection.execute(
+        "SELECT c.oid, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')",
+        names,
+    ).fetchone()
+    if found is None:
+        raise PostgresCdcError(
+            f"postgres-cdc: there is no {address}; schema-name and table-name are names, no regular expressions"
+        )
+    if found[1] != "r":
+        raise PostgresCdcError(
+            f"postgres-cdc: {address} is no ordinary table; partitioned tables and views are refused"
+        )
+    columns = [ColumnShape(*row) for row in connection.execute(_COLUMNS, (found[0],))]  # type: ignore[arg-type]
+    key = [str(name) for (name,) in connection.execute(_KEY, (found[0],))]
+    return TableShape({column.name: column for column in columns}, key)
+
+
+def check_columns(settings: CdcSettings, shape: TableShape) -> None:
+    """Check that the table has the declared columns.
+
+    Raises:
+        PostgresCdcError: a column is missing or generated, or has a type that cannot be read as declared.
+    """
+    for column in settings.columns:
+        found = shape.columns.get(column.name)
+        where = f"postgres-cdc: column {column.name!r} of {settings.address}"
+        if found is None:
+            raise PostgresCdcError(f"{where} does not exist; the table has {', '.join(shape.columns)}")
+        if found.is_generated:
+            raise PostgresCdcError(f"{where} is generated, so the log does not have it; compute it in the query")
+        if not is_readable(found.type_name, column.type):
+            raise PostgresCdcError(
+                f"{where} has the type {found.type_name}, declared is {column.type}; allowed is "
+                f"{readable_types(found.type_name)}"
+            )
+
+
+def chunk_column(settings: CdcSettings, shape: TableShape) -> ColumnShape | None:
+    """Return the column by which the snapshot is divided; None for a snapshot in one chunk.
+
+    Raises:
+        PostgresCdcError: there is no key, or the column that is asked for cannot divide the table.
+    """
+    if not settings.is_parallel:
+        return None
+    name, option = settings.chunk_column, "scan.incremental.snapshot.chunk.key-column"
+    if not name and not shape.primary_key:
+        raise PostgresCdcError(
+            f"postgres-cdc: {settings.address} has no primary key, so '{option}' must name a column that divides it"
+        )
+    column = shape.columns.get(name or shape.primary_key[0])
+    if column is None or not column.is_required or (shape.primary_key and column.name not in shape.primary_key):
+        raise PostgresCdcError(
+            f"postgres-cdc: '{option}' is {name!r}; allowed is a column of the primary key, or of a table without one "
+            "any NOT NULL column"
+        )
+    is_ordered = column.type_name in KEY_READERS and (column.is_bytewise or column.type_name not in ("text", "varchar"))
+    return column if is_ordered else None
+
+
+def prepare(settings: CdcSettings, connection: Connection[tuple[object, ...]]) -> int:
+    """Create what is missing of publication and slot; return the LSN from which the slot has changes.
+
+    Raises:
+        PostgresCdcError: the server does not decode its log, or one of the two is missing and must not be created.
+    """
+    level = connection.execute("SHOW wal_level").fetchone()
+    if level != ("logical",):
+        raise PostgresCdcError(f"postgres-cdc: the server has wal_level = {level and level[0]}; logical is needed")
+    _publish(settings, connection)
+    if find_slot(settings, connection) is None:
+        if settings.startup == "committed-offset":
+            raise PostgresCdcError(
+                f"postgres-cdc: 'scan.startup.mode' is committed-offset, but there is no slot {settings.slot!r}"
+            )
+        connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (settings.slot,))
+    slot = require_slot(settings, connection)
+    if settings.startup == "committed-offset":
+        return slot
+    # A slot from before may lack the publication; what is read begins after this point anyway.
+    return lsn_of(
+        connection,
+        "SELECT end_lsn FROM pg_replication_slot_advance(%s, greatest(pg_current_wal_flush_lsn(), %s::pg_lsn))",
+        settings.slot,
+        lsn_text(slot),
+    )
+
+
+def _publish(settings: CdcSettings, connection: Connection[tuple[object, ...]]) -> None:
+    from psycopg.sql import SQL, Identifier
+
+    address, name = settings.address, settings.publication
+    at = (name, address.schema, address.table)
+    found = "SELECT 1 FROM pg_publication_tables WHERE pubname = %s AND schemaname = %s AND tablename = %s"
+    if connection.execute(found, at).fetchone() is not None:
+        return
+    mode = settings.creates_publication
+    exists = connection.execute("SELECT 1 FROM pg_publication WHERE pubname = %s", (name,)).fetchone() is not None
+    if mode == "disabled" or (exists and mode == "all_tables"):
+        raise PostgresCdcError(f"postgres-cdc: {address} is in no publication {name!r}; create it, or add the table")
+    table = Identifier(address.schema, address.table)
+    if mode == "all_tables":
+        statement = SQL("CREATE PUBLICATION {} FOR ALL TABLES").format(Identifier(name))
+    elif exists:
+        statement = SQL("ALTER PUBLICATION {} ADD TABLE {}").format(Identifier(name), table)
+    else:
+        statement = SQL("CREATE PUBLICATION {} FOR TABLE {}").format(Identifier(name), table)
+    connection.execute(statement)
+
+
+def find_slot(settings: CdcSettings, connection: Connection[tuple[object, ...]]) -> tuple[object, ...] | None:
+    """Return the slot: plugin, database, `wal_status`, and the LSN from which it has changes; None if there is none."""
+    return connection.execute(
+        "SELECT plugin, database, wal_status, confirmed_flush_lsn - '0/0' FROM pg_replication_slots "
+        "WHERE slot_name = %s",
+        (settings.slot,),
+    ).fetchone()
+
+
+def require_slot(settings: CdcSettings, connection: Connection[tuple[object, ...]]) -> int:
+    """Return the LSN from which the slot has changes.
+
+    Raises:
+        PostgresCdcError: it is gone, has lost its log, or is of another plugin or database.
+    """
+    found, name = find_slot(settings, connection), settings.slot
+    anew = "start the job without its savepoint, with 'scan.startup.mode' = 'initial', to read the table anew"
+    if found is None:
+        raise PostgresCdcError(f"postgres-cdc: the replication slot {name!r} does not exist any more: {anew}")
+    plugin, database, status, lsn = found
+    if status == "lost":
+        raise PostgresCdcError(
+            f"postgres-cdc: the server has removed the log of slot {name!r} (max_slot_wal_keep_size): "
+            f"drop it, and {anew}"
+        )
+    if plugin != "pgoutput" or database != settings.address.database:
+        raise PostgresCdcError(
+            f"postgres-cdc: slot {name!r} is of plugin {plugin} and database {database}; needed are pgoutput and "
+            f"{settings.address.database}"
+        )
+    return int(str(lsn))
+
+
+def lsn_of(connection: Connection[tuple[object, ...]], query: str, *parameters: str) -> int:
+    """Return the LSN that a query returns, as a number."""
+    row = connection.execute(query, parameters).fetchone()
+    assert row is not None
+    return lsn_number(str(row[0]))
+
+
+def lsn_number(text: str) -> int:
+    """Return an LSN as a number.
+
+    Example:
+        >>> lsn_number("1/A0")
+        4294967456
+    """
+    high, _, low = text.partition("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def lsn_text(number: int) -> str:
+    """Return an LSN as PostgreSQL writes it.
+
+    Example:
+        >>> lsn_text(4294967456)
+        '1/A0'
+    """
+    return f"{number >> 32:X}/{number & 0xFFFFFFFF:X}"
+
+
+class ExportedSnapshot:
+    """A snapshot of the database that other sessions can read, as long as this one is open.
+
+    A temporary slot exports it, so that it shows exactly the transactions that committed before an LSN. The snapshot of
+    a transaction does not tell: a commit is in the log some time before others see it.
+
+    Attributes:
+        name: Name of the snapshot.
+        lsn: The LSN.
+    """
+
+    def __init__(self, settings: CdcSettings, slot: str) -> None:
+        self._connection = connect(settings.address, replication="database")
+        self._slot = slot
+        command = f'CREATE_REPLICATION_SLOT "{slot}" TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT'
+        result = self._connection.pgconn.exec_(command.encode())
+        if result.ntuples != 1:
+            self.close()
+            raise PostgresCdcError(f"postgres-cdc: no snapshot: {result.error_message.decode().strip()}")
+        values = [(result.get_value(0, column) or b"").decode() for column in range(3)]
+        self.name, self.lsn = values[2], lsn_number(values[1])
+
+    def is_alive(self, connection: Connection[tuple[object, ...]]) -> bool:
+        """Return whether the session is open; a command in it would end the snapshot."""
+        query = "SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active"
+        return connection.execute(query, (self._slot,)).fetchone() is not None
+
+    def close(self) -> None:
+        """Release the snapshot."""
+        self._connection.close()
+
+
+def end_of_log(address: Address) -> int:
+    """Return the LSN up to which the server's log is on its disk."""
+    with closing(connect(address)) as connection:
+        return lsn_of(connection, "SELECT pg_current_wal_flush_lsn()")
