@@ -260,7 +260,7 @@ def test_large_values_that_an_update_keeps(postgres: Server, tmp_path: Path) -> 
     without = postgres.options("large", **mode)
     capture("id INT, v INT, PRIMARY KEY (id) NOT ENFORCED", without, tmp_path / "b")
     postgres.execute("UPDATE large SET v = 2")
-    with pytest.raises(Exception, match="does not repeat the large value of column 'x'.*REPLICA IDENTITY FULL"):
+    with pytest.raises(Exception, match=r"does not repeat the large value of column 'x'.*REPLICA IDENTITY FULL"):
         capture(columns, options, tmp_path / "a")
     found = changes(capture("id INT, v INT, PRIMARY KEY (id) NOT ENFORCED", without, tmp_path / "b"))
     assert found[-1] == (AFTER, (1, 2))
@@ -308,7 +308,7 @@ def test_truncations_are_refused(orders: Server, tmp_path: Path) -> None:
         ("id INT", {"table-name": "nowhere"}, "there is no table public.nowhere of database postgres"),
         ("id INT", {"debezium.publication.name": "other", "debezium.publication.autocreate.mode": "disabled"},
          "is in no publication 'other'"),
-        ("id INT", CHUNKS | {"scan.incremental.snapshot.chunk.key-column": "name"}, "allowed is a column of the primary"),
+        ("id INT", CHUNKS | {"scan.incremental.snapshot.chunk.key-column": "name"}, "allowed is a column of"),
         ("id INT", {"port": "1", "connect.max-retries": "0"}, "127.0.0.1:1"),
     ],
 )  # fmt: skip
