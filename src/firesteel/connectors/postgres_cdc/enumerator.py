@@ -13,17 +13,15 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from firesteel.connectors.postgres_cdc.replication import ExportedSnapshot, prepare, require_slot
 from firesteel.connectors.postgres_cdc.server import (
     ColumnShape,
-    ExportedSnapshot,
     TableShape,
     check_columns,
     chunk_column,
     connect,
     lsn_of,
-    prepare,
     psycopg_library,
-    require_slot,
     table_shape,
 )
 from firesteel.connectors.postgres_cdc.settings import UNITS_PER_ROW, CdcSettings

@@ -21,11 +21,8 @@ from firesteel.connectors.postgres_cdc.pgoutput import (
     Truncate,
     parse,
 )
-from firesteel.connectors.postgres_cdc.server import (
-    connect,
-    lsn_text,
-    require_slot,
-)
+from firesteel.connectors.postgres_cdc.replication import require_slot
+from firesteel.connectors.postgres_cdc.server import connect, lsn_text
 from firesteel.connectors.postgres_cdc.settings import CdcSettings
 from firesteel.connectors.postgres_cdc.splits import Log
 

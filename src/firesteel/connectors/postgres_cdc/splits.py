@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
+from firesteel.columns.cells import Cell
+
 KeyText: TypeAlias = "str | None"
 """A key as PostgreSQL writes it; None stands for no bound."""
 
 _LOG, _CHUNK = "log ", "chunk "
 
-KEY_READERS: Mapping[str, Callable[[str], int | Decimal | bytes]] = {
+KEY_READERS: Mapping[str, Callable[[str], Cell]] = {
     **dict.fromkeys(("int2", "int4", "int8"), int),
     "numeric": lambda text: Decimal("Infinity") if text == "NaN" else Decimal(text),
     **dict.fromkeys(("uuid", "text", "varchar"), str.encode),
@@ -157,6 +159,6 @@ class LateChunks:
             return False
         value = self._read(key)
         return any(
-            commit_lsn < lsn and (start is None or start <= value) and (end is None or value < end)  # type: ignore[operator]
+            commit_lsn < lsn and (start is None or start <= value) and (end is None or value < end)
             for start, end, lsn in self._ranges
         )
