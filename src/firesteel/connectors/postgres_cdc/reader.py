@@ -6,7 +6,6 @@ import datetime
 import io
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from firesteel.columns.values import to_arrow
 from firesteel.connectors.postgres_cdc.changes import Texts
 from firesteel.connectors.postgres_cdc.log_reader import LogReader
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
-from firesteel.connectors.postgres_cdc.server import connect, psycopg_library
+from firesteel.connectors.postgres_cdc.server import connect, copied_lines, psycopg_library
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
 from firesteel.connectors.postgres_cdc.splits import Chunk, chunk_of, is_log, log_of
 from firesteel.connectors.postgres_cdc.text_columns import column_of
@@ -28,6 +27,7 @@ from firesteel.functions.source_reading import SourceReader
 from firesteel.functions.splits import SplitRange
 
 if TYPE_CHECKING:
+    from psycopg import Connection
     from psycopg.sql import Composed
 
 _LOG_ROWS = 4096
@@ -62,6 +62,7 @@ class CdcReader(SourceReader):
     def __init__(self, settings: CdcSettings) -> None:
         self._settings = settings
         self._log: LogReader | None = None
+        self._connection: Connection[tuple[object, ...]] | None = None
 
     def read(self, part: SplitRange) -> Iterator[list[ColumnBatch]]:
         """Yield the rows of a chunk, or the changes in a range of the log.
@@ -111,18 +112,26 @@ class CdcReader(SourceReader):
     # --- the snapshot ------------------------------------------------------------------------------------------------
 
     def _rows(self, chunk: Chunk) -> Iterator[list[ColumnBatch]]:
-        with closing(connect(self._settings.address)) as connection, connection.transaction():
+        from psycopg.sql import SQL, Literal
+
+        connection = self._idle_connection()
+        with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             try:
-                # The name is one of the server's own, of hexadecimal digits.
-                connection.execute(f"SET TRANSACTION SNAPSHOT '{chunk.snapshot}'")
+                connection.execute(SQL("SET TRANSACTION SNAPSHOT {}").format(Literal(chunk.snapshot)))
             except psycopg_library().Error as error:
                 raise PostgresCdcError(
                     f"postgres-cdc: the snapshot of {self._settings.address} was lost with its session: {error}. "
                     "After a restart, the rest is read from a new one"
                 ) from error
-            with connection.cursor().copy(self._query(chunk)) as copy:
-                yield from self._batches(bytes(data) for data in copy)
+            yield from self._batches(copied_lines(connection, self._query(chunk)))
+
+    def _idle_connection(self) -> Connection[tuple[object, ...]]:
+        """Return the connection for chunks, which is no longer in use by the former one."""
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self._settings.address)
+            weakref.finalize(self, self._connection.close)
+        return self._connection
 
     def _query(self, chunk: Chunk) -> Composed:
         from psycopg.sql import SQL, Identifier, Literal
@@ -147,10 +156,12 @@ class CdcReader(SourceReader):
             yield [whole.slice(first, min(first + count, length)) for first in range(0, length, count)]
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
         log, self._log = self._log, None
-        if log is not None:
-            log.close()
+        connection, self._connection = self._connection, None
+        for each in (log, connection):
+            if each is not None:
+                each.close()
 
 
 def _columns(rows: Sequence[Texts]) -> list[pa.Array]:

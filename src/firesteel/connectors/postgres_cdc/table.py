@@ -56,7 +56,7 @@ OPTIONS = {
             "chunk-meta.group.size": "chunks are part of checkpoints and are not sent in messages",
             f"{_INCREMENTAL}unbounded-chunk-first.enabled": "all chunks have the same number of rows",
             f"{_INCREMENTAL}backfill.skip": "all chunks are read at one point of the log, so there is nothing to skip",
-            "scan.incremental.close-idle-reader.enabled": "an idle subtask has no connection",
+            "scan.incremental.close-idle-reader.enabled": "an idle subtask has at most a connection at rest",
             "chunk-key.even-distribution.factor.upper-bound": _EVEN,
             "chunk-key.even-distribution.factor.lower-bound": _EVEN,
             "table-id.include-database": "the source reads one table",
