@@ -15,6 +15,7 @@ import pytest
 from firesteel.common.types import RowKind
 from firesteel.table.errors import ValidationException
 from firesteel.testing import Fault
+from tests.table import cdc_faults
 from tests.table.captured_tables import Server, capture, changes, folded, server
 
 ORDERS = "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED"
@@ -338,3 +339,55 @@ def test_refused_options(tmp_path: Path, given: dict[str, str], reason: str) -> 
     options = Server("postgresql://127.0.0.1:1/postgres").options("orders") | given
     with pytest.raises(ValidationException, match=reason):
         capture("id INT", options, tmp_path)
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "chunks"),
+    [
+        ('text COLLATE "C" PRIMARY KEY', "chr(60 + n * 7) || n", 5),
+        ('text COLLATE "und-x-icu" PRIMARY KEY', "chr(60 + n * 7) || n", 1),
+        ("uuid PRIMARY KEY", "md5(n::text)::uuid", 5),
+        ("numeric PRIMARY KEY", "(n - 100) / 8.0", 5),
+        ("date PRIMARY KEY", "date '2024-01-01' + n", 1),
+        ("bigint NOT NULL", "n / 3", 5),
+    ],
+)
+def test_keys_that_divide_a_table(postgres: Server, tmp_path: Path, key: str, value: str, chunks: int) -> None:
+    """A run reads one chunk; the others are read after changes."""
+    postgres.execute(
+        "DROP TABLE IF EXISTS divided",
+        f"CREATE TABLE divided (k {key}, v int)",
+        "ALTER TABLE divided REPLICA IDENTITY FULL",
+        f"INSERT INTO divided SELECT {value}, n FROM generate_series(1, 200) AS n",
+    )
+    options = postgres.options("divided") | CHUNKS | {"scan.incremental.snapshot.chunk.size": "45"}
+    if "PRIMARY" not in key:
+        with pytest.raises(Exception, match=r"has no primary key, so 'scan.incremental.snapshot.chunk.key-column'"):
+            capture("v INT", options, tmp_path)
+        options["scan.incremental.snapshot.chunk.key-column"] = "k"
+    found = changes(capture("v INT", options, tmp_path, batches=1, batch_elements=1, parallelism=1))
+    assert len(found) < 60 if chunks > 1 else len(found) == 200
+    postgres.execute("UPDATE divided SET v = v + 1000 WHERE v % 2 = 0", "DELETE FROM divided WHERE v % 5 = 0")
+    found += changes(capture("v INT", options, tmp_path, batches=8, batch_elements=10_000))
+    assert folded(found) == rows_of(postgres, "(SELECT v FROM divided) AS d")
+
+
+def test_tables_of_other_kinds_are_refused(postgres: Server, tmp_path: Path) -> None:
+    postgres.execute(
+        "CREATE TABLE parts (id int) PARTITION BY RANGE (id)",
+        "CREATE TABLE made (id int, g int GENERATED ALWAYS AS (id) STORED)",
+    )
+    with pytest.raises(Exception, match="is no ordinary table"):
+        capture("id INT", postgres.options("parts"), tmp_path)
+    with pytest.raises(Exception, match=r"column 'g' of .* is generated"):
+        capture("g INT", postgres.options("made"), tmp_path)
+
+
+@pytest.mark.spark
+def test_the_totals_of_the_example_survive_a_crash(tmp_path: Path) -> None:
+    hit, _, violation = cdc_faults.run([cdc_faults.SERVER, "slot"], 1, tmp_path)
+    assert hit == [cdc_faults.SERVER, "slot"]
+    assert violation == ""
