@@ -8,6 +8,7 @@ from firesteel.cli.arguments import cluster_configuration
 from firesteel.common import Configuration
 from firesteel.common.options.deprecated_keys import deprecated_keys, with_current_keys
 from firesteel.common.options.known_options import known_options
+from firesteel.common.options.state_options import STATE_BACKEND
 from firesteel.datastream import StreamExecutionEnvironment
 
 
@@ -60,3 +61,16 @@ def test_an_option_of_the_command_line_wins_over_a_file_whatever_its_key(tmp_pat
     config.write_text("execution.checkpointing.dir: /of-the-file\n")
     options = cluster_configuration(config, {"state.checkpoints.dir": "/of-the-command"})
     assert options["execution.checkpointing.dir"] == "/of-the-command"
+
+
+@pytest.mark.parametrize(
+    ("value", "backend"),
+    [
+        ("RocksDB", "rocksdb"),
+        ("filesystem", "hashmap"),
+        ("org.apache.flink.contrib.streaming.state.EmbeddedRocksDBStateBackendFactory", "rocksdb"),
+        ("org.apache.flink.runtime.state.hashmap.HashMapStateBackendFactory", "hashmap"),
+    ],
+)
+def test_backends_may_be_named_by_their_classes(value: str, backend: str) -> None:
+    assert STATE_BACKEND.of(with_current_keys({"state.backend": value})) == backend

@@ -174,6 +174,13 @@ def test_a_directory_is_reported_program_by_program(tmp_path):
     (tmp_path / "lacks.py").write_text("from pyflink.ml import Table\nTable()")
     (tmp_path / "torn.py").write_text("import pyflink\ndef")
     (tmp_path / "other.py").write_text("import json")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "deep").mkdir()
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "streams.py").write_text(STREAMS + "names = env.from_collection([1])")
+    (tmp_path / "below" / "deep" / "indirect.py").write_text(
+        "from lib.streams import env, names\nnames.print()\nenv.execute()"
+    )
     (tmp_path / "kafka.py").write_text("from pyflink.datastream.connectors import kafka")
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pyvenv.cfg").write_text("")
@@ -182,14 +189,18 @@ def test_a_directory_is_reported_program_by_program(tmp_path):
     report = json.loads(done.stdout)
     assert done.returncode == 1
     found = {Path(one["file"]).name: one["verdict"] for one in report["programs"]}
-    assert found == {"kafka.py": "works", "lacks.py": "missing", "torn.py": "unreadable", "works.py": "works"}
-    assert report["summary"] == {"missing": 1, "works": 2, "unreadable": 1}
+    working = {"indirect.py": "works", "kafka.py": "works", "works.py": "works"}
+    assert found == {**working, "lacks.py": "missing", "torn.py": "unreadable"}
+    assert report["summary"] == {"missing": 1, "works": 3, "unreadable": 1}
     text = firesteel("check", tmp_path).stdout
     assert f"works: {tmp_path / 'part' / 'works.py'} (1 job)" in text
-    assert text.endswith("4 programs: 2 works, 1 missing, 1 unreadable\n")
+    assert text.endswith("5 programs: 3 works, 1 missing, 1 unreadable\n")
     page = firesteel("check", "--output", "html", tmp_path).stdout
     assert "there is no Flink ML" in page
-    assert page.count("<details>") == 4
+    assert page.count("<details>") == 5
+    late = firesteel("check", tmp_path, "--output", "json")
+    assert late.returncode == 2
+    assert "'--output' follows the directory: options go before it" in late.stderr
 
 
 def test_advice_on_jars_knows_what_tables_have():

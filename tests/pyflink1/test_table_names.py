@@ -215,6 +215,14 @@ def test_a_batch_table_environment_is_in_batch_mode(old_names):
         BatchTableEnvironment.create(environment_settings=EnvironmentSettings.in_streaming_mode())
 
 
+def test_one_table_config_serves_a_streaming_and_a_batch_environment(env, old_names):
+    config = TableConfig()
+    streaming = StreamTableEnvironment.create(env, config)
+    batch = BatchTableEnvironment.create(ExecutionEnvironment.get_execution_environment(), config)
+    modes = [one.get_config().get("execution.runtime-mode", "STREAMING") for one in (streaming, batch)]
+    assert modes == ["STREAMING", "BATCH"]
+
+
 def test_null_checks_are_not_switched_off(old_names):
     config = TableConfig()
     config.set_null_check(True)

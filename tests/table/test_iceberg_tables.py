@@ -154,3 +154,45 @@ def test_tables_of_a_catalog_are_written_and_followed(tmp_path):
         later.start()
         assert next(rows)[0] == 2
     later.join()
+
+
+REST = {"uri": "http://localhost:1/"}
+
+
+@pytest.mark.parametrize(
+    ("options", "properties"),
+    [
+        ({"catalog-impl": "org.apache.iceberg.rest.RESTCatalog", **REST}, {"type": "rest", **REST}),
+        ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog"}, {"type": "glue"}),
+        (
+            {"catalog-type": "rest", "io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "clients": "5", **REST},
+            {"type": "rest", **REST},
+        ),
+        (
+            {
+                "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
+                "uri": "jdbc:postgresql://db/lake",
+                "jdbc.user": "me",
+                "jdbc.password": "a/b",
+                "cache-enabled": "true",
+            },
+            {"type": "sql", "uri": "postgresql+psycopg://me:a%2Fb@db/lake"},
+        ),
+    ],
+)
+def test_catalogs_are_named_as_people_write_it(options, properties):
+    assert IcebergCatalogAddress.of_options("lake", options).properties == properties
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"catalog-type": "rest", "catalog-impl": "x.Y"}, "both catalog-type and catalog-impl are set"),
+        ({"catalog-impl": "org.apache.iceberg.nessie.NessieCatalog"}, "Nessie serves Iceberg's REST protocol"),
+        ({"catalog-impl": "my.Catalog"}, "'catalog-impl' of 'iceberg': expected one of org.apache.iceberg.hive"),
+        ({"catalog-type": "rest", "io-impl": "my.FileIO", **REST}, "Invalid value for option 'io-impl'"),
+    ],
+)
+def test_other_classes_of_catalogs_are_refused(options, message):
+    with pytest.raises(ValidationException, match=message):
+        IcebergCatalogAddress.of_options("lake", options)

@@ -46,6 +46,8 @@ def check(is_static: bool, seconds: float, output: str, verbose: bool, path: Pat
     started. The exit code is 1 if something is missing or fails.
     """
     if path.is_dir():
+        if arguments:
+            raise click.UsageError(f"{arguments[0]!r} follows the directory: options go before it")
         repository = _repository(path, is_static, seconds, output)
         click.echo(_shown(repository, output))
         raise SystemExit(repository.is_refused)
@@ -58,10 +60,12 @@ def check(is_static: bool, seconds: float, output: str, verbose: bool, path: Pat
     raise SystemExit(report.is_refused)
 
 
-def _checked(path: Path, arguments: tuple[str, ...], is_static: bool, seconds: float, verbose: bool) -> Report:
-    report = check_program(path)
+def _checked(
+    path: Path, arguments: tuple[str, ...], is_static: bool, seconds: float, verbose: bool, roots: tuple[Path, ...] = ()
+) -> Report:
+    report = check_program(path, roots)
     if not is_static:
-        try_program(path, arguments, seconds, report, sys.stderr if verbose else None)
+        try_program(path, arguments, seconds, report, sys.stderr if verbose else None, roots)
     return report
 
 
@@ -72,12 +76,19 @@ def _repository(directory: Path, is_static: bool, seconds: float, output: str) -
         if sys.stderr.isatty():
             click.echo(f"\r\x1b[K{number}/{len(programs)} {program}", nl=False, err=True)
         try:
-            checked.append(CheckedProgram(program, _checked(program, (), is_static, seconds, False)))
+            checked.append(
+                CheckedProgram(program, _checked(program, (), is_static, seconds, False, _roots(program, directory)))
+            )
         except (SyntaxError, ValueError, OSError) as error:
             checked.append(CheckedProgram(program, None, str(error)))
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", nl=False, err=True)
     return RepositoryReport(directory, tuple(checked))
+
+
+def _roots(program: Path, directory: Path) -> tuple[Path, ...]:
+    """Return the directories above that of a program up to the one that is checked: editors import from there."""
+    return tuple(path for path in program.parent.parents if path.is_relative_to(directory))
 
 
 def _shown(report: Report | RepositoryReport, output: str) -> str:

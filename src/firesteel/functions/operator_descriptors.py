@@ -368,11 +368,13 @@ class ColumnsToRowsOperator(OperatorDescriptor):
         types: Types of the columns.
         names: Names of the columns.
         is_retract: Whether to emit pairs of a flag, True for added rows, and a row.
+        rowtime: The column that is the event time and no field; without it the first rowtime attribute is, and a field.
     """
 
     types: tuple[DataType, ...]
     names: tuple[str, ...]
     is_retract: bool = False
+    rowtime: str | None = None
 
 
 # --- sinks ---------------------------------------------------------------------------------------------------------

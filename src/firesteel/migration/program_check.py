@@ -10,10 +10,14 @@ from firesteel.migration.file_check import FileCheck
 from firesteel.migration.findings import Report
 
 
-def check_program(program: Path) -> Report:
+def check_program(program: Path, roots: tuple[Path, ...] = ()) -> Report:
     """Check a program and its own modules that it imports, without running any of them.
 
     As a side effect, `import pyflink` imports firesteel's modules in this process from then on.
+
+    Args:
+        program: File of the program.
+        roots: Directories beside its own in which its modules may be.
 
     Raises:
         SyntaxError: a file is not valid Python.
@@ -28,12 +32,12 @@ def check_program(program: Path) -> Report:
             done.add(path)
             check = FileCheck(path, report)
             check.visit_file(ast.parse(path.read_bytes(), str(path)))
-            waiting += [module for name in check.other_imports if (module := _beside(program, name))]
+            waiting += [module for name in check.other_imports if (module := _module(name, (program.parent, *roots)))]
     return report
 
 
-def _beside(program: Path, name: str) -> Path | None:
-    """Return the file of a module in the program's directory."""
-    base = program.parent.joinpath(*name.split("."))
-    candidates = (base.with_suffix(".py"), base / "__init__.py")
+def _module(name: str, directories: tuple[Path, ...]) -> Path | None:
+    """Return the file of a module in the first of some directories that has it."""
+    bases = [directory.joinpath(*name.split(".")) for directory in directories]
+    candidates = [path for base in bases for path in (base.with_suffix(".py"), base / "__init__.py")]
     return next((path for path in candidates if path.is_file()), None)

@@ -104,11 +104,23 @@ class RepositoryReport:
 
 
 def programs_below(directory: Path) -> list[Path]:
-    """Return the files below a directory that import PyFlink or firesteel and that no other of them imports."""
+    """Return the files below a directory that import PyFlink or firesteel and that no other of them imports.
+
+    A program may also import it by way of modules of its own.
+    """
     imports = {path: _imports(path) for path in _files(directory)}
-    imported = {name.rpartition(".")[2] for names in imports.values() for name in names if not _uses({name})}
     users = [path for path, names in imports.items() if _uses(names)]
-    return [path for path in users if path.stem not in imported]
+    for user in users:  # grows while it is read
+        users += [path for path, names in imports.items() if path not in users and _names(names, user)]
+    imported = {name.rpartition(".")[2] for path in users for name in imports[path] if not _uses({name})}
+    return sorted(path for path in users if path.stem not in imported)
+
+
+def _names(names: set[str], path: Path) -> bool:
+    """Return whether one of some imported names is that of a file, as far as its last parts tell."""
+    parts = path.with_suffix("").parts
+    found = [tuple(part for part in name.split(".") if part) for name in names]
+    return any(name and name == parts[-len(name) :] for name in found)
 
 
 def _uses(names: set[str]) -> bool:

@@ -187,8 +187,8 @@ def main(order: Path) -> None:
     """Try a program.
 
     Args:
-        order: A file with a JSON object: `program`, `arguments`, `seconds`, `found`, and the `doubtful` lines of which
-            the trial says whether they were executed: file, line, and whether it is meant in a lambda.
+        order: A file with a JSON object: `program`, `arguments`, `seconds`, `found`, `roots`, and the `doubtful` lines
+            of which the trial says whether they were executed: file, line, and whether it is meant in a lambda.
     """
     die_with_parent()
     task = json.loads(order.read_text())
@@ -204,6 +204,7 @@ def main(order: Path) -> None:
     _limit(task["seconds"])
     if task["doubtful"]:
         sys.settrace(_tracer(trial, {(path, line, in_lambda) for path, line, in_lambda in task["doubtful"]}))
+    sys.path += task["roots"]
     try:
         run_as_main(program, tuple(task["arguments"]), pyflink=True)
     except BaseException as error:

@@ -35,7 +35,12 @@ _GRACE_S = 5.0
 
 
 def try_program(
-    program: Path, arguments: tuple[str, ...], seconds: float, report: Report, output: IO[str] | None = None
+    program: Path,
+    arguments: tuple[str, ...],
+    seconds: float,
+    report: Report,
+    output: IO[str] | None = None,
+    roots: tuple[Path, ...] = (),
 ) -> None:
     """Run a program up to its plans in a process without network, and add what is found to the report.
 
@@ -48,6 +53,7 @@ def try_program(
         seconds: The time limit.
         report: The report of the static check.
         output: Receives what the program prints; None discards it.
+        roots: Directories beside its own from which it may import modules.
     """
     doubtful = [
         (*_place(one), one.is_in_lambda) for kind in (Kind.MISSING, Kind.BROKEN) for one in report.of_kind(kind)
@@ -55,6 +61,7 @@ def try_program(
     with tempfile.TemporaryDirectory(prefix="firesteel-check-") as directory:
         order, found = Path(directory, "order.json"), Path(directory, "found")
         task = {"program": str(program), "arguments": arguments, "seconds": seconds, "found": str(found)}
+        task["roots"] = [str(root.absolute()) for root in roots]
         order.write_text(json.dumps({**task, "doubtful": doubtful}))
         ended = _run(order, seconds, output)
         entries = [json.loads(line) for line in found.read_text().splitlines()] if found.exists() else []

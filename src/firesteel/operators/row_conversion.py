@@ -90,6 +90,7 @@ class ColumnsToRows(Operator):
         types: Types of the columns; the first rowtime attribute becomes the event time.
         names: Names of the columns.
         is_retract: Whether to emit (flag, row) pairs, with a true flag for added rows.
+        rowtime: The column that is the event time instead, and no field.
     """
 
     def __init__(
@@ -100,20 +101,20 @@ class ColumnsToRows(Operator):
         types: tuple[DataType, ...],
         names: tuple[str, ...],
         is_retract: bool,
+        rowtime: str | None = None,
     ) -> None:
         super().__init__(name, task, output)
-        self._types = types
-        self._names = list(names)
+        self._fields = [(index, kind) for index, kind in enumerate(types) if names[index] != rowtime]
+        self._names = [name for name in names if name != rowtime]
         self._make: Callable[[int, tuple[object, ...]], object] = self._pair if is_retract else self._row_of
-        self._rowtime = next(
-            (i for i, kind in enumerate(types) if getattr(kind, "kind", None) is TimestampKind.ROWTIME), None
-        )
+        attributes = (i for i, kind in enumerate(types) if getattr(kind, "kind", None) is TimestampKind.ROWTIME)
+        self._rowtime = next(attributes, None) if rowtime is None else names.index(rowtime)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Emit the rows of the batches."""
         make = self._make
         for batch in values:
-            columns = [to_python(array, kind) for array, kind in zip(batch.columns, self._types, strict=True)]
+            columns = [to_python(batch.columns[index], kind) for index, kind in self._fields]
             rows = zip(*columns, strict=True) if columns else iter([()] * batch.length)
             kinds = batch.kinds_or_inserts().tolist()
             elements = [make(kind, row) for kind, row in zip(kinds, rows, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -87,9 +87,16 @@ def _ports(text: str) -> tuple[int, ...]:
     return tuple(ports)
 
 
-def choice(*allowed: str, any_case: bool = True) -> Kind[str]:
-    """Return the type of an option that has one of these values, which are read in the spelling given here."""
-    found = {value.upper() if any_case else value: value for value in allowed}
+def choice(*allowed: str, any_case: bool = True, also: Mapping[str, str] | None = None) -> Kind[str]:
+    """Return the type of an option that has one of these values, which are read in the spelling given here.
+
+    Args:
+        allowed: The values.
+        any_case: Whether upper and lower case are the same.
+        also: Other names of some values.
+    """
+    named = {value: value for value in allowed} | dict(also or {})
+    found = {name.upper() if any_case else name: value for name, value in named.items()}
 
     def parse(text: str) -> str:
         value = found.get(text.strip().upper() if any_case else text.strip())

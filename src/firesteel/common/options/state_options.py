@@ -31,9 +31,22 @@ RECOVERY_FROM_LOCAL = Option(
     "false",
     "Prefer the former slot of a restarted subtask; not used where tasks run on Spark",
 )
+_FLINK = "org.apache.flink"
+_FACTORIES = {
+    "filesystem": "hashmap",
+    "jobmanager": "hashmap",
+    f"{_FLINK}.runtime.state.hashmap.HashMapStateBackendFactory": "hashmap",
+    f"{_FLINK}.runtime.state.filesystem.FsStateBackendFactory": "hashmap",
+    f"{_FLINK}.runtime.state.memory.MemoryStateBackendFactory": "hashmap",
+    f"{_FLINK}.state.rocksdb.EmbeddedRocksDBStateBackendFactory": "rocksdb",
+    f"{_FLINK}.contrib.streaming.state.EmbeddedRocksDBStateBackendFactory": "rocksdb",
+    f"{_FLINK}.contrib.streaming.state.RocksDBStateBackendFactory": "rocksdb",
+}
+"""Classes of Flink that the option may name, and the backends of Flink 1.x, with their successors."""
+
 STATE_BACKEND = Option(
     "state.backend.type",
-    choice("hashmap", "rocksdb"),
+    choice("hashmap", "rocksdb", also=_FACTORIES),
     "hashmap",
     "`hashmap`: state in memory. `rocksdb`: state on local disk, in LMDB",
 )

@@ -32,6 +32,7 @@ _OPTIONAL = ("document-id.key-delimiter", "username", "password", "sink.bulk-flu
              "sink.delivery-guarantee")  # fmt: skip
 _BACKOFF = tuple(f"sink.bulk-flush.backoff.{name}" for name in ("strategy", "max-retries", "delay"))
 _UNUSED = {
+    "sink.flush-on-checkpoint": "rows are always sent before a checkpoint",
     "sink.bulk-flush.interval": "rows are sent at the end of each batch",
     "connection.request-timeout": "a writer never waits for a connection of its pool",
     "connection.timeout": "socket.timeout covers connecting, too",
@@ -42,7 +43,6 @@ _UNUSED_8 = {
 }
 _REFUSED = {
     "failure-handler": "rejected documents fail the job; sink.bulk-flush.backoff.strategy retries busy clusters",
-    "sink.flush-on-checkpoint": "rows are always sent before a checkpoint",
     **dict.fromkeys(
         ("lookup.cache", "lookup.max-retries", *(f"lookup.partial-cache.{name}" for name in (
             "cache-missing-key", "expire-after-access", "expire-after-write", "max-rows"))),

@@ -21,7 +21,19 @@ CATALOG_PROPERTIES = (
 )
 """Properties of catalogs that Iceberg and pyiceberg have in common; those after `warehouse` are for `rest`."""
 
-CATALOG_OPTIONS = ("catalog-type", *CATALOG_PROPERTIES)
+JDBC_CREDENTIALS = ("jdbc.user", "jdbc.password")
+
+WITHOUT_EFFECT = ("clients", "cache-enabled", "cache.expiration-interval-ms", "cache.case-sensitive")
+"""Options of Java's catalogs that concern their caches and pools of connections, which there are none of here."""
+
+CATALOG_OPTIONS = (
+    "catalog-type",
+    "catalog-impl",
+    "io-impl",
+    *CATALOG_PROPERTIES,
+    *JDBC_CREDENTIALS,
+    *WITHOUT_EFFECT,
+)
 CATALOG_PREFIXES = ("catalog.", "header.", "rest.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
 """Prefixes of properties that pyiceberg gets as they are, except that `catalog.` is removed."""
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NotInstalledError, TableAlreadyExistsError
 
 from firesteel.common.table_errors import CatalogException, ValidationException
 from firesteel.connectors.iceberg.iceberg_types import partition_spec_of, schema_of
-from firesteel.connectors.iceberg.package import CATALOG_PREFIXES, CATALOG_PROPERTIES, FORMAT_VERSION, TABLE_PREFIXES
+from firesteel.connectors.iceberg.package import (
+    CATALOG_PREFIXES,
+    CATALOG_PROPERTIES,
+    FORMAT_VERSION,
+    JDBC_CREDENTIALS,
+    TABLE_PREFIXES,
+)
 from firesteel.connectors.table_connector import ResolvedTable
 
 if TYPE_CHECKING:
@@ -21,6 +28,26 @@ if TYPE_CHECKING:
 
 _TYPES = {"hive": "hive", "rest": "rest", "glue": "glue", "jdbc": "sql"}
 """The types of catalogs, and their names in pyiceberg."""
+
+_IMPLEMENTATIONS = {
+    "org.apache.iceberg.hive.HiveCatalog": "hive",
+    "org.apache.iceberg.rest.RESTCatalog": "rest",
+    "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
+    "org.apache.iceberg.jdbc.JdbcCatalog": "jdbc",
+}
+"""The types of catalogs that `catalog-impl` may name by their classes."""
+
+_FILE_IOS = frozenset(
+    f"org.apache.iceberg.{name}"
+    for name in (
+        "aws.s3.S3FileIO",
+        "azure.adlsv2.ADLSFileIO",
+        "gcp.gcs.GCSFileIO",
+        "hadoop.HadoopFileIO",
+        "io.ResolvingFileIO",
+    )
+)
+"""The classes that `io-impl` may name: pyiceberg chooses by the schemes of paths, as the last of them does."""
 
 _WITH_URI = ("hive", "rest", "jdbc")
 _DRIVERS = {"sqlite:/": "sqlite:////", "postgresql://": "postgresql+psycopg://", "mysql://": "mysql+pymysql://"}
@@ -45,12 +72,10 @@ class IcebergCatalogAddress:
         Raises:
             ValidationException: the type is not supported, or the URI is missing.
         """
-        kind = options.get("catalog-type", "hive").lower()
-        if kind not in _TYPES:
-            raise ValidationException(
-                f"Invalid value for option 'catalog-type' of 'iceberg': expected one of {', '.join(_TYPES)}, found "
-                f"'{kind}'"
-            )
+        kind = _kind_of(name, options)
+        file_io = options.get("io-impl")
+        if file_io is not None and file_io not in _FILE_IOS:
+            raise _invalid("io-impl", file_io, sorted(_FILE_IOS))
         if kind in _WITH_URI and "uri" not in options:
             raise ValidationException(
                 "One or more required options are missing.\n\nMissing required options are:\n\n"
@@ -58,7 +83,7 @@ class IcebergCatalogAddress:
             )
         properties = {key: options[key] for key in CATALOG_PROPERTIES if key in options}
         if kind == "jdbc":
-            properties["uri"] = _database_url(options["uri"])
+            properties["uri"] = _database_url(options["uri"], options)
         for key, value in options.items():
             if key.startswith(CATALOG_PREFIXES):
                 properties[key.removeprefix("catalog.")] = value
@@ -82,9 +107,38 @@ class IcebergCatalogAddress:
             yield catalog
 
 
-def _database_url(uri: str) -> str:
+def _kind_of(name: str, options: Mapping[str, str]) -> str:
+    implementation = options.get("catalog-impl")
+    if implementation is None:
+        kind = options.get("catalog-type", "hive").lower()
+        if kind not in _TYPES:
+            raise _invalid("catalog-type", kind, _TYPES)
+        return kind
+    if "catalog-type" in options:
+        raise ValidationException(
+            f"Cannot create catalog {name}, both catalog-type and catalog-impl are set: "
+            f"catalog-type={options['catalog-type']}, catalog-impl={implementation}"
+        )
+    if implementation not in _IMPLEMENTATIONS:
+        hint = "; Nessie serves Iceberg's REST protocol: use 'rest'" if "nessie" in implementation.lower() else ""
+        raise _invalid("catalog-impl", implementation, _IMPLEMENTATIONS, hint)
+    return _IMPLEMENTATIONS[implementation]
+
+
+def _invalid(option: str, found: str, allowed: Iterable[str], hint: str = "") -> ValidationException:
+    return ValidationException(
+        f"Invalid value for option '{option}' of 'iceberg': expected one of {', '.join(allowed)}, found '{found}'{hint}"
+    )
+
+
+def _database_url(uri: str, options: Mapping[str, str]) -> str:
     """Return the URL of a database with the driver that firesteel uses; a prefix `jdbc:` is optional."""
     uri = uri.removeprefix("jdbc:")
+    user, password = (options.get(key) for key in JDBC_CREDENTIALS)
+    if user is not None and "@" not in uri:
+        scheme, separator, rest = uri.partition("://")
+        given = quote(user, safe="") + ("" if password is None else f":{quote(password, safe='')}")
+        uri = f"{scheme}{separator}{given}@{rest}"
     for prefix, replacement in _DRIVERS.items():
         if uri.startswith(prefix) and not uri.startswith("sqlite://"):
             return replacement + uri[len(prefix) :]

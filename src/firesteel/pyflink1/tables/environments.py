@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.pyflink1.dataset import ExecutionEnvironment
@@ -40,6 +41,9 @@ def create_batch(
     note("BatchTableEnvironment", _BATCH)
     _check_one_of(table_config, environment_settings)
     settings = environment_settings or _settings(table_config, EnvironmentSettings.in_batch_mode())
+    if environment_settings is None:
+        # Programs create a streaming environment with the same TableConfig, which has had its options since then.
+        settings.get_configuration().set_string(RUNTIME_MODE.key, RuntimeExecutionMode.BATCH.name)
     if settings.is_streaming_mode():
         raise ValueError("The environment settings for BatchTableEnvironment must be set to batch mode.")
     env = (

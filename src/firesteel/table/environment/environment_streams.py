@@ -16,18 +16,20 @@ from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import ColumnsToRowsOperator
 from firesteel.table.changelog_mode import ChangelogMode
 from firesteel.table.environment.stream_scans import stream_table
+from firesteel.table.execution.insert_planning import fitted
 from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import queries
-from firesteel.table.syntax.unresolved import Alias, Apply, Ref, TypeName
 from firesteel.table.table_parts import columns_of, kinds_of_mode, rel_of, set_schema
-from firesteel.table.types import RowType
+from firesteel.table.types import LocalZonedTimestampType, RowField, RowType, TimestampType
 
 if TYPE_CHECKING:
+    from firesteel.columns.column_types import DataType
     from firesteel.table.catalogs.catalog_manager import CatalogManager
     from firesteel.table.planner.rel.rel import Rel
     from firesteel.table.planner.translate.planner import Planner
     from firesteel.table.syntax.queries import Query
+    from firesteel.table.syntax.statements import ColumnDefinition
     from firesteel.table.table import Table
 
 
@@ -113,16 +115,20 @@ class StreamMethods:
 
         Args:
             table: Any table.
-            target_schema: Types to which the columns are cast.
+            target_schema: Names and types of the fields, to which the columns are converted in their order, as by an
+                INSERT. The metadata column `rowtime` of type TIMESTAMP_LTZ(3) or TIMESTAMP(3) becomes the event time of
+                the elements and no field.
             changelog_mode: The row kinds that the stream may have. Updates always include UPDATE_BEFORE, unlike in
                 Flink.
 
         Raises:
             TableException: The table has changes of other kinds.
+            ValidationException: The columns do not fit the schema.
         """
-        node = rel_of(table)
+        node, rowtime = rel_of(table), None
         if target_schema is not None:
-            node = self._cast_to(node, target_schema)
+            targets, rowtime = _columns_written(target_schema)
+            node = fitted(self._planner, "*anonymous_datastream_sink*", targets, node)
         allowed = ChangelogMode.all() if changelog_mode is None else changelog_mode
         found = self._planner.kinds(node)
         if not found <= kinds_of_mode(allowed) and not (found - {Kind.UPDATE_BEFORE} <= kinds_of_mode(allowed)):
@@ -130,7 +136,7 @@ class StreamMethods:
             raise TableException(f"Table sink of toChangelogStream() doesn't support consuming {names} changes")
         if Kind.UPDATE_BEFORE in found - kinds_of_mode(allowed):
             raise NotImplementedError("to_changelog_stream() emits updates with UPDATE_BEFORE; use ChangelogMode.all()")
-        return self._stream_of(node, type_info_of(node.row_type), False)
+        return self._stream_of(node, _type_without(rowtime, node.row_type), False, rowtime)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Convert an insert-only table to a stream with elements of a type.
@@ -174,22 +180,46 @@ class StreamMethods:
                 f"Arity [{len(found)}] of result does not match the number [{count}] of requested type {type_info!r}"
             )
 
-    def _cast_to(self, node: Any, schema: Schema) -> Any:
-        names = node.row_type.names
-        items = []
-        for column in columns_of(schema):
-            if column.name not in names or column.type is None:
-                raise ValidationException(
-                    f"Column '{column.name}' of the target schema is not in the query: [{', '.join(names)}]"
-                )
-            items.append(Alias(Apply("CAST", (Ref((column.name,)), TypeName(column.type))), (column.name,)))
-        return self._planner.resolve(queries.Select(queries.Resolved(node), tuple(items)))
-
-    def _stream_of(self, node: Rel, type_info: TypeInformation[Any], is_retract: bool) -> DataStream[Any]:
+    def _stream_of(
+        self, node: Rel, type_info: TypeInformation[Any], is_retract: bool, rowtime: str | None = None
+    ) -> DataStream[Any]:
         row_type = node.row_type
         stream = self._planner.column_stream(node)
-        operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract)
+        operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract, rowtime)
         transformation = add_operator(stream, "TableToDataStream", operator, type_info)
         transformation.parallelism = transformation_of(stream).parallelism  # keeps the order of changes
         transformation.parallelism_configured = True
         return DataStream(stream.get_execution_environment(), transformation)
+
+
+def _columns_written(schema: Schema) -> tuple[list[tuple[str, DataType]], str | None]:
+    """Return the columns of a schema that a stream gets, and the name of the one that becomes the event time."""
+    rowtime: str | None = None
+    written: list[tuple[str, DataType]] = []
+    for column in columns_of(schema):
+        if column.expression is not None or column.is_virtual:
+            continue
+        written.append((column.name, column.declared_type))
+        if column.is_metadata:
+            rowtime = _rowtime_in(column)
+    return written, rowtime
+
+
+def _rowtime_in(column: ColumnDefinition) -> str:
+    key = column.metadata_key or column.name
+    if key != "rowtime":
+        raise ValidationException(
+            f"Invalid metadata key '{key}' in column '{column.name}'. A stream supports the following metadata keys "
+            "for writing:\nrowtime"
+        )
+    if not isinstance(column.declared_type, TimestampType | LocalZonedTimestampType):
+        raise ValidationException(
+            f"Invalid data type for metadata column '{column.name}': 'rowtime' can be TIMESTAMP_LTZ(3) or "
+            f"TIMESTAMP(3), not {column.declared_type}"
+        )
+    return column.name
+
+
+def _type_without(column: str | None, row_type: RowType) -> TypeInformation[Any]:
+    fields = zip(row_type.names, row_type.field_types(), strict=True)
+    return type_info_of(row_type if column is None else RowType([RowField(n, k) for n, k in fields if n != column]))

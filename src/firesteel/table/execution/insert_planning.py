@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +95,7 @@ class InsertPlanner:
         node = self._planner.resolve(query)
         if columns or static:
             node = self._reordered(table, node, columns, static)
-        node = self._cast(table, node)
+        node = fitted(self._planner, ".".join(table.path), _targets(table), node)
         request = SinkRequest(overwrite, _constants(static), not self._is_streaming)
         return PlannedInsert(node, table, request)
 
@@ -131,7 +131,7 @@ class InsertPlanner:
         given = list(columns) or [column.name for column in targets if column.name not in static]
         given = [name for name in given if name not in static]
         if len(given) != len(node.row_type):
-            raise _mismatch(table, node, "Different number of columns.")
+            raise _mismatch(".".join(table.path), _targets(table), node, "Different number of columns.")
         inputs = [f"f{index}" for index in range(len(given))]
         items = []
         for column in targets:
@@ -149,37 +149,36 @@ class InsertPlanner:
         source = q.Named(q.Resolved(node), "source_of_insert", tuple(inputs))
         return self._planner.resolve(q.Select(source, tuple(items)))
 
-    def _cast(self, table: ResolvedTable, node: Rel) -> Rel:
-        """Return the query with the types of the table.
 
-        Raises:
-            ValidationException: the number of columns differs, or a type can't be converted without loss.
-        """
-        targets = sink_columns(table)
-        found = node.row_type.field_types()
-        if len(found) != len(targets):
-            raise _mismatch(table, node, "Different number of columns.")
-        for position, (kind, column) in enumerate(zip(found, targets, strict=True)):
-            if not can_cast_implicitly(without_time_attribute(kind).nullable(), column.type.nullable()):
-                raise _mismatch(
-                    table,
-                    node,
-                    f"Incompatible types for sink column '{column.name}' at position {position + 1}.",
-                )
-        if all(_is_same(kind, column.type) for kind, column in zip(found, targets, strict=True)):
-            return node
-        inputs = tuple(f"f{index}" for index in range(len(found)))
-        items = tuple(
-            Alias(_converted(Ref((name,)), kind, column), (column.name,))
-            for name, kind, column in zip(inputs, found, targets, strict=True)
-        )
-        return self._planner.resolve(q.Select(q.Named(q.Resolved(node), "source_of_insert", inputs), items))
+def fitted(planner: Planner, name: str, columns: Sequence[tuple[str, DataType]], node: Rel) -> Rel:
+    """Return a query with the names and types of the columns of a sink, to which its own belong by their places.
+
+    Raises:
+        ValidationException: the number of columns differs, or a type can't be converted without loss.
+    """
+    found = node.row_type.field_types()
+    if len(found) != len(columns):
+        raise _mismatch(name, columns, node, "Different number of columns.")
+    for position, (kind, (column, wanted)) in enumerate(zip(found, columns, strict=True)):
+        if not can_cast_implicitly(without_time_attribute(kind).nullable(), wanted.nullable()):
+            cause = f"Incompatible types for sink column '{column}' at position {position + 1}."
+            raise _mismatch(name, columns, node, cause)
+    names = tuple(column for column, _ in columns)
+    is_same = all(_is_same(kind, wanted) for kind, (_, wanted) in zip(found, columns, strict=True))
+    if is_same and names == tuple(node.row_type.names):
+        return node
+    inputs = tuple(f"f{index}" for index in range(len(found)))
+    items = tuple(
+        Alias(_converted(Ref((place,)), kind, wanted), (column,))
+        for place, kind, (column, wanted) in zip(inputs, found, columns, strict=True)
+    )
+    return planner.resolve(q.Select(q.Named(q.Resolved(node), "source_of_insert", inputs), items))
 
 
-def _converted(value: Unresolved, found: DataType, column: Column) -> Unresolved:
-    if _is_same(found, column.type):
+def _converted(value: Unresolved, found: DataType, wanted: DataType) -> Unresolved:
+    if _is_same(found, wanted):
         return value
-    return Apply("CAST", (value, TypeName(column.type.with_nullable(found.is_nullable))))
+    return Apply("CAST", (value, TypeName(wanted.with_nullable(found.is_nullable))))
 
 
 def _is_same(found: DataType, wanted: DataType) -> bool:
@@ -196,11 +195,14 @@ def _constants(static: Mapping[str, object]) -> dict[str, object]:
     return {name: getattr(value, "value", value) for name, value in static.items()}
 
 
-def _mismatch(table: ResolvedTable, node: Rel, cause: str) -> ValidationException:
+def _mismatch(name: str, columns: Sequence[tuple[str, DataType]], node: Rel, cause: str) -> ValidationException:
     found = zip(node.row_type.names, node.row_type.field_types(), strict=True)
-    query = ", ".join(f"{name}: {type_text(kind)}" for name, kind in found)
-    sink = ", ".join(f"{column.name}: {type_text(column.type)}" for column in sink_columns(table))
+    query, sink = (", ".join(f"{column}: {type_text(kind)}" for column, kind in side) for side in (found, columns))
     return ValidationException(
-        f"Column types of query result and sink for '{'.'.join(table.path)}' do not match.\n"
+        f"Column types of query result and sink for '{name}' do not match.\n"
         f"Cause: {cause}\n\nQuery schema: [{query}]\nSink schema:  [{sink}]"
     )
+
+
+def _targets(table: ResolvedTable) -> list[tuple[str, DataType]]:
+    return [(column.name, column.type) for column in sink_columns(table)]
