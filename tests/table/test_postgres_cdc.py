@@ -301,6 +301,32 @@ def test_truncations_are_refused(orders: Server, tmp_path: Path) -> None:
         capture(ORDERS, options, tmp_path)
 
 
+def test_truncations_that_are_not_published(orders: Server, tmp_path: Path) -> None:
+    orders.execute("CREATE PUBLICATION rows_only FOR TABLE orders WITH (publish = 'insert, update, delete')")
+    options = orders.options("orders", **{"debezium.publication.name": "rows_only"})
+    capture(ORDERS, options, tmp_path)
+    orders.execute("TRUNCATE orders", "INSERT INTO orders VALUES (1, 'a')")
+    assert changes(capture(ORDERS, options, tmp_path, batch_elements=10_000)) == [(INSERT, (1, "a"))]
+
+
+def test_a_slot_that_has_lost_its_log(orders: Server, tmp_path: Path) -> None:
+    options = orders.options("orders")
+    capture(ORDERS, options, tmp_path)
+    orders.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'", "SELECT pg_reload_conf()")
+    try:
+        for _ in range(4):
+            orders.execute("UPDATE orders SET name = 'more'", "SELECT pg_switch_wal()", "CHECKPOINT")
+        with pytest.raises(Exception, match="the server has removed the log of slot"):
+            capture(ORDERS, options, tmp_path)
+    finally:
+        orders.execute("ALTER SYSTEM RESET max_slot_wal_keep_size", "SELECT pg_reload_conf()")
+
+
+def test_batch_mode_is_refused(orders: Server, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="is unbounded|unbounded source|never ends"):
+        capture(ORDERS, orders.options("orders"), tmp_path, batches=None)
+
+
 @pytest.mark.parametrize(
     ("columns", "given", "reason"),
     [
