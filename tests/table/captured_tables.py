@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 import psycopg
 
 from firesteel.common.types import RowKind
+from firesteel.connectors.postgres_cdc.enumerator import POLLING_MS
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import StreamTableEnvironment
-from firesteel.testing import LocalResult, run_local
+from firesteel.testing import LocalResult, ManualClock, run_local
 from tests.datastream.connectors import database_servers
 from tests.table.local_runs import create
 
@@ -73,7 +74,7 @@ def capture(
     restore: Path | None = None,
     **more: Any,
 ) -> LocalResult:
-    """Run a query over a captured table `t` for some batches."""
+    """Run a query over a captured table `t` for some batches; each asks the server how far its log is."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(parallelism)
     t_env = StreamTableEnvironment.create(env)
@@ -81,7 +82,9 @@ def capture(
         t_env.get_config().set("execution.state-recovery.path", str(restore))
     t_env.execute_sql(create("t", columns, options))
     t_env.to_changelog_stream(t_env.sql_query(query)).collect_async()
-    return run_local(env, checkpoint=checkpoint, **{"batches": 4, "batch_elements": 100, **more})
+    given = {"batches": 4, "batch_elements": 100, **more}
+    with ManualClock() as clock:
+        return run_local(env, checkpoint=checkpoint, clock=clock, clock_step_ms=2 * POLLING_MS, **given)
 
 
 def changes(result: LocalResult) -> list[Change]:
