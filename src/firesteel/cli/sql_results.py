@@ -25,7 +25,7 @@ def show_query(result: TableResult, mode: str, is_streaming: bool) -> None:
     started = time.monotonic()
     with result.collect() as rows:
         if mode == "changelog" or (mode == "tableau" and is_streaming):
-            print_rows(rows, row_type, PrintStyle.WIDTHS_OF_TYPES, sys.stdout, _received)
+            print_rows(rows, row_type, PrintStyle.CHANGES, sys.stdout, _received)
         elif mode == "table":
             print_rows(materialized(rows), row_type, PrintStyle.WIDTHS_OF_DATA, sys.stdout)
         else:

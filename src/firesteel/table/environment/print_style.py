@@ -31,14 +31,15 @@ _FIXED_WIDTHS: dict[type[t.DataType], int] = {
 class PrintStyle(Enum):
     """The style in which rows are printed.
 
-    For unbounded queries, widths depend on the types, and each row shows its kind (`WIDTHS_OF_TYPES`). Otherwise widths
-    depend on the data, up to 30 characters (`WIDTHS_OF_DATA`) or without limit (`WIDE`).
+    Widths of queries depend on the types; in streaming mode each row shows its kind (`CHANGES`). Widths of other
+    statements depend on the data, up to 30 characters (`WIDTHS_OF_DATA`) or without limit (`WIDE`).
     """
 
-    WIDTHS_OF_TYPES = 0
-    WIDTHS_OF_DATA = 1
-    WIDE = 2
-    RAW = 3
+    CHANGES = 0
+    WIDTHS_OF_TYPES = 1
+    WIDTHS_OF_DATA = 2
+    WIDE = 3
+    RAW = 4
 
 
 def rows_in_set(count: int) -> str:
@@ -71,13 +72,13 @@ def print_rows(
     if first is None:
         print("Empty set", file=out)
         return
-    has_kinds = style is PrintStyle.WIDTHS_OF_TYPES
     shown = _shown(chain([first], iterator), row_type, style)
     names = row_type.field_names()
-    if has_kinds:
-        widths = [2, *(_width_of_type(name, kind) for name, kind in zip(names, row_type.field_types(), strict=True))]
-        names = ["op", *names]
-        lines: Iterable[list[str]] = shown
+    lines: Iterable[list[str]] = shown
+    if style in (PrintStyle.CHANGES, PrintStyle.WIDTHS_OF_TYPES):
+        widths = [_width_of_type(name, kind) for name, kind in zip(names, row_type.field_types(), strict=True)]
+        if style is PrintStyle.CHANGES:
+            names, widths = ["op", *names], [2, *widths]
     else:
         lines = list(shown)
         widths = _widths_of_data(names, lines, _MOST_WIDTH if style is PrintStyle.WIDTHS_OF_DATA else None)
@@ -101,7 +102,7 @@ def _shown(rows: Iterable[Row], row_type: t.RowType, style: PrintStyle) -> Itera
     null = "" if style is PrintStyle.WIDE else _NULL
     for row in rows:
         cells = _cells(row, row_type, null)
-        yield [str(row.get_row_kind()), *cells] if style is PrintStyle.WIDTHS_OF_TYPES else cells
+        yield [str(row.get_row_kind()), *cells] if style is PrintStyle.CHANGES else cells
 
 
 def _cells(row: Row, row_type: t.RowType, null: str) -> list[str]:
@@ -117,7 +118,7 @@ def _text(value: object, kind: t.DataType) -> str:
 def _width_of_type(name: str, kind: DataType) -> int:
     width = _FIXED_WIDTHS.get(type(kind), _MOST_WIDTH)
     if isinstance(kind, t.DecimalType):
-        width = kind.precision + 3
+        width = kind.precision + 2
     elif isinstance(kind, t.TimeType):
         width = 8 if kind.precision == 0 else kind.precision + 9
     elif isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType)):

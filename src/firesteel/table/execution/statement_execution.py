@@ -83,7 +83,7 @@ class StatementExecutor(Executor):
             exact: Whether timestamps keep all digits; PyFlink's `collect()` returns milliseconds.
         """
         job_client, rows = self._planner.collect(node, exact)
-        style = PrintStyle.WIDTHS_OF_TYPES if self._is_streaming else PrintStyle.WIDTHS_OF_DATA
+        style = PrintStyle.CHANGES if self._is_streaming else PrintStyle.WIDTHS_OF_TYPES
         return TableResult(node.row_type, rows, job_client, style=style, is_query=True)
 
     def _query(self, statement: s.Query) -> TableResult:
