@@ -12,7 +12,7 @@ PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation beside changelog release docs pictures kafka-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation beside changelog release docs pictures kafka-faults cdc-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -106,6 +106,9 @@ recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of hi
 
 kafka-faults: $(STAMP)  ## kill what runs jobs from Kafka to Kafka 60 times (takes half an hour)
 	@$(BIN)/python -m tests.kafka.faults 60
+
+cdc-faults: $(STAMP) databases  ## kill what captures a table of PostgreSQL 40 times, and crash the server (takes 15 minutes)
+	@$(BIN)/python -m tests.table.cdc_faults 40
 
 host-faults: $(STAMP) zookeeper namespaces  ## let 40 faults hit a cluster on hosts that share nothing (takes half an hour; as root)
 	@$(BIN)/python -m tests.hosts.faults 40

@@ -38,7 +38,7 @@ def needs(*programs: str) -> None:
 
 
 @contextmanager
-def postgresql() -> Iterator[str]:
+def postgresql(*options: str) -> Iterator[str]:
     """The address of a PostgreSQL server of our own, as `JdbcSink` wants it."""
     import psycopg
 
@@ -47,7 +47,8 @@ def postgresql() -> Iterator[str]:
         data, port = directory / "data", _free_port()
         command = [_program("initdb"), "-D", data, "-U", "tester", "--auth=trust", "--no-sync"]
         subprocess.run(command, user=user, cwd=directory, check=True, capture_output=True)
-        command = [_program("postgres"), "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", directory, "-F"]
+        at = ["-p", str(port), "-h", "127.0.0.1", "-k", directory]
+        command = [_program("postgres"), "-D", data, *at, "-F", *options]
         process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
         url = f"postgresql://127.0.0.1:{port}/postgres?user=tester"
         with _until_stopped(process, lambda: psycopg.connect(url).close(), signal.SIGINT):

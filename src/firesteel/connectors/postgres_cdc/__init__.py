@@ -1,0 +1,3 @@
+"""Change data capture from PostgreSQL: the table connector `postgres-cdc`."""
+
+TABLES = {"postgres-cdc": "table"}

@@ -1,0 +1,188 @@
+"""The reader of a subtask: chunks of the snapshot, or the log."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from firesteel.columns import column_types as t
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.values import to_arrow
+from firesteel.connectors.postgres_cdc.changes import Texts
+from firesteel.connectors.postgres_cdc.log_reader import LogReader
+from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
+from firesteel.connectors.postgres_cdc.server import connect, copied_lines, psycopg_library
+from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
+from firesteel.connectors.postgres_cdc.splits import Chunk, chunk_of, is_log, log_of
+from firesteel.connectors.postgres_cdc.text_columns import column_of
+from firesteel.functions.source_reading import SourceReader
+from firesteel.functions.splits import SplitRange
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.sql import Composed
+
+_LOG_ROWS = 4096
+_COPIED_ROWS = 8192
+_NAMES = ("+I", "-U", "+U", "-D")
+
+METADATA: Mapping[str, t.DataType] = {
+    "table_name": t.VarCharType(2**31 - 1),
+    "schema_name": t.VarCharType(2**31 - 1),
+    "database_name": t.VarCharType(2**31 - 1),
+    "op_ts": t.LocalZonedTimestampType(3),
+    "row_kind": t.VarCharType(2**31 - 1),
+}
+"""Metadata columns by key."""
+
+_VALUES: Mapping[str, Callable[[Address, Kind, int], object]] = {
+    "table_name": lambda address, kind, time_ms: address.table,
+    "schema_name": lambda address, kind, time_ms: address.schema,
+    "database_name": lambda address, kind, time_ms: address.database,
+    "op_ts": lambda address, kind, time_ms: datetime.datetime.fromtimestamp(time_ms / 1000, datetime.UTC),
+    "row_kind": lambda address, kind, time_ms: _NAMES[kind],
+}
+
+
+class CdcReader(SourceReader):
+    """The reader of a captured table.
+
+    Args:
+        settings: The settings of the source.
+    """
+
+    def __init__(self, settings: CdcSettings) -> None:
+        self._settings = settings
+        self._log: LogReader | None = None
+        self._connection: Connection[tuple[object, ...]] | None = None
+
+    def read(self, part: SplitRange) -> Iterator[list[ColumnBatch]]:
+        """Yield the rows of a chunk, or the changes in a range of the log.
+
+        Raises:
+            PostgresCdcError: the server does not have them any more, or they are refused.
+        """
+        split_id = part.split.split_id
+        try:
+            if is_log(split_id):
+                yield from self._changes(split_id, part.start, part.end)
+            else:
+                yield from self._rows(chunk_of(split_id))
+        except psycopg_library().Error as error:
+            self.close()
+            raise PostgresCdcError(f"postgres-cdc: {self._settings.address}: {error}") from error
+        except PostgresCdcError:
+            self.close()
+            raise
+
+    # --- the log -----------------------------------------------------------------------------------------------------
+
+    def _changes(self, split_id: str, start: int, end: int) -> Iterator[list[ColumnBatch]]:
+        if self._log is None or self._log.position != start:
+            self.close()
+            self._log = LogReader(self._settings, log_of(split_id), start)
+            weakref.finalize(self, self._log.close)
+        changes = self._log.read(end)
+        while rows := list(islice(changes, _LOG_ROWS)):
+            kinds, texts, times = zip(*rows, strict=True)
+            yield [self._batch(_columns(texts), kinds, times)]
+
+    def _batch(self, columns: Sequence[pa.Array], kinds: Sequence[Kind] | None, times: Sequence[int]) -> ColumnBatch:
+        """Return a batch of rows; without kinds they are insertions."""
+        settings = self._settings
+        arrays = [
+            column_of(values, column.type, column.name)
+            for values, column in zip(columns, settings.columns, strict=True)
+        ]
+        for key in settings.metadata:
+            value = _VALUES[key]
+            rows = zip([Kind.INSERT] * len(times) if kinds is None else kinds, times, strict=True)
+            arrays.append(to_arrow([value(settings.address, kind, time) for kind, time in rows], METADATA[key]))
+        stored = None if kinds is None or settings.is_append_only else np.array(kinds, np.int8)
+        return ColumnBatch(tuple(arrays), len(times), stored)
+
+    # --- the snapshot ------------------------------------------------------------------------------------------------
+
+    def _rows(self, chunk: Chunk) -> Iterator[list[ColumnBatch]]:
+        from psycopg.sql import SQL, Literal
+
+        connection = self._idle_connection()
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            try:
+                connection.execute(SQL("SET TRANSACTION SNAPSHOT {}").format(Literal(chunk.snapshot)))
+            except psycopg_library().Error as error:
+                raise PostgresCdcError(
+                    f"postgres-cdc: the snapshot of {self._settings.address} was lost with its session: {error}. "
+                    "After a restart, the rest is read from a new one"
+                ) from error
+            yield from self._batches(copied_lines(connection, self._query(chunk)))
+
+    def _idle_connection(self) -> Connection[tuple[object, ...]]:
+        """Return the connection for chunks, which is no longer in use by the former one."""
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self._settings.address)
+            weakref.finalize(self, self._connection.close)
+        return self._connection
+
+    def _query(self, chunk: Chunk) -> Composed:
+        from psycopg.sql import SQL, Identifier, Literal
+
+        settings, columns = self._settings, self._settings.columns
+        names = SQL(", ").join([Identifier(column.name) for column in columns]) if columns else SQL("1")
+        table = Identifier(settings.address.schema, settings.address.table)
+        key, conditions = Identifier(chunk.column or "-"), [SQL("{}").format(True)]
+        if chunk.start is not None:
+            conditions.append(SQL("{} >= {}").format(key, Literal(chunk.start)))
+        if chunk.end is not None:
+            conditions.append(SQL("{} < {}").format(key, Literal(chunk.end)))
+        query = SQL("COPY (SELECT {} FROM ONLY {} WHERE {}) TO STDOUT (FORMAT csv)")
+        return query.format(names, table, SQL(" AND ").join(conditions))
+
+    def _batches(self, rows: Iterator[bytes]) -> Iterator[list[ColumnBatch]]:
+        """Yield the rows of a copy, which come one by one."""
+        count = self._settings.fetch_rows
+        while lines := list(islice(rows, max(count, _COPIED_ROWS - _COPIED_ROWS % count))):
+            columns, length = _parsed(lines, len(self._settings.columns)), len(lines)
+            whole = self._batch(columns, None, [0] * length)
+            yield [whole.slice(first, min(first + count, length)) for first in range(0, length, count)]
+
+    def close(self) -> None:
+        """Close the connections."""
+        log, self._log = self._log, None
+        connection, self._connection = self._connection, None
+        for each in (log, connection):
+            if each is not None:
+                each.close()
+
+
+def _columns(rows: Sequence[Texts]) -> list[pa.Array]:
+    return [pa.array(values, pa.string()) for values in zip(*rows, strict=True)]
+
+
+def _parsed(lines: Sequence[bytes], count: int) -> list[pa.Array]:
+    """Return the columns of lines of CSV, where NULL is nothing between two commas."""
+    if not count:
+        return []
+    names = [str(place) for place in range(count)]
+    table = csv.read_csv(
+        io.BytesIO(b"".join(lines)),
+        csv.ReadOptions(column_names=names, use_threads=False, block_size=1 << 30),
+        csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    assert table.num_rows == len(lines)
+    return [column.combine_chunks() for column in table.columns]
