@@ -13,9 +13,9 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-SKIPPED = ("kafka_", "pyflink_", "test_")
+SKIPPED = ("kafka_", "postgres_", "pyflink_", "test_")
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith(SKIPPED))
-"""Those for Kafka need a broker, Python alone has no `pyflink`, and tests print nothing."""
+"""Those for Kafka and PostgreSQL need a server, Python alone has no `pyflink`, and tests print nothing."""
 
 ARGUMENTS = {"word_count": ["--input", "examples/data/alice.txt", "--top", "10"]}
 ARGUMENTS["sql_word_count"] = ARGUMENTS["word_count"]
