@@ -45,7 +45,10 @@ _MAPPED_PART = 4
 """The part of the memory for entries that pages of the file may take beside them."""
 
 _BATCH = 4096
-"""Entries that are read at once."""
+"""Entries that are read at once by those who read all."""
+
+_PREFETCHED = 256
+"""Entries that are read at once before they are asked for; their values may be large."""
 
 _REMOVED = 4096
 """Removed entries that are noted before they are removed from disk."""
@@ -168,8 +171,8 @@ class DiskDict(MappingOnDisk):
         asked = islice(set(entries).difference(self._cached, self._removed), self._allowed // 2)
         missing = {self._encode(entry)[0]: entry for entry in asked}
         keys = sorted(missing)
-        for begin in range(0, len(keys), _BATCH):
-            for key, value in self._store.get_several(keys[begin : begin + _BATCH]):
+        for begin in range(0, len(keys), _PREFETCHED):
+            for key, value in self._store.get_several(keys[begin : begin + _PREFETCHED]):
                 self._keep(missing.pop(key), value)
         # What is known not to be there is not asked for again; new keys are frequent, and each would cost a look-up.
         self._absent = set(missing.values())

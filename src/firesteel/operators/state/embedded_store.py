@@ -30,6 +30,8 @@ _OVERHEAD = 1024
 """What an entry adds to the bytes of a transaction beside its value: a part of the page that it is on."""
 
 _REMOVED_AT_ONCE = 4096
+_READ_AT_ONCE = 8 << 20
+"""Bytes of values after which `between` returns what it has."""
 
 _STATM = Path("/proc/self/statm")
 
@@ -107,14 +109,21 @@ class EmbeddedStore:
         return found
 
     def between(self, first: bytes, end: bytes, most: int) -> list[Pair]:
-        """Return at most some of the keys from `first` to before `end`, in their order, with their values."""
+        """Return at most some of the keys from `first` to before `end`, in their order, with their values.
+
+        It returns fewer if the values are large, but not none.
+        """
         found: list[Pair] = []
+        size = 0
         with self._environment.begin() as transaction, transaction.cursor() as cursor:
             if cursor.set_range(first):
                 for pair in islice(cursor.iternext(), most):
                     if pair[0] >= end:
                         break
                     found.append(pair)
+                    size += len(pair[1])
+                    if size >= _READ_AT_ONCE:
+                        break
         self.limit_memory()
         return found
 

@@ -11,6 +11,7 @@ from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.key_groups import key_group_assigner
+from firesteel.operators.state.cache_memory import approximate_size
 from firesteel.operators.state.descriptions import (
     DESCRIBED,
     NEXT_SUBTASK,
@@ -35,6 +36,11 @@ Delta = tuple[str, dict[Entry, Stored]]
 
 _CHUNK = 10_000
 """Maximum number of entries in a delta."""
+
+_CHUNK_BYTES = 16 << 20
+"""About how many bytes a delta takes at most, by the size of its first entries."""
+
+_SAMPLED = 4
 
 TIMERS_TABLE = f"{NAMESPACED}timers"
 """The table of timers, whose data are also their queues if it is on disk."""
@@ -205,7 +211,9 @@ class KeyedStateBackend:
 def parts_of(name: str, items: Iterable[tuple[object, object]]) -> Iterator[Delta]:
     """Yield the entries of one state and their values as deltas of bounded size."""
     rest = iter(items)
-    while part := dict(islice(rest, _CHUNK)):
+    while part := dict(islice(rest, _SAMPLED)):
+        size = sum(map(approximate_size, part.values())) // len(part)
+        part.update(islice(rest, max(min(_CHUNK, _CHUNK_BYTES // max(size, 1)) - len(part), 0)))
         yield name, part
 
 
