@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from firesteel.connectors.elasticsearch.settings import OPENSEARCH, ElasticsearchSettings
+from firesteel.connectors.optional_package import optional_package
 from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import SinkWriter
 
@@ -122,9 +123,5 @@ def _client(settings: ElasticsearchSettings) -> tuple[Any, type[Exception]]:
 
 def _library(product: str) -> Any:
     package, extra = ("opensearchpy", "opensearch") if product == OPENSEARCH else ("elasticsearch7", "elasticsearch")
-    try:
+    with optional_package(f"{product}Sink", package, extra):
         return importlib.import_module(package)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{product}Sink needs the package {package}: pip install 'firesteel[{extra}]'", name=error.name
-        ) from None

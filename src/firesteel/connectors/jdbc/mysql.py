@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from firesteel.common.typeinfo import BasicType, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, Convert, Rows, column_converter, fetch_rows
+from firesteel.connectors.optional_package import optional_package
 
 if TYPE_CHECKING:
     from firesteel.common.time import Instant
@@ -46,13 +47,9 @@ class MySqlDatabase:
         return self._pymysql().connect(**address, **dict(self.options), **fixed)
 
     def _pymysql(self) -> Any:
-        try:
+        where = f"mysql://{self.host}:{self.port}/{self.name}"
+        with optional_package(f"JDBC: {where}", "PyMySQL", "mysql"):
             import pymysql
-        except ModuleNotFoundError as error:
-            where = f"mysql://{self.host}:{self.port}/{self.name}"
-            raise ModuleNotFoundError(
-                f"JDBC: {where} needs the package PyMySQL: pip install 'firesteel[mysql]'", name=error.name
-            ) from None
         return pymysql
 
     def create_bookkeeping(self, cursor: Cursor) -> None:

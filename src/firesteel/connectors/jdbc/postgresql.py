@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from firesteel.common.typeinfo import BasicType, ElementTypeInfo, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, UPSERT, Convert, Rows, column_converter, fetch_rows
+from firesteel.connectors.optional_package import optional_package
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -57,12 +58,8 @@ class PostgresDatabase:
 
 
 def _psycopg(url: str) -> ModuleType:
-    try:
+    with optional_package(f"JDBC: {url}", "psycopg", "postgresql"):
         import psycopg
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"JDBC: {url} needs the package psycopg: pip install 'firesteel[postgresql]'", name=error.name
-        ) from None
     return psycopg
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from firesteel.connectors.kafka.properties import admin_settings, timeout_s
 from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
+from firesteel.connectors.optional_package import optional_package
 from firesteel.errors import FiresteelError
 
 T = TypeVar("T")
@@ -42,13 +43,9 @@ def kafka_library() -> Any:
     Raises:
         ModuleNotFoundError: it is not installed.
     """
-    try:
+    with optional_package("Kafka", "confluent-kafka", "kafka"):
         import confluent_kafka
         import confluent_kafka.admin  # late: only jobs that use Kafka need the package
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "Kafka needs the package confluent-kafka: pip install 'firesteel[kafka]'", name=error.name
-        ) from None
     return confluent_kafka
 
 

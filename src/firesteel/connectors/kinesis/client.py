@@ -16,6 +16,7 @@ from firesteel.connectors.kinesis.properties import (
     role_settings,
     session_settings,
 )
+from firesteel.connectors.optional_package import optional_package
 from firesteel.errors import FiresteelError
 
 _TIMES = 1 << 62
@@ -32,14 +33,10 @@ def make_client(service: str, properties: Mapping[str, str]) -> Any:
     Raises:
         ModuleNotFoundError: boto3 is not installed.
     """
-    try:
+    with optional_package(service.capitalize(), "boto3", "kinesis"):
         import boto3
         import botocore.session
         from botocore.config import Config
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{service.capitalize()} needs the package boto3: pip install 'firesteel[kinesis]'", name=error.name
-        ) from None
     core = botocore.session.Session()
     if (path := profile_path(properties)) is not None:
         core.set_config_variable("credentials_file", path)

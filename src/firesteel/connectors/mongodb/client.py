@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from firesteel.columns.cells import Cell
+from firesteel.connectors.optional_package import optional_package
 
 if TYPE_CHECKING:
     from pymongo import MongoClient
@@ -36,12 +37,8 @@ class Collection:
         Raises:
             ModuleNotFoundError: pymongo is not installed.
         """
-        try:
+        with optional_package("MongoDB", "pymongo", "mongodb"):
             import pymongo
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "MongoDB needs the package pymongo: pip install 'firesteel[mongodb]'", name=error.name
-            ) from None
         return pymongo.MongoClient(self.uri, tz_aware=True)
 
     def of(self, client: Client) -> StoredCollection:

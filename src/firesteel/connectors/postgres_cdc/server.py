@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from firesteel.connectors.optional_package import optional_package
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
 from firesteel.connectors.postgres_cdc.splits import KEY_READERS
@@ -48,12 +49,8 @@ def psycopg_library() -> ModuleType:
     Raises:
         ModuleNotFoundError: it is not installed.
     """
-    try:
+    with optional_package("postgres-cdc", "psycopg", "postgresql"):
         import psycopg
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "postgres-cdc needs the package psycopg: pip install 'firesteel[postgresql]'", name=error.name
-        ) from None
     return psycopg
 
 

@@ -10,6 +10,7 @@ from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.connectors.formats.text_values import reader_of, writer_of
+from firesteel.connectors.optional_package import optional_package
 from firesteel.connectors.redis.commands import RedisCommand
 from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import Sink, SinkWriter, WriterInitContext
@@ -59,14 +60,10 @@ class RedisAddress:
         Raises:
             ModuleNotFoundError: the package redis is not installed.
         """
-        try:
+        with optional_package("Redis", "redis", "redis"):
             import redis
             from redis.backoff import ConstantBackoff
             from redis.retry import Retry
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "Redis needs the package redis: pip install 'firesteel[redis]'", name=error.name
-            ) from None
         return redis.Redis(
             self.host,
             self.port,

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -132,28 +133,24 @@ class EmbeddedStore:
     def put_all(self, pairs: Iterable[Pair]) -> None:
         """Set the values of keys; sorted keys are written fastest."""
         for part in _of_bounded_size(pairs):
-            while True:
-                try:
-                    with self._environment.begin(write=True) as transaction, transaction.cursor() as cursor:
-                        cursor.putmulti(part)
-                    break
-                except lmdb.MapFullError:
-                    self._grow()
-            self.limit_memory()
+            self._change(partial(_put, part))
 
     def remove_all(self, keys: Iterable[bytes]) -> None:
         """Remove keys, some of which may be absent."""
         rest = iter(keys)
         while part := list(islice(rest, _REMOVED_AT_ONCE)):
-            while True:
-                try:
-                    with self._environment.begin(write=True) as transaction:
-                        for key in part:
-                            transaction.delete(key)
-                    break
-                except lmdb.MapFullError:
-                    self._grow()
-            self.limit_memory()
+            self._change(partial(_remove, part))
+
+    def _change(self, change: Callable[[lmdb.Transaction], None]) -> None:
+        """Change keys in one transaction, again in a larger file if there was no room."""
+        while True:
+            try:
+                with self._environment.begin(write=True) as transaction:
+                    change(transaction)
+                break
+            except lmdb.MapFullError:
+                self._grow()
+        self.limit_memory()
 
     def remove_between(self, first: bytes, end: bytes) -> None:
         """Remove the keys from `first` to before `end`."""
@@ -173,6 +170,16 @@ class EmbeddedStore:
         """Free the file."""
         self._environment.close()
         self._free()
+
+
+def _put(pairs: list[Pair], transaction: lmdb.Transaction) -> None:
+    with transaction.cursor() as cursor:
+        cursor.putmulti(pairs)
+
+
+def _remove(keys: list[bytes], transaction: lmdb.Transaction) -> None:
+    for key in keys:
+        transaction.delete(key)
 
 
 def mapped_bytes() -> int:
