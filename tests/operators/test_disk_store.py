@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from firesteel.common.keys.canonical_keys import canonical_key
 from firesteel.common.types import Row
 from firesteel.datastream.window import TimeWindow
+from firesteel.operators.state import embedded_store
 from firesteel.operators.state.cache_memory import approximate_size, memory_of_slot
 from firesteel.operators.state.descriptions import DESCRIBED
 from firesteel.operators.state.disk_store import DiskStore, local_directory
@@ -139,6 +140,14 @@ def test_a_store_that_nobody_has_any_more_takes_no_space(tmp_path: Path) -> None
     gc.collect()
     held = [os.readlink(file) for file in Path("/proc/self/fd").iterdir() if file.exists() or file.is_symlink()]
     assert not [path for path in held if path.startswith(str(tmp_path))]
+
+
+def test_state_is_on_disk_also_where_space_cannot_be_reserved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(embedded_store, "_RESERVES", False)
+    store = EmbeddedStore(str(tmp_path), 1 << 20)
+    store.put_all((b"%06d" % number, b"x" * 1000) for number in range(5_000))
+    assert len(store.between(b"", b"9", 10_000)) == 5_000
+    store.close()
 
 
 FULL_DISK = """

@@ -34,6 +34,9 @@ _REMOVED_AT_ONCE = 4096
 _READ_AT_ONCE = 8 << 20
 """Bytes of values after which `between` returns what it has."""
 
+_RESERVES = hasattr(os, "posix_fallocate")
+"""Whether space can be reserved; macOS cannot, and writes pages by calls, which fail where there is no space."""
+
 _STATM = Path("/proc/self/statm")
 
 Pair = tuple[bytes, bytes]
@@ -73,8 +76,8 @@ class EmbeddedStore:
             lock=False,
             sync=False,
             metasync=False,
-            writemap=True,
-            map_async=True,
+            writemap=_RESERVES,
+            map_async=_RESERVES,
             readahead=False,
             meminit=False,
         )
@@ -82,7 +85,8 @@ class EmbeddedStore:
     def _reserve(self, size: int) -> None:
         """Take space on the disk: writing to a page without any through the mapping would end the process."""
         try:
-            os.posix_fallocate(self._file, self._size, size - self._size)
+            if _RESERVES:
+                os.posix_fallocate(self._file, self._size, size - self._size)
         except OSError as error:
             message = (
                 f"{os.strerror(error.errno or 0)}: state on disk takes {self._size >> 20} MB and needs more; see "
