@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
+from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.column_joins import BoundedJoin, InnerJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import logs_to_rows, rows_to_logs
@@ -24,18 +24,12 @@ class JoinFactory:
         return Join(self.join)
 
 
-class Join(PlannedKernel[JoinPlan]):
+class Join(ChosenKernel[JoinPlan]):
     """A join whose algorithm depends on how the job runs, which is known when it opens.
 
     Whole batches are joined if the inputs are bounded, or if they have no updates and the state is in memory and does
     not expire. Otherwise rows are joined one by one.
     """
-
-    def open(self, context: KernelContext) -> None:
-        """Choose and open the algorithm."""
-        super().open(context)
-        self._algorithm = self._choose(context)
-        self._algorithm.open(context)
 
     def _choose(self, context: KernelContext) -> Kernel:
         plan = self._plan
@@ -48,19 +42,3 @@ class Join(PlannedKernel[JoinPlan]):
             return RegularJoin(plan)
         rows_to_logs(plan, context)
         return InnerJoin(plan)
-
-    def close(self) -> None:
-        """Close the algorithm."""
-        self._algorithm.close()
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Join a batch of one side."""
-        self._algorithm.process(index, batch)
-
-    def end(self) -> None:
-        """Emit the remaining rows."""
-        self._algorithm.end()
-
-    def flush(self) -> None:
-        """Let the algorithm write what it holds."""
-        self._algorithm.flush()
