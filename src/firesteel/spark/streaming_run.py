@@ -34,7 +34,7 @@ from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
 from firesteel.spark.small_batches import small_batches
-from firesteel.task.batch_plan import BatchPlan, StageReport
+from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
 
@@ -168,6 +168,9 @@ class StreamingRun(Run):
             self._last_reports = reports
         else:
             self._tell_progress(reports)
+
+    def _planned(self, subtask: SubtaskReport) -> dict[str, float]:
+        return self._enumerator.metrics_of(subtask)
 
     def _next_plan(self) -> BatchPlan | None:
         """Wait until there is work to do, and return the next batch; None if the run is being stopped."""

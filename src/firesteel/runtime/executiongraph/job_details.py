@@ -44,6 +44,10 @@ class JobVertexDetails:
         start_ms: Time in ms at which the first subtask was deployed, or None.
         end_ms: Time in ms at which the last subtask ended, or None.
         attempt: The highest current attempt number.
+        pending_records: Records that a source has not read yet, as far as known after its last batch; None if it does
+            not count them.
+        pending_bytes: The same in bytes, for sources whose positions are bytes.
+        share_read: The share of its input that a bounded source has read, from 0 to 1; None for others.
     """
 
     id: str
@@ -56,6 +60,9 @@ class JobVertexDetails:
     start_ms: int | None = None
     end_ms: int | None = None
     attempt: int = 0
+    pending_records: int | None = None
+    pending_bytes: int | None = None
+    share_read: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +234,7 @@ def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:
     executions = [subtask.current for subtask in vertex.vertices]
     starts = [e.timestamps[ExecutionState.DEPLOYING] for e in executions if ExecutionState.DEPLOYING in e.timestamps]
     is_over = all(execution.state.is_terminal for execution in executions)
+    shares = _of_source(vertex, "shareRead")
     return JobVertexDetails(
         id=vertex.id,
         name=vertex.name,
@@ -238,4 +246,19 @@ def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:
         start_ms=min(starts, default=None),
         end_ms=max(execution.timestamps[execution.state] for execution in executions) if is_over else None,
         attempt=max(execution.attempt_number for execution in executions),
+        pending_records=_total(_of_source(vertex, "pendingRecords")),
+        pending_bytes=_total(_of_source(vertex, "pendingBytes")),
+        share_read=min(shares, default=None),
     )
+
+
+def _of_source(vertex: ExecutionJobVertex, name: str) -> list[float]:
+    """Return the values of a metric of a source operator, as far as its subtasks report it."""
+    if vertex.job_vertex.inputs:
+        return []
+    found = [subtask.current.metrics.total_of(name) for subtask in vertex.vertices]
+    return [value for value in found if value is not None]
+
+
+def _total(values: list[float]) -> int | None:
+    return round(sum(values)) if values else None
