@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from firesteel.coordinator.source_splits import SourceSplits
-from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_WATERMARK
+from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP
 from firesteel.operators.chain.user_metrics import metric_scope
 from firesteel.task.batch_plan import SubtaskReport
 
@@ -58,7 +58,7 @@ class SourceMetrics:
             found[f"pending{unit}"] = self._splits.units_left(subtask)
         if share is not None:
             found["shareRead"] = share
-        watermark = report.metrics.get("currentOutputWatermark", MIN_WATERMARK)
-        if MIN_WATERMARK < watermark < MAX_WATERMARK:
+        watermark = report.metrics.get("currentOutputWatermark", MIN_TIMESTAMP)
+        if MIN_TIMESTAMP < watermark < MAX_WATERMARK:
             found["watermarkLag"] = round(self._now_ms() - watermark)
         return {f"{self._scope}.{name}": value for name, value in found.items()}

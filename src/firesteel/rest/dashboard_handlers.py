@@ -11,6 +11,7 @@ from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Answer, Call, Route, Text
 from firesteel.rest.samples import INTERVAL_S
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
+from firesteel.runtime.executiongraph.batch_times import PARTS
 
 _DIRECTORY = Path(__file__).parent / "dashboard"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -56,8 +57,19 @@ async def _stdout(call: Call) -> Answer:
     return {"offset": offset, "text": text}
 
 
-SAMPLED = ("timestamp", "read-records", "write-records", "restarts", "checkpoint-duration", "memory")
-"""The figures of a job that are sampled."""
+SAMPLED = (
+    "timestamp",
+    "read-records",
+    "write-records",
+    "restarts",
+    "checkpoint-duration",
+    "memory",
+    "pending-records",
+    "pending-bytes",
+    "batches",
+    *(f"batch-{part}-time" for part in PARTS),
+)
+"""The figures of a job that are sampled; times of batches are totals in ms."""
 
 
 async def _history(call: Call) -> Answer:
@@ -65,7 +77,9 @@ async def _history(call: Call) -> Answer:
     samples = call.cluster.samples.of(job_id_of(call.path["jobid"]))
     figures: dict[str, list[Json]] = {name: [] for name in SAMPLED}
     for one in samples:
-        row = (one.time_ms, one.read, one.written, one.restarts, one.checkpoint_ms, one.memory)
+        of_job = (one.time_ms, one.read, one.written, one.restarts, one.checkpoint_ms, one.memory)
+        parts = (round(1000 * one.batches.seconds.get(part, 0.0), 3) for part in PARTS)
+        row = (*of_job, one.pending_records, one.pending_bytes, one.batches.batches, *parts)
         for name, figure in zip(SAMPLED, row, strict=True):
             figures[name].append(figure)
     return {"interval": round(INTERVAL_S * 1000), **figures}

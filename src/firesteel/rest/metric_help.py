@@ -43,6 +43,13 @@ _JOB = {
     "lastCheckpointFullSize": "bytes of all state in the newest checkpoint",
     "lastCheckpointDuration": "duration of the newest checkpoint, in milliseconds",
     "lastCompletedCheckpointId": "number of the newest checkpoint",
+    "numBatches": "batches that were processed",
+    "accumulateBatchPlanTimeMs": "total time in which batches were planned, in milliseconds",
+    "accumulateBatchReadTimeMs": "total time in which batches waited for the slowest source, in milliseconds",
+    "accumulateBatchOperatorsTimeMs": "total time in which batches waited for the slowest operators, in milliseconds",
+    "accumulateBatchStateTimeMs": "total time in which batches waited for state to be written, in milliseconds",
+    "accumulateBatchExchangeTimeMs": "total time of batches for exchanges and Spark's tasks, in milliseconds",
+    "accumulateBatchCommitTimeMs": "total time in which batches were committed, in milliseconds",
     "lastCheckpointCompletedTimestamp": "when the newest checkpoint was complete, in milliseconds since 1970",
 }
 _TASK = {

@@ -160,12 +160,12 @@ class Run:
         """Return metrics of a subtask that its slot does not know."""
         return {}
 
+    def _progress_of(self, s: SubtaskReport) -> SubtaskProgress:
+        metrics = s.metrics | self._planned(s)
+        return SubtaskProgress(s.vertex_id, s.subtask_index, s.records_in, s.records_out, s.has_ended, metrics)
+
     def _tell_progress(self, reports: list[StageReport]) -> None:
-        progress = [
-            SubtaskProgress(s.vertex_id, s.subtask_index, s.records_in, s.records_out, s.has_ended, s.metrics | self._planned(s))
-            for report in reports
-            for s in report.subtasks
-        ]
+        progress = [self._progress_of(subtask) for report in reports for subtask in report.subtasks]
         self._tell(self._listener.subtasks_progressed, progress)
 
 

@@ -27,6 +27,7 @@ from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.runtime.thread_pools import JOBS
+from firesteel.spark.batch_parts import BatchParts
 from firesteel.spark.commits import commit
 from firesteel.spark.gateway import CORES
 from firesteel.spark.lanes import Lanes
@@ -69,6 +70,7 @@ class StreamingRun(Run):
         self._clock = SteadyClock()
         self._begun_s = float("-inf")
         self._is_idle = False
+        self._parts = BatchParts()
         self._last_reports: list[StageReport] = []
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
@@ -151,9 +153,11 @@ class StreamingRun(Run):
             is_savepoint=any(request.is_savepoint for request in asked),
         )
         at = self._checkpoints.next_batch()
+        self._parts.planned()
         reports = pipeline.run_batch(
             at, plan, self._checkpoints.parents, self._stopping.is_set, is_small=self._enumerator.is_small
         )
+        self._parts.processed()
         self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         has_more = any(report.awaits_checkpoint for report in reports)
@@ -164,6 +168,7 @@ class StreamingRun(Run):
             self._checkpoints.prepare(self._enumerator, self._begun_s, covers)
             self._checkpoints.settle()
         self._enumerator.batch_took(time.monotonic() - self._begun_s, is_first_try=reports[0].try_number == 1)
+        self._tell(self._listener.batch_ended, self._parts.ended(reports))
         if self._enumerator.has_ended:
             self._last_reports = reports
         else:
@@ -176,6 +181,7 @@ class StreamingRun(Run):
         """Wait until there is work to do, and return the next batch; None if the run is being stopped."""
         while not self._stopping.is_set():
             self._wake.clear()
+            self._parts.begin()
             self._checkpoints.settle()
             wait_s: float | None = None
             match self._protocol.next_step(self._enumerator.has_ended):

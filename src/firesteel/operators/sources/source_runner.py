@@ -113,7 +113,7 @@ class SourceRunner(Operator):
                 self._note_lag("currentEmitEventTimeLag", times)
                 yield
 
-    def _note_lag(self, name: str, times: Timestamps) -> None:
+    def _note_lag(self, name: str, times: Sequence[int | None] | None) -> None:
         """Note how far the last of some elements lies behind the time; without event time there is no such metric."""
         last = times[-1] if times else None
         if last is None or last == MIN_TIMESTAMP:

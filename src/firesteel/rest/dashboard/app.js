@@ -122,10 +122,14 @@ function chart(title, points, shown) {
 }
 // The change per second of a total; a total that falls begins anew, as after a restart.
 const rates = (times, totals) => times.map((time, i) => [time, i === 0 || totals[i] < totals[i - 1] ? null : 1000 * (totals[i] - totals[i - 1]) / Math.max(1, time - times[i - 1])]);
+// The time of a part per batch; it has a gap where no batch ended.
+const perBatch = (times, totals, batches) => times.map((time, i) => [time, i === 0 || batches[i] <= batches[i - 1] ? null : (totals[i] - totals[i - 1]) / (batches[i] - batches[i - 1])]);
+const BATCH_PARTS = ["plan", "read", "operators", "state", "exchange", "commit"], millis = value => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 function charts(history) {
   const times = history.timestamp, perSecond = value => `${count(Math.round(value))}/s`, of = name => times.map((time, i) => [time, history[name][i]]);
   const drawn = [chart("Records read", rates(times, history["read-records"]), perSecond), chart("Records written", rates(times, history["write-records"]), perSecond),
-    chart("Checkpoint duration", of("checkpoint-duration"), duration), chart("Restarts", of("restarts"), count), chart("Memory of the JobManager", of("memory"), bytes)].filter(Boolean);
+    chart("Records behind", of("pending-records"), count), chart("Bytes behind", of("pending-bytes"), bytes),
+    ...BATCH_PARTS.map(part => chart(`Batch: ${part}`, perBatch(times, history[`batch-${part}-time`], history.batches), millis)), chart("Checkpoint duration", of("checkpoint-duration"), duration), chart("Restarts", of("restarts"), count), chart("Memory of the JobManager", of("memory"), bytes)].filter(Boolean);
   return drawn.length ? make("div", {class: "charts"}, drawn) : make("p", {}, "Charts begin after ten seconds.");
 }
 const outputs = new Map();  // what each job has printed, as far as it was asked for

@@ -7,6 +7,7 @@ from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import NO_CHECKPOINTS, CheckpointsSummary
+from firesteel.runtime.executiongraph.batch_times import NO_BATCHES, BatchTimes
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
@@ -83,6 +84,7 @@ class JobDetails:
         tasks: Number of subtasks of all vertices in each state, without states that have none.
         checkpoints: The checkpoints since a JobMaster started the job.
         job_type: STREAMING or BATCH.
+        batches: The batches since a JobMaster started the job, and where their time went; a BATCH job has none.
     """
 
     job_id: str
@@ -98,6 +100,7 @@ class JobDetails:
     tasks: dict[ExecutionState, int] = field(default_factory=dict)
     checkpoints: CheckpointsSummary = NO_CHECKPOINTS
     job_type: str = "STREAMING"
+    batches: BatchTimes = NO_BATCHES
 
     def overview(self) -> JobDetails:
         """Return the details without the vertices."""
@@ -155,13 +158,17 @@ class ArchivedExecutionGraph:
         return JobResult(details.job_id, details.status, details.duration_ms, failure)
 
 
-def job_details(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
+def job_details(
+    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, batches: BatchTimes = NO_BATCHES
+) -> JobDetails:
     """Return the details of a job at the time `now_ms`."""
     vertices = tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values())
-    return replace(job_overview(graph, now_ms, checkpoints), vertices=vertices)
+    return replace(job_overview(graph, now_ms, checkpoints, batches), vertices=vertices)
 
 
-def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
+def job_overview(
+    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, batches: BatchTimes = NO_BATCHES
+) -> JobDetails:
     """Return the details without the vertices, at a cost that does not depend on the size of the job."""
     start_ms = graph.status_timestamps[JobStatus.INITIALIZING]
     end_ms = graph.status_timestamps[graph.status] if graph.status.is_terminal else None
@@ -179,14 +186,19 @@ def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSum
         tasks=graph.state_counts(),
         checkpoints=checkpoints,
         job_type=graph.job_graph.job_type,
+        batches=batches,
     )
 
 
 def archive(
-    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, rescales: RescalesSummary = NO_RESCALES
+    graph: ExecutionGraph,
+    now_ms: int,
+    checkpoints: CheckpointsSummary,
+    rescales: RescalesSummary = NO_RESCALES,
+    batches: BatchTimes = NO_BATCHES,
 ) -> ArchivedExecutionGraph:
     """Return a snapshot of the job."""
-    details = job_details(graph, now_ms, checkpoints)
+    details = job_details(graph, now_ms, checkpoints, batches)
     of_job = _of_job(graph.job_graph)
     return ArchivedExecutionGraph(details, graph.history.copy(), graph.state_to_dict(), **of_job, rescales=rescales)
 

@@ -28,7 +28,7 @@ _STEP_MS = 5_000
 
 
 _GROWING = (".sourceIdleTime", ".watermarkLag")
-"""Ends of the names of metrics that grow with the time since the last report: nothing is reported while nothing runs."""
+"""Ends of the names of metrics that grow with the time since the last report: between batches nothing is reported."""
 
 
 class TaskMetrics:

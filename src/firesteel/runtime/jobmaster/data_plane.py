@@ -10,6 +10,7 @@ from typing import Protocol
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
+from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 
@@ -101,6 +102,9 @@ class DataPlaneListener(Protocol):
 
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
         """Update the totals of subtasks; a `finished` subtask becomes FINISHED."""
+
+    def batch_ended(self, times: BatchTimes) -> None:
+        """Add the times of a batch."""
 
     def query_finished(self) -> None:
         """Handle that all input is processed and committed; the region's remaining subtasks become FINISHED."""

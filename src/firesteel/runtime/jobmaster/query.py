@@ -11,6 +11,7 @@ from firesteel.runtime.checkpoint.checkpoint_stats import (
     CheckpointStatsTracker,
     RestoredCheckpoint,
 )
+from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import (
@@ -59,6 +60,7 @@ class QueryRun:
     Args:
         endpoint: The JobMaster, whose main thread runs everything.
         on_progress: Called with new totals.
+        on_batch: Called with the times of each batch.
         checkpoints: Records each checkpoint.
         on_finished: Called when all input is processed.
         on_failed: Called with the failure that ended the query.
@@ -70,6 +72,7 @@ class QueryRun:
         self,
         endpoint: RpcEndpoint,
         on_progress: Callable[[int, int, Sequence[SubtaskProgress]], object],
+        on_batch: Callable[[int, BatchTimes], object],
         checkpoints: CheckpointStatsTracker,
         on_finished: Callable[[int, int], object],
         on_failed: Callable[[int, int, TaskFailure], object],
@@ -81,6 +84,7 @@ class QueryRun:
         self._job_id = query.job_id
         self._endpoint = endpoint
         self._on_progress = on_progress
+        self._on_batch = on_batch
         self._checkpoints = checkpoints
         self._on_finished = on_finished
         self._on_failed = on_failed
@@ -104,6 +108,12 @@ class QueryRun:
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
             self._on_progress(self._region, self._run, progress)
+
+    def batch_ended(self, times: BatchTimes) -> None:
+        """Add the times of a batch."""
+        self._endpoint.validate_runs_in_main_thread()
+        if not self._is_stopping:
+            self._on_batch(self._region, times)
 
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
         """Handle a checkpoint that was taken and committed."""
