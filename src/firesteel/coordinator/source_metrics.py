@@ -56,6 +56,7 @@ class SourceMetrics:
         found: dict[str, float] = {"sourceIdleTime": round(idle_s * 1000)}
         if unit:
             found[f"pending{unit}"] = self._splits.units_left(subtask)
+            found[f"total{unit}Read"] = self._splits.state.read
         if share is not None:
             found["shareRead"] = share
         watermark = report.metrics.get("currentOutputWatermark", MIN_TIMESTAMP)

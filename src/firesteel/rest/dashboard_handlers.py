@@ -10,6 +10,7 @@ from firesteel.rest.cluster import job_id_of
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Answer, Call, Route, Text
 from firesteel.rest.samples import INTERVAL_S
+from firesteel.runtime.autoscaler.job_scaler import ScalingDecision
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 from firesteel.runtime.executiongraph.batch_times import PARTS
 
@@ -85,11 +86,37 @@ async def _history(call: Call) -> Answer:
     return {"interval": round(INTERVAL_S * 1000), **figures}
 
 
+async def _autoscaler(call: Call) -> Answer:
+    """Return the last decisions of a job's autoscaler, newest first, with their rates in units of the sources."""
+    try:
+        dispatcher = await call.cluster.dispatcher()
+        decisions = await dispatcher.request_scaling_decisions(job_id_of(call.path["jobid"]))
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    return {"enabled": decisions is not None, "decisions": [_decision(one) for one in decisions or ()]}
+
+
+def _decision(decision: ScalingDecision) -> dict[str, Json]:
+    return {
+        "timestamp": decision.time_ms,
+        "region": decision.region,
+        "before": dict(decision.before),
+        "after": dict(decision.after),
+        "utilization": round(decision.busy, 4),
+        "source-data-rate": round(decision.arrival, 1),
+        "true-processing-rate": round(decision.true_rate, 1),
+        "lag": round(decision.pending),
+        "executed": decision.is_carried_out,
+        "error": decision.error or None,
+    }
+
+
 ROUTES = (
     Route("GET", "/", _file("index.html"), produces="text/html"),
     Route("GET", "/dashboard/style.css", _file("style.css"), produces="text/css"),
     Route("GET", "/dashboard/app.js", _file("app.js"), produces="text/javascript"),
     Route("GET", "/firesteel/jobs/{jobid}/slots", _slots),
     Route("GET", "/firesteel/jobs/{jobid}/history", _history),
+    Route("GET", "/firesteel/jobs/{jobid}/autoscaler", _autoscaler),
     Route("GET", "/firesteel/jobs/{jobid}/stdout", _stdout, query={"offset": {"type": "integer", "minimum": 0}}),
 )

@@ -77,6 +77,8 @@ _TASK = {
 _SOURCE = {
     "pendingRecords": "records that the source has not read, as far as known after its last batch",
     "pendingBytes": "bytes that the source has not read, as far as known after its last batch",
+    "totalRecordsRead": "records that all subtasks of the source have read, also before a restart",
+    "totalBytesRead": "bytes that all subtasks of the source have read, also before a restart",
     "shareRead": "share of its input that a bounded source has read, from 0 to 1",
     "sourceIdleTime": "time since the source has read anything, in milliseconds",
     "watermarkLag": "time by which the watermark of the source lies behind the clock, in milliseconds",

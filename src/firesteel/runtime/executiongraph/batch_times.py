@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["NO_BATCHES", "PARTS", "BatchTimes"]
+__all__ = ["NO_BATCHES", "NO_REGIONS", "PARTS", "BatchTimes"]
 
 PARTS = ("plan", "read", "operators", "state", "exchange", "commit")
 """The parts of a batch, in their order: what to read is planned, sources read, operators process, state is written; the
@@ -40,3 +40,4 @@ class BatchTimes:
 
 
 NO_BATCHES = BatchTimes()
+NO_REGIONS: Mapping[int, BatchTimes] = {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import NO_CHECKPOINTS, CheckpointsSummary
-from firesteel.runtime.executiongraph.batch_times import NO_BATCHES, BatchTimes
+from firesteel.runtime.executiongraph.batch_times import NO_BATCHES, NO_REGIONS, BatchTimes
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
@@ -48,6 +49,7 @@ class JobVertexDetails:
         pending_records: Records that a source has not read yet, as far as known after its last batch; None if it does
             not count them.
         pending_bytes: The same in bytes, for sources whose positions are bytes.
+        units_read: The records, or bytes if these are pending, that a source has read, also before a restart.
         share_read: The share of its input that a bounded source has read, from 0 to 1; None for others.
     """
 
@@ -63,6 +65,7 @@ class JobVertexDetails:
     attempt: int = 0
     pending_records: int | None = None
     pending_bytes: int | None = None
+    units_read: int | None = None
     share_read: float | None = None
 
 
@@ -84,7 +87,7 @@ class JobDetails:
         tasks: Number of subtasks of all vertices in each state, without states that have none.
         checkpoints: The checkpoints since a JobMaster started the job.
         job_type: STREAMING or BATCH.
-        batches: The batches since a JobMaster started the job, and where their time went; a BATCH job has none.
+        regions: The batches of each region since a JobMaster started the job, and where their time went.
     """
 
     job_id: str
@@ -100,7 +103,12 @@ class JobDetails:
     tasks: dict[ExecutionState, int] = field(default_factory=dict)
     checkpoints: CheckpointsSummary = NO_CHECKPOINTS
     job_type: str = "STREAMING"
-    batches: BatchTimes = NO_BATCHES
+    regions: Mapping[int, BatchTimes] = field(default_factory=dict)
+
+    @property
+    def batches(self) -> BatchTimes:
+        """The batches of all regions."""
+        return sum(self.regions.values(), NO_BATCHES)
 
     def overview(self) -> JobDetails:
         """Return the details without the vertices."""
@@ -159,15 +167,15 @@ class ArchivedExecutionGraph:
 
 
 def job_details(
-    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, batches: BatchTimes = NO_BATCHES
+    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, regions: Mapping[int, BatchTimes] = NO_REGIONS
 ) -> JobDetails:
     """Return the details of a job at the time `now_ms`."""
     vertices = tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values())
-    return replace(job_overview(graph, now_ms, checkpoints, batches), vertices=vertices)
+    return replace(job_overview(graph, now_ms, checkpoints, regions), vertices=vertices)
 
 
 def job_overview(
-    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, batches: BatchTimes = NO_BATCHES
+    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, regions: Mapping[int, BatchTimes] = NO_REGIONS
 ) -> JobDetails:
     """Return the details without the vertices, at a cost that does not depend on the size of the job."""
     start_ms = graph.status_timestamps[JobStatus.INITIALIZING]
@@ -186,7 +194,7 @@ def job_overview(
         tasks=graph.state_counts(),
         checkpoints=checkpoints,
         job_type=graph.job_graph.job_type,
-        batches=batches,
+        regions=dict(regions),
     )
 
 
@@ -195,10 +203,10 @@ def archive(
     now_ms: int,
     checkpoints: CheckpointsSummary,
     rescales: RescalesSummary = NO_RESCALES,
-    batches: BatchTimes = NO_BATCHES,
+    regions: Mapping[int, BatchTimes] = NO_REGIONS,
 ) -> ArchivedExecutionGraph:
     """Return a snapshot of the job."""
-    details = job_details(graph, now_ms, checkpoints, batches)
+    details = job_details(graph, now_ms, checkpoints, regions)
     of_job = _of_job(graph.job_graph)
     return ArchivedExecutionGraph(details, graph.history.copy(), graph.state_to_dict(), **of_job, rescales=rescales)
 
@@ -247,6 +255,7 @@ def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:
     starts = [e.timestamps[ExecutionState.DEPLOYING] for e in executions if ExecutionState.DEPLOYING in e.timestamps]
     is_over = all(execution.state.is_terminal for execution in executions)
     shares = _of_source(vertex, "shareRead")
+    read = _of_source(vertex, "totalRecordsRead") or _of_source(vertex, "totalBytesRead")
     return JobVertexDetails(
         id=vertex.id,
         name=vertex.name,
@@ -260,6 +269,7 @@ def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:
         attempt=max(execution.attempt_number for execution in executions),
         pending_records=_total(_of_source(vertex, "pendingRecords")),
         pending_bytes=_total(_of_source(vertex, "pendingBytes")),
+        units_read=None if not read else round(max(read)),
         share_read=min(shares, default=None),
     )
 

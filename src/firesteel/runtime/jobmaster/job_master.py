@@ -341,11 +341,11 @@ class JobMaster(FencedRpcEndpoint):
         return self._archive()
 
     def _archive(self) -> ArchivedExecutionGraph:
-        now_ms, checkpoints, batches = self._measured()
-        return archive(self.graph, now_ms, checkpoints, self._rescaler.summary(), batches)
+        now_ms, checkpoints, regions = self._measured()
+        return archive(self.graph, now_ms, checkpoints, self._rescaler.summary(), regions)
 
-    def _measured(self) -> tuple[int, CheckpointsSummary, BatchTimes]:
-        return self.clock.now_ms(), self._queries.checkpoints.summary(), self._queries.all_batches
+    def _measured(self) -> tuple[int, CheckpointsSummary, dict[int, BatchTimes]]:
+        return self.clock.now_ms(), self._queries.checkpoints.summary(), self._queries.batches
 
     # Decisions of Scheduler and SlotPool
 

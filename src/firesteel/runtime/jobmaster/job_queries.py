@@ -105,11 +105,6 @@ class JobQueries:
     def _batch_ended(self, region: int, times: BatchTimes) -> None:
         self.batches[region] = self.batches.get(region, NO_BATCHES) + times
 
-    @property
-    def all_batches(self) -> BatchTimes:
-        """The batches of all regions."""
-        return sum(self.batches.values(), NO_BATCHES)
-
     async def trigger_savepoint(self, directory: str | None, after: AfterSavepoint) -> str:
         """Take a savepoint and return its path.
 
