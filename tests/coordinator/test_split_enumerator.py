@@ -497,6 +497,7 @@ def test_a_source_is_idle_since_it_was_given_something_to_read() -> None:
     assert metrics.of(one) == {
         "Source__it.sourceIdleTime": 2000,
         "Source__it.pendingRecords": 0,
+        "Source__it.totalRecordsRead": 0,
         "Source__it.watermarkLag": 1000,
     }
     metrics.batch_ended({0: 7})

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from firesteel.coordinator.source_splits import SourceSplits
+from firesteel.operators.chain.clock import SteadyClock
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP
 from firesteel.operators.chain.user_metrics import metric_scope
 from firesteel.task.batch_plan import SubtaskReport
@@ -23,7 +24,7 @@ class SourceMetrics:
         operator: The name of the source operator, which precedes the names of its metrics.
         splits: The splits of the source.
         steady_s: Returns a time in seconds that never goes back.
-        now_ms: Returns the time in ms since the epoch.
+        now_ms: Returns the time in ms since the epoch; None for the clock of processing time.
     """
 
     def __init__(
@@ -31,12 +32,12 @@ class SourceMetrics:
         operator: str,
         splits: SourceSplits,
         steady_s: Callable[[], float] = time.monotonic,
-        now_ms: Callable[[], float] = lambda: time.time() * 1000,
+        now_ms: Callable[[], float] | None = None,
     ) -> None:
         self._scope = metric_scope(operator)
         self._splits = splits
         self._steady_s = steady_s
-        self._now_ms = now_ms
+        self._now_ms = SteadyClock().now_ms if now_ms is None else now_ms
         self._begun_s = steady_s()
         self._read_s: dict[int, float] = {}
 

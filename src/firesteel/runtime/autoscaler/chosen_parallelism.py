@@ -60,7 +60,7 @@ def aligned(number: int, groups: int, highest: int, divides_evenly: bool) -> int
 
     Example:
         >>> aligned(3, 128, 200, divides_evenly=True), aligned(3, 128, 3, divides_evenly=True)
-        (4, 3)
+        (4, 2)
         >>> aligned(70, 128, 100, divides_evenly=True), aligned(50, 128, 200, divides_evenly=False)
         (64, 64)
     """
