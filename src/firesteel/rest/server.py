@@ -19,6 +19,7 @@ from firesteel.rest import (
     metric_handlers,
     prometheus_handlers,
     rescale_handlers,
+    stack_handlers,
     vertex_handlers,
 )
 from firesteel.rest.access import Access
@@ -39,6 +40,7 @@ _API: tuple[Route, ...] = (
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
     *rescale_handlers.ROUTES,
+    *stack_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
 )
 ROUTES = (*_API, openapi_route(_API))
@@ -89,4 +91,5 @@ class RestServer(RestServerEndpoint):
         if self._sampling is not None:
             self._sampling.cancel()
             await self._reporters.stop()
+        await self._cluster.flame_graphs.stop()
         await super().stop()

@@ -84,12 +84,6 @@ async def _subtask_accumulators(call: Call) -> Answer:
     return {"id": vertex["id"], "parallelism": vertex["parallelism"], "subtasks": subtasks}
 
 
-async def _flame_graph(call: Call) -> Answer:
-    """Return that flame graphs are not available, which is -3 in Flink."""
-    job_messages.vertex_of(await _job(call), call.path["vertexid"])
-    return {"endTimestamp": -3}
-
-
 _VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
 ROUTES = (
     Route("GET", _VERTEX, _vertex),
@@ -97,7 +91,6 @@ ROUTES = (
     Route("GET", f"{_VERTEX}/taskmanagers", _task_managers),
     Route("GET", f"{_VERTEX}/backpressure", _backpressure),
     Route("GET", f"{_VERTEX}/accumulators", _accumulators),
-    Route("GET", f"{_VERTEX}/flamegraph", _flame_graph),
     Route("GET", f"{_VERTEX}/subtasks/accumulators", _subtask_accumulators),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}", _subtask),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}", _attempt),

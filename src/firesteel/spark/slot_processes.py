@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from firesteel.common.options.python_dependencies import DEPENDENCIES
+from firesteel.common.stack_frames import ThreadText
 from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.internal_tls import InternalTls
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.cancellation_timeout import cancellation_timeout_s
@@ -28,6 +30,7 @@ from firesteel.spark.failures import task_failure
 from firesteel.spark.slot_lifecycle import Actions, DeployTask, SlotAction, SlotLifecycle, SlotState
 from firesteel.spark.slot_relay import SlotRelay
 from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
+from firesteel.spark.slot_stacks import dump_threads, forget_process, sample_stacks
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
     LENGTH,
@@ -266,6 +269,31 @@ class SlotProcesses:
                 connection.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
+    async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        """Sample the stacks of a job's subtasks in their slot processes."""
+        return await sample_stacks(
+            self._directory.path,
+            [
+                slot.life.process_id
+                for slot in self._slots.values()
+                if slot.life.process_id is not None
+                and any(
+                    tdd.job_id == request.job_id and request.vertex_id in (None, tdd.vertex_id)
+                    for tdd in slot.life.tasks.values()
+                )
+            ],
+            request,
+        )
+
+    async def dump_threads(self) -> tuple[ThreadText, ...]:
+        """Return the threads of all slot processes."""
+        named = {
+            slot.life.process_id: ", ".join(tdd.task_name_with_subtask for tdd in slot.life.tasks.values())
+            for slot in self._slots.values()
+            if slot.life.process_id is not None
+        }
+        return await dump_threads(self._directory.path, named)
+
     # --- processes ---------------------------------------------------------------------------------------------
 
     async def _watch(self, forker: SlotServer) -> None:
@@ -355,6 +383,7 @@ class SlotProcesses:
                 await self._process_ended(slot, process_id)
 
     async def _process_ended(self, slot: _Slot, process_id: int) -> None:
+        forget_process(self._directory.path, process_id)
         # A late end of a former process must not take the connection of its successor.
         if slot.life.process_id == process_id:
             slot.writer = None

@@ -34,6 +34,7 @@ from firesteel.task.protocol import (
 from firesteel.task.python_environment import fetch_artifacts, python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
+from firesteel.task.stack_server import StackServer, Turns, socket_of
 from firesteel.task.stage_server import StageServer, StaleRequestError
 from firesteel.task.version_store import VersionStore, region_directory
 from firesteel.task.versions import TryIsOverError
@@ -63,7 +64,13 @@ class SlotProcess:
         self._failure: dict[str, Any] | None = None
         self._held = HeldDirectories()
         self._environment: AbstractContextManager[None] | None = None
+        StackServer(socket_of(Path(control_path).parent, os.getpid()), self._turns).start()
         self._send(Hello(name, os.getpid()))
+
+    def _turns(self) -> Turns:
+        """Return whose turn it is; called by the thread that samples stacks."""
+        server = self._server
+        return Turns([], None) if server is None else Turns(*server.turns())
 
     def run(self) -> None:
         """Serve both sockets until the control connection closes, one request at a time."""
