@@ -154,7 +154,8 @@ _SERVERS = (
         "`historyserver.archive.retained-jobs` limits the archives",
         "historyserver.archive.retained-applications historyserver.archive.retained-ttl",
     ),
-    OptionRule("metrics are read from the REST API and `/metrics`", "metrics.* events.reporters traces.*"),
+    OptionRule("metrics are read from the REST API and `/metrics`", "metrics.*"),
+    OptionRule("a checkpoint has one span", "traces.checkpoint.span-detail-level"),
     OptionRule(
         "the gateway keeps no plans and no idle threads", "sql-gateway.session.plan-cache.* sql-gateway.worker.*"
     ),
