@@ -37,7 +37,7 @@ from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
-from firesteel.runtime.rpc import TcpRpcService, state_key
+from firesteel.runtime.rpc import TcpRpcService, accepted_state_keys, state_key
 from firesteel.spark.data_plane import SparkDataPlane
 from firesteel.task.state_seal import StateSeal
 
@@ -72,7 +72,7 @@ class ClusterEntrypoint:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
-        seal = StateSeal(state_key(configuration)).allowing(configuration)
+        seal = StateSeal(state_key(configuration), accepted=accepted_state_keys(configuration)).allowing(configuration)
         configuration = _with_checkpoint_directory(configuration)
         self.data_plane = SparkDataPlane(self._spark.context, configuration, InternalTls.of(configuration), seal)
         self._workers = Workers(configuration, seal)
@@ -140,7 +140,7 @@ class ClusterEntrypoint:
         if named or any(key.startswith(REPORTER) for key in self._configuration):
             from firesteel.rest.server import reporting  # Late import, as above.
 
-            self._reporters = reporting(self._cluster(None))
+            self._reporters = reporting(self._cluster(None), self._configuration)
             self._reporters.start()
 
     def _cluster(self, log_directory: Path | None) -> Cluster:

@@ -11,7 +11,6 @@ import logging
 import re
 import secrets
 import socket
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from prometheus_client.exposition import delete_from_gateway, push_to_gateway
 
 from firesteel.common.options.metric_options import METRIC_REPORTERS, REPORTER
 from firesteel.common.options.option import InvalidOptionError
+from firesteel.rest.cluster import now_ms
 from firesteel.rest.open_telemetry import EXPORTER_OPTIONS, Exporters, metrics_data
 from firesteel.rest.prometheus_handlers import Families
 from firesteel.rest.reporter_options import FACTORY, ReporterOptions, named_reporters
@@ -121,7 +121,7 @@ class _OpenTelemetry:
         exporters = Exporters.of(options)
         self._exporter, self._resource = exporters.make("metric"), exporters.resource
         self._timeout_ms = exporters.timeout_s * 1000
-        self._began_ns = time.time_ns()
+        self._began_ns = now_ms() * 1_000_000
 
     def report(self, metrics: Families) -> None:
         data = metrics_data(self._resource, metrics.collect(), metrics.dotted, self._began_ns)

@@ -6,7 +6,6 @@ Flink: `metrics.otel.OpenTelemetryReporterOptions`. The packages of OpenTelemetr
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,6 +16,7 @@ from prometheus_client.metrics_core import Metric
 
 from firesteel.common.optional_package import optional_package
 from firesteel.common.options.option import InvalidOptionError
+from firesteel.rest.cluster import now_ms
 from firesteel.rest.reporter_options import ReporterOptions
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def metrics_data(resource: Resource, metrics: Iterable[Metric], names: Mapping[s
     from opentelemetry.sdk.metrics import export
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-    now_ns = time.time_ns()
+    now_ns = now_ms() * 1_000_000
     found = [
         export.Metric(names.get(metric.name, metric.name), metric.documentation, "", _points(metric, began_ns, now_ns))
         for metric in metrics

@@ -46,14 +46,14 @@ _API: tuple[Route, ...] = (
 ROUTES = (*_API, openapi_route(_API))
 
 
-def reporting(cluster: Cluster) -> ReporterRun:
+def reporting(cluster: Cluster, configuration: Mapping[str, str]) -> ReporterRun:
     """Return the reporters of the cluster's metrics, which are to be started.
 
     Raises:
         InvalidOptionError: a reporter is unknown, or one of its options is.
     """
     call = Call(cluster, Operations(asyncio.create_task))
-    return ReporterRun(reporters_of(cluster.configuration), lambda: prometheus_handlers.metrics_of(call))
+    return ReporterRun(reporters_of(configuration), lambda: prometheus_handlers.metrics_of(call))
 
 
 class RestServer(RestServerEndpoint):
@@ -82,7 +82,7 @@ class RestServer(RestServerEndpoint):
         super().__init__(ROUTES, ("", "/v1"), make_call, Access(configuration, local_token), configuration)
         self._cluster = cluster
         self._sampling: asyncio.Task[None] | None = None
-        self._reporters = reporting(cluster)
+        self._reporters = reporting(cluster, configuration)
 
     async def start(self) -> None:
         """Start listening, take samples of jobs, and report metrics.

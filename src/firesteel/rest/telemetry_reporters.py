@@ -29,7 +29,7 @@ _INSTEAD: Final = {
     "org.apache.flink.events.slf4j.Slf4jEventReporterFactory": "the log has the same: use `env.log.level`",
 }
 _COMMON: Final = (FACTORY, *EXPORTER_OPTIONS, "filter.includes", "filter.excludes", "scope.variables.additional")
-_SCOPE: Final = "jobmanager.job"
+_SCOPE: Final = ".".join(("jobmanager", "job"))
 _FLUSH_MS: Final = 5000
 
 

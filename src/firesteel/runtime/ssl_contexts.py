@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from firesteel.common.files.watched_files import WatchedFiles
 from firesteel.common.options.option import InvalidOptionError, Option
 from firesteel.common.options.security_options import (
     SSL_REST_AUTHENTICATION_ENABLED,
@@ -41,13 +42,27 @@ def has_rest_authentication(configuration: Mapping[str, str]) -> bool:
 
 
 def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the TLS context of the REST server, None if TLS is disabled.
+    """Return the TLS context of the REST server, None if TLS is disabled; each handshake uses the current files.
 
     Raises:
         InvalidOptionError: a file is missing or can't be used.
     """
     if not has_rest_tls(configuration):
         return None
+    stores = [SSL_REST_KEYSTORE, *([SSL_REST_TRUSTSTORE] if has_rest_authentication(configuration) else [])]
+    files = [Path(store.required(configuration)) for store in stores]
+    contexts = WatchedFiles("the certificate of the REST API", files, lambda: _rest_server_context(configuration))
+
+    def use_current(connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+        connection.context = contexts.current()
+
+    listening = _rest_server_context(configuration)
+    # Called at the begin of each handshake, also of clients that name no server.
+    listening.sni_callback = use_current
+    return listening
+
+
+def _rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     restrict(context, configuration)
     load_key(context, configuration, SSL_REST_KEYSTORE, SSL_REST_KEY_PASSWORD)

@@ -31,6 +31,24 @@ RPC_SECRET_FILE = Option(
     None,
     "File (mode 600) with the secret of the cluster, instead of `FIRESTEEL_RPC_SECRET`",
 )
+RPC_ACCEPTED_SECRET_FILE = Option(
+    "security.rpc.accepted-secret-file",
+    path,
+    None,
+    "File (mode 600) with another secret that is accepted too, while the secret is being replaced; it may be missing",
+)
+REST_TOKEN_FILE_VIEW = Option(
+    "security.rest.token-file.view",
+    path,
+    None,
+    "File (mode 600) with bearer tokens that allow reading, one a line; it is read again after changes",
+)
+REST_TOKEN_FILE_SUBMIT = Option(
+    "security.rest.token-file.submit", path, None, "File with bearer tokens that also allow submitting jobs"
+)
+REST_TOKEN_FILE_ADMIN = Option(
+    "security.rest.token-file.admin", path, None, "File with bearer tokens that allow everything"
+)
 SSL_PROTOCOL = Option("security.ssl.protocol", string, "TLSv1.2,TLSv1.3", "Versions of TLS that are accepted")
 SSL_ALGORITHMS = Option(
     "security.ssl.algorithms",

@@ -11,6 +11,7 @@ from typing import Any
 from firesteel.common.trust import pickling
 from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, UntrustedEntryError
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS, REMOVED_JOBS
+from firesteel.runtime.rpc.secret import ClusterSecret, Secret
 
 __all__ = ["EntryCodec", "dump_value", "load_value"]
 
@@ -29,7 +30,7 @@ class EntryCodec:
     protect against deletion of entries, or against restoring an older version of the same entry.
 
     Args:
-        secret: The cluster's secret, as returned by `rpc_secret`.
+        secret: The cluster's secret, as returned by `cluster_secret`; entries of the accepted one are read, too.
         cluster_id: Distinguishes clusters with the same secret.
 
     Example:
@@ -38,13 +39,13 @@ class EntryCodec:
         b'graph'
     """
 
-    def __init__(self, secret: bytes, cluster_id: str) -> None:
-        self._key = hmac.digest(secret, _KEY_OF_ENTRIES, "sha256")
+    def __init__(self, secret: Secret, cluster_id: str) -> None:
+        self._secret = ClusterSecret.of(secret)
         self._cluster_id = cluster_id
 
     def sign(self, folder: str, name: str, payload: bytes) -> bytes:
         """Return the signature followed by the payload."""
-        return self._signature(folder, name, payload) + payload
+        return self._signature(self._secret.current, folder, name, payload) + payload
 
     def verify(self, folder: str, name: str, data: bytes) -> bytes:
         """Return the verified payload of an entry.
@@ -53,7 +54,9 @@ class EntryCodec:
             UntrustedEntryError: it was not signed with the cluster's secret, or not for this entry.
         """
         payload = data[_SIGNATURE_BYTES:]
-        if not hmac.compare_digest(self._signature(folder, name, payload), data[:_SIGNATURE_BYTES]):
+        found = data[:_SIGNATURE_BYTES]
+        signatures = (self._signature(secret, folder, name, payload) for secret in self._secret.accepted)
+        if not any(hmac.compare_digest(signature, found) for signature in signatures):
             raise UntrustedEntryError(folder, name)
         return payload
 
@@ -70,9 +73,10 @@ class EntryCodec:
         """
         return load_value(folder, name, self.verify(folder, name, data))
 
-    def _signature(self, folder: str, name: str, payload: bytes) -> bytes:
+    def _signature(self, secret: bytes, folder: str, name: str, payload: bytes) -> bytes:
         context = json.dumps([self._cluster_id, _SIGNED_AS.get(folder, folder), name]).encode()
-        signature = hmac.new(self._key, context + b"\0", "sha256")  # JSON holds no zero byte.
+        key = hmac.digest(secret, _KEY_OF_ENTRIES, "sha256")
+        signature = hmac.new(key, context + b"\0", "sha256")  # JSON holds no zero byte.
         signature.update(payload)
         return signature.digest()
 

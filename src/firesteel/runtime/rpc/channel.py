@@ -23,6 +23,7 @@ import hmac
 import os
 import ssl
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from firesteel.runtime.internal_tls import tls_problem
@@ -149,11 +150,11 @@ async def open_channel(
 async def accept_channel(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    secret: bytes,
+    secrets: Sequence[bytes],
     max_bytes: int,
     tls: ssl.SSLContext | None = None,
 ) -> Channel:
-    """Accept a client's connection; a client that can't prove the secret gets an error and is disconnected.
+    """Accept a client's connection; a client that can prove none of the secrets gets an error and is disconnected.
 
     Raises:
         RpcConnectionError: as in `open_channel`.
@@ -164,7 +165,7 @@ async def accept_channel(
     nonce = os.urandom(32)
     writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, nonce))
     try:
-        return await asyncio.wait_for(_admit(peer, reader, writer, secret, nonce, max_bytes), HANDSHAKE_TIMEOUT_S)
+        return await asyncio.wait_for(_admit(peer, reader, writer, secrets, nonce, max_bytes), HANDSHAKE_TIMEOUT_S)
     except (asyncio.IncompleteReadError, OSError) as error:
         writer.close()
         raise RpcProtocolError(peer, f"the handshake was interrupted ({type(error).__name__})") from error
@@ -209,14 +210,16 @@ async def _admit(
     peer: str,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    secret: bytes,
+    secrets: Sequence[bytes],
     ours: bytes,
     max_bytes: int,
 ) -> Channel:
     magic, version, theirs = _HELLO.unpack(await reader.readexactly(_HELLO.size))
     _check_hello(peer, magic, version)
     (proof,) = _PROOF.unpack(await reader.readexactly(_PROOF.size))
-    if not hmac.compare_digest(proof, _proof(secret, _SIDES[0], ours, theirs)):
+    # The server proves the secret that the client has proved: the client may not know others yet, or any more.
+    secret = next((one for one in secrets if hmac.compare_digest(proof, _proof(one, _SIDES[0], ours, theirs))), None)
+    if secret is None:
         raise RpcAuthenticationError(
             peer, "the caller could not prove that it knows the secret; both processes need the same one"
         )
