@@ -6,10 +6,16 @@ import hashlib
 import hmac
 import json
 import pickle
+import struct
 from typing import Any
 
+from firesteel.common.release import release
 from firesteel.common.trust import pickling
-from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, UntrustedEntryError
+from firesteel.runtime.highavailability.high_availability_errors import (
+    CorruptEntryError,
+    EntryVersionError,
+    UntrustedEntryError,
+)
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS, REMOVED_JOBS
 from firesteel.runtime.rpc.secret import ClusterSecret, Secret
 
@@ -81,10 +87,36 @@ class EntryCodec:
         return signature.digest()
 
 
+ENTRY_VERSION = 2
+"""The format of what entries contain. Version 1 had no trailer, and its readers ignore what follows a pickle."""
+
+READABLE_FROM = 1
+"""The earliest format whose readers understand the entries of this one."""
+
+_TRAILER = struct.Struct("!HHB4s")
+_TRAILER_MAGIC = b"FSHE"
+
+
 def dump_value(value: object) -> bytes:
-    """Return the pickled value."""
+    """Return the pickled value, followed by the format and the release that wrote it."""
+    name = release().encode()[:255]
+    # After the pickle, whose readers stop at its end: so a JobManager of version 1 reads the entry, too.
     payload: bytes = pickling.dumps(value)
-    return payload
+    return payload + name + _TRAILER.pack(ENTRY_VERSION, READABLE_FROM, len(name), _TRAILER_MAGIC)
+
+
+def _check_version(folder: str, name: str, payload: bytes) -> None:
+    """Check that this release understands an entry.
+
+    Raises:
+        EntryVersionError: a later release wrote it, which this one can't read.
+    """
+    if not payload.endswith(_TRAILER_MAGIC) or len(payload) < _TRAILER.size:
+        return  # of version 1
+    version, readable_from, length, _ = _TRAILER.unpack(payload[-_TRAILER.size :])
+    if readable_from > ENTRY_VERSION:
+        writer = payload[-_TRAILER.size - length : -_TRAILER.size].decode(errors="replace")
+        raise EntryVersionError(folder, name, (writer, version), (release(), ENTRY_VERSION))
 
 
 def load_value(folder: str, name: str, payload: bytes) -> object:
@@ -92,7 +124,9 @@ def load_value(folder: str, name: str, payload: bytes) -> object:
 
     Raises:
         CorruptEntryError: it can't be unpickled.
+        EntryVersionError: a later release wrote it, which this one can't read.
     """
+    _check_version(folder, name, payload)
     try:
         return pickle.loads(payload)
     except (Exception, SystemExit) as error:  # Unpickling imports modules of the user.
