@@ -62,6 +62,7 @@ def test_jobs_go_on_with_a_jobmanager_of_another_release(
     is_newer_first: bool,
 ) -> None:
     options = {
+        "jobmanager.rpc.port": "0",
         "high-availability.type": "filesystem",
         "high-availability.storageDir": str(tmp_path / "ha"),
         "execution.checkpointing.interval": "100 ms",

@@ -35,6 +35,7 @@ def test_a_job_survives_an_outage_of_zookeeper(
 ) -> None:
     client = "high-availability.zookeeper.client"
     options = {
+        "jobmanager.rpc.port": "0",
         "high-availability.type": "zookeeper",
         "high-availability.zookeeper.quorum": ensemble.address,
         "high-availability.storageDir": str(tmp_path / "ha"),
