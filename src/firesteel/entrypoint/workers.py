@@ -20,6 +20,7 @@ from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
 from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, cluster_secret, rpc_secret_or_new
 from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver
 from firesteel.spark.slot_processes import SlotProcesses
+from firesteel.task.slot_limits import SlotLimits
 from firesteel.task.state_seal import UNSEALED, StateSeal
 
 __all__ = ["Workers"]
@@ -69,7 +70,8 @@ class Workers:
                 context, self._options_of_executors(self.rpc_service), self._secret.accepted, self._seal
             )
         slots = TASK_SLOTS.of(self.configuration)
-        return LocalWorkers(self.rpc_service, ha, slots, partial(SlotProcesses, seal=self._seal), self.configuration)
+        slots_of = partial(SlotProcesses, seal=self._seal, limits=SlotLimits.of(self.configuration))
+        return LocalWorkers(self.rpc_service, ha, slots, slots_of, self.configuration)
 
     def _options_of_executors(self, rpc_service: TcpRpcService) -> dict[str, str]:
         job_manager = urlsplit(rpc_service.address)

@@ -12,11 +12,12 @@ from typing import Final, TypedDict
 from firesteel.common.json_types import Json
 from firesteel.common.stack_frames import ThreadText
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
-from firesteel.task.stack_server import socket_of
+from firesteel.task.stack_server import OPERATOR, socket_of
 
 _MARGIN_S: Final = 3.0
 """Time for an answer beyond that of its samples: the thread that answers shares a lock with user code."""
 
+_ALL_CALLS: Final = 1000
 _MOST_BYTES: Final = 64 << 20
 
 
@@ -46,6 +47,16 @@ async def dump_threads(directory: Path, processes: Mapping[int, str]) -> tuple[T
         slot = f"slot process {process}" + (f" of {tasks}" if tasks else "")
         found += [(f"{name} of {slot}", f"{slot}, thread {text}") for name, text in answer.get("threads", [])]
     return tuple(found)
+
+
+async def running_operator(directory: Path, process: int) -> tuple[str | None, int | None, str | None]:
+    """Return vertex, subtask and operator whose turn it is in a process, each None if that is not known."""
+    answer = await _ask(directory, process, {"samples": 1, "delay": 0.001, "depth": _ALL_CALLS}, _MARGIN_S)
+    for vertex_id, _, subtask, stacks, _ in answer.get("subtasks", []):
+        names = [name for stack in stacks for name, file, _ in stack if not file and name.startswith(OPERATOR)]
+        if names:
+            return vertex_id, subtask, names[-1].removeprefix(OPERATOR).strip("'")
+    return None, None, None
 
 
 def forget_process(directory: Path, process_id: int) -> None:

@@ -24,6 +24,7 @@ from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.rpc import ClusterSecret
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
+from firesteel.task.slot_limits import SlotLimits
 from firesteel.task.state_seal import StateSeal
 
 READY = b"READY\n"
@@ -36,7 +37,8 @@ _LEAVE_S = 5.0
 
 async def _run(options: Mapping[str, str], secret: ClusterSecret, seal: StateSeal, executor_process: int) -> int:
     options = {**options, TASKMANAGER_LOG_PATH.key: LOG_FILE}  # the log file that the launcher set up
-    slots = partial(SlotProcesses, host=TASKMANAGER_HOST.of(options), tls=InternalTls.of(options), seal=seal)
+    host, tls = TASKMANAGER_HOST.of(options), InternalTls.of(options)
+    slots = partial(SlotProcesses, host=host, tls=tls, seal=seal, limits=SlotLimits.of(options))
     runner = TaskManagerRunner(options, slots, secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)

@@ -31,6 +31,9 @@ _ON_CPU_SHARE = 0.1
 """A thread that has used its processor for this share of the time before a sample computes, or waits for its turn at a
 busy processor. One that waits for data uses none."""
 
+OPERATOR = "operator "
+"""What labels of operators begin with."""
+
 _OPERATORS = f"{OUR_CODE}/operators"
 _WAITS_FOR_TURN = "waits for its turn in the slot"
 
@@ -156,4 +159,4 @@ def operator_label(frame: FrameType) -> str | None:
     found = frame.f_locals.get(code.co_varnames[0])
     if isinstance(found, OperatorInput):
         found = found.operator
-    return f"operator {found.name!r}" if isinstance(found, Operator) else None
+    return f"{OPERATOR}{found.name!r}" if isinstance(found, Operator) else None
