@@ -142,6 +142,11 @@ class Access:
         if max(allowed) < _ROLES[route.role]:
             raise RestError(403, f"this token does not have the role {route.role}")
 
+    def token_of(self, request: web.Request) -> str:
+        """Return the configured token that a request has shown or proved; empty if it is another, or none."""
+        given = _bearer_token(request) or proven_token(request)
+        return given if self._tokens.roles_of(given) else ""
+
     def name_of(self, request: web.Request) -> str:
         """Return who sends a request, for the audit log: the role of the token, or how else the sender is known."""
         own = [self._local_token] if self._local_token is not None else []

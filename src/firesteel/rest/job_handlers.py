@@ -120,9 +120,14 @@ async def _submit(call: Call) -> Answer:
     job_graph.artifacts |= {file: data for file, data in call.files.items() if file != name}
     _submit_again(job_graph, call.body.get("jobId"), call.body.get("savepointPath"))
     try:
-        await (await call.cluster.dispatcher()).submit_job(job_graph)
+        dispatcher = await call.cluster.dispatcher()
+        running = [job.job_id for job in (await dispatcher.request_overview()).jobs if job.end_ms is None]
+        with call.share.submitting(job_graph.job_id, running):
+            await dispatcher.submit_job(job_graph)
     except DuplicateJobSubmissionError as error:
         raise RestError(409, str(error)) from error
+    except RestError:
+        raise
     except FiresteelError as error:
         raise RestError(400, str(error)) from error
     return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
@@ -153,6 +158,7 @@ async def _coordinate(call: Call) -> Answer:
     Instead of Java objects the bytes are a `CollectRequest` and a pickled `CollectResponse`.
     """
     try:
+        call.share.check_results()
         request = base64.b64decode(call.body.get("serializedCoordinationRequest") or "", validate=True)
         dispatcher = await call.cluster.dispatcher()
         job_id = job_id_of(call.path["jobid"])
@@ -163,6 +169,7 @@ async def _coordinate(call: Call) -> Answer:
         raise RestError(410, str(error)) from None
     except ValueError as error:
         raise RestError(400, f"cannot read serializedCoordinationRequest: {error}") from None
+    call.share.sent(len(answer))
     return {"serializedCoordinationResult": base64.b64encode(answer).decode()}
 
 

@@ -77,7 +77,8 @@ class RestServer(RestServerEndpoint):
         local_token: str | None = None,
     ) -> None:
         def make_call(request: web.Request, body: dict[str, object], files: dict[str, bytes]) -> Call:
-            return Call(cluster, operations, dict(request.match_info), dict(request.query), body, files)
+            share = self.limits.of(self.token_of(request))
+            return Call(cluster, operations, dict(request.match_info), dict(request.query), body, files, share)
 
         super().__init__(ROUTES, ("", "/v1"), make_call, Access(configuration, local_token), configuration)
         self._cluster = cluster
