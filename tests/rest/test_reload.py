@@ -6,6 +6,9 @@ import asyncio
 import logging
 import os
 import shutil
+import socket
+import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +80,48 @@ async def test_replaced_trust_decides_on_the_next_client(tmp_path: Path) -> None
         assert await overview(rest.server.address, server.certificate, of_second)
         with pytest.raises(ClusterClientError):
             await overview(rest.server.address, server.certificate, of_first)
+
+
+@needs_openssl
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=str)
+async def test_a_session_from_before_does_not_outlive_the_trust_in_its_client(
+    tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    server, first, second = (Authority(tmp_path, name) for name in ("server", "first", "second"))
+    trusted = tmp_path / "truststore.pem"
+    replaced(trusted, first.certificate.read_text())
+    options = {
+        "security.ssl.rest.enabled": "true",
+        "security.ssl.rest.authentication-enabled": "true",
+        "security.ssl.rest.keystore": str(server.issue("server")),
+        "security.ssl.rest.truststore": str(trusted),
+    }
+    context = ssl.create_default_context(cafile=str(server.certificate))
+    context.maximum_version = version
+    context.load_cert_chain(first.issue("client"))
+
+    def answered(port: int, session: ssl.SSLSession | None) -> tuple[bytes, ssl.SSLSession | None]:
+        with (
+            socket.create_connection(("127.0.0.1", port), 10) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1", session=session) as connection,
+        ):
+            connection.sendall(b"GET /overview HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            return connection.recv(1000), connection.session
+
+    async with serving(tmp_path, **options) as rest:
+        answer, session = await asyncio.to_thread(answered, rest.server.port, None)
+        assert answer.startswith(b"HTTP/1.1 200")
+        await asyncio.sleep(1.1)  # The times of sessions are whole seconds.
+        replaced(trusted, second.certificate.read_text())
+        assert await asyncio.to_thread(outcome, answered, rest.server.port, session) == "refused"
+
+
+def outcome(answered: Callable[[int, ssl.SSLSession | None], Any], port: int, session: ssl.SSLSession | None) -> str:
+    try:
+        answer, _ = answered(port, session)
+    except OSError:
+        return "refused"
+    return "answered" if answer and not answer.startswith(b"HTTP/1.1 401") else "refused"
 
 
 async def status(rest: Any, token: str, path: str = "/overview", method: str = "GET") -> int:

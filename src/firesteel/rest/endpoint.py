@@ -157,6 +157,9 @@ class RestServerEndpoint:
         return handle
 
     async def _answer(self, route: Route, request: web.Request) -> web.StreamResponse:
+        connection = None if request.transport is None else request.transport.get_extra_info("ssl_object")
+        if self._tls is not None and connection is not None and self._tls.is_outdated(connection):
+            raise RestError(401, "the TLS session is from before a change of certificates: open another one")
         self._access.check(request, route)
         with self.limits.at_work(self.token_of(request)):
             return await self._answer_checked(route, request)

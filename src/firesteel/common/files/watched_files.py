@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_State = tuple[tuple[int, int, int] | None, ...]
+_State = tuple[tuple[int, int, int, int] | None, ...]
 
 
 class WatchedFiles(Generic[T]):
@@ -50,6 +50,7 @@ class WatchedFiles(Generic[T]):
         self._lock = threading.Lock()
         # Before the value, so that a change meanwhile is noticed.
         self._seen = self._state()
+        self._changed_s = 0.0
         self._value = read()
 
     def current(self) -> T:
@@ -61,9 +62,16 @@ class WatchedFiles(Generic[T]):
                 self._reload()
             return self._value
 
+    @property
+    def changed_s(self) -> float:
+        """When the files that were read last had changed, in seconds since the epoch; 0 if they have not since."""
+        return self._changed_s
+
     def _reload(self) -> None:
         try:
             self._value = self._read()
+            # The time of the inode: a file that was moved here may have been written long before.
+            self._changed_s = max((one[3] / 1e9 for one in self._seen if one is not None), default=0.0)
             logger.info("%s was read again, as the files have changed", self._what)
         except Exception as error:
             logger.warning("%s has changed and can't be used, so the former one stays: %s", self._what, error)
@@ -72,9 +80,9 @@ class WatchedFiles(Generic[T]):
         return tuple(_state_of(path) for path in self._files)
 
 
-def _state_of(path: Path) -> tuple[int, int, int] | None:
+def _state_of(path: Path) -> tuple[int, int, int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns
