@@ -116,16 +116,22 @@ def test_spans_and_events_of_a_job_have_flinks_names_and_attributes() -> None:
     assert spans[5].attributes == labels | {"cause": "ValueError: bad"}
     assert [one.name for one in events] == [
         "JobStatusChangeEvent",
+        "AllSubtasksStatusChangeEvent",
         "CheckpointEvent",
         "CheckpointEvent",
         "JobStatusChangeEvent",
+        "AllSubtasksStatusChangeEvent",
         "JobFailureEvent",
         "JobStatusChangeEvent",
+        "AllSubtasksStatusChangeEvent",
         "JobStatusChangeEvent",
+        "AllSubtasksStatusChangeEvent",
     ]
-    assert events[1].attributes == spans[2].attributes
-    assert events[2].attributes == labels | {"checkpointStatus": "FAILED"}
-    assert events[4].attributes == labels | {"canRestart": "true", "isGlobalFailure": "false"}
+    run, not_all = "ALL_RUNNING_OR_FINISHED", "NOT_ALL_RUNNING_OR_FINISHED"
+    assert [one.attributes["status"] for one in events if "status" in one.attributes] == [run, not_all, run, not_all]
+    assert events[2].attributes == spans[2].attributes
+    assert events[3].attributes == labels | {"checkpointStatus": "FAILED"}
+    assert events[6].attributes == labels | {"canRestart": "true", "isGlobalFailure": "false"}
     telemetry.batch_ended(JOB, BatchStats(0, 2, 3000, 1, False, 1))  # late, after the end
 
 

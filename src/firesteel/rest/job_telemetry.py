@@ -7,8 +7,8 @@
 | `Recovery` | the job fails | its first batch ends |
 | `Batch` | a batch begins | its output is committed, or waits for a checkpoint |
 
-The first two are Flink's, the others firesteel's. Events are Flink's `CheckpointEvent`, `JobStatusChangeEvent` and
-`JobFailureEvent`.
+The first two are Flink's, the others firesteel's. Events are Flink's `CheckpointEvent`, `JobStatusChangeEvent`,
+`JobFailureEvent` and `AllSubtasksStatusChangeEvent`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Attributes = Mapping[str, str | int]
 CHECKPOINTS: Final = "org.apache.flink.runtime.checkpoint.CheckpointStatsTracker"
 JOB_MASTER: Final = "org.apache.flink.runtime.jobmaster.JobMaster"
 FAILURES: Final = "org.apache.flink.runtime.scheduler.adaptive.JobFailureMetricReporter"
+SUBTASKS: Final = "org.apache.flink.runtime.scheduler.metrics.AllSubTasksRunningOrFinishedStateTimeMetrics"
 BATCHES: Final = "firesteel"
 """Scopes of spans and events: Flink's are its classes."""
 
@@ -80,6 +81,7 @@ class _Job:
         cause: The message of that failure.
         scheduled_ms: Time at which it was scheduled, or None once its first batch has ended.
         restored: The checkpoint that it starts from, or None.
+        all_run: Whether all of its subtasks were reported to run.
     """
 
     labels: Attributes
@@ -87,6 +89,7 @@ class _Job:
     cause: str = ""
     scheduled_ms: int | None = None
     restored: RestoredCheckpoint | None = None
+    all_run: bool = False
 
 
 @dataclass(slots=True)
@@ -121,6 +124,8 @@ class JobTelemetry:
         """Handle a new status of a job."""
         job = self._jobs[job_id]
         self._event(job, JOB_MASTER, "JobStatusChangeEvent", event.timestamp_ms, newJobStatus=event.status.name)
+        if event.status is not JobStatus.RUNNING and job.all_run:
+            self._all_run(job, event.timestamp_ms, False)
         if event.status in _FAILED and event.cause is not None:
             can_restart = event.status is JobStatus.RESTARTING
             is_global = event.cause.vertex_id is None
@@ -174,9 +179,16 @@ class JobTelemetry:
         self._span(job, BATCHES, "Batch", batch.begun_ms, end_ms, attributes)
         if job.scheduled_ms is not None:
             self._initialized(job, end_ms, "COMPLETED")
+            self._all_run(job, end_ms, True)
         if job.failed_ms is not None:
             self._span(job, BATCHES, "Recovery", job.failed_ms, end_ms, {"cause": job.cause})
             job.failed_ms = None
+
+    def _all_run(self, job: _Job, time_ms: int, all_run: bool) -> None:
+        """Tell that all subtasks run, as the first batch has gone through them, or that not all do any more."""
+        job.all_run = all_run
+        status = "ALL_RUNNING_OR_FINISHED" if all_run else "NOT_ALL_RUNNING_OR_FINISHED"
+        self._event(job, SUBTASKS, "AllSubtasksStatusChangeEvent", time_ms, status=status)
 
     def _initialized(self, job: _Job, end_ms: int, status: str) -> None:
         assert job.scheduled_ms is not None

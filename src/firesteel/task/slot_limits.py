@@ -1,4 +1,7 @@
-"""What the processes of one slot may use, as the cluster's configuration says."""
+"""What the processes of one slot may use, as the cluster's configuration says.
+
+Why: `docs/decisions/0055-limits-of-slots.md`.
+"""
 
 from __future__ import annotations
 

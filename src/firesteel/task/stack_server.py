@@ -4,6 +4,8 @@ A thread waits at a Unix socket beside the slot's own and does nothing until the
 processor and never asks for the interpreter's lock. User code runs in the main thread, which can't answer by itself
 while it is in a long call.
 
+Why: `docs/decisions/0054-stacks-are-sampled-by-a-thread.md`.
+
 Request: a line with a JSON object, `{"samples": 100, "delay": 0.05, "depth": 100}` or `{"dump": true}`. Response: a
 JSON object, and the end of the connection.
 """
