@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import live_rows, row_index, row_log, saved_rows, updating_joins
+from firesteel.columns.kernels import row_index, row_log, row_store, saved_rows, updating_joins
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.row_index import RowIndex, pairs
@@ -120,7 +120,7 @@ def changed(rows):
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CHANGES, KEYS, CONDITIONS, KINDS)
 def test_a_join_of_batches_equals_that_of_rows(least, monkeypatch, batches, keys, condition, kind):
-    monkeypatch.setattr(live_rows, "LEAST", least)
+    monkeypatch.setattr(row_store, "LEAST", least)
     monkeypatch.setattr(updating_joins, "_PAIRS", 1 << 17 if least > 3 else 7)
     plan = plan_of(kind, keys, condition)
     by_batches, by_rows = Run(plan), Run(plan, make=RegularJoin)
@@ -248,7 +248,7 @@ def test_segments_of_small_batches_are_merged():
 
 
 def test_rows_that_are_gone_leave_no_state(monkeypatch):
-    monkeypatch.setattr(live_rows, "LEAST", 10)
+    monkeypatch.setattr(row_store, "LEAST", 10)
     monkeypatch.setattr(saved_rows, "LEAST", 10)
     run = Run(plan_of("FULL", (TEXT,), None))
     for number in range(200):
@@ -258,7 +258,7 @@ def test_rows_that_are_gone_leave_no_state(monkeypatch):
         run.kernel.flush()
     side = run.algorithm._sides[0]
     saved = sum(rows.length for rows in run.backend.table("left changes").data.values())
-    assert max(saved, sum(part.length for part in side._parts), len(side._is_there)) < 30
+    assert max(saved, side._store.length) < 30
 
 
 def many(length):

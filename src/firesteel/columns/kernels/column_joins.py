@@ -8,7 +8,7 @@ Why: `docs/decisions/0030-joins-on-columns.md`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -123,6 +123,16 @@ class PairMatcher:
         assert self._condition is not None
         return self._condition(ColumnBatch(tuple(columns), len(rows)))
 
+    def paired(self, index: int, rows: ColumnBatch, others: ColumnBatch) -> ColumnBatch:
+        """Return rows of side `index`, each with another one."""
+        left, right = (rows, others) if index == 0 else (others, rows)
+        return ColumnBatch((*left.columns, *right.columns), rows.length, rows.kinds)
+
+    def padded(self, index: int, rows: ColumnBatch) -> ColumnBatch:
+        """Return rows of side `index` with NULLs for the other."""
+        nulls = [pa.nulls(rows.length, kind) for kind in self.types[1 - index]]
+        return rows.with_columns([*rows.columns, *nulls] if index == 0 else [*nulls, *rows.columns])
+
     def joined(self, index: int, batch: ColumnBatch, other: RowIndex, matches: list[Matches]) -> ColumnBatch:
         """Return the joined rows, in the order of the batch's rows."""
         runs = other.runs()
@@ -227,9 +237,7 @@ class CompleteJoin:
 
     def _emit_padded(self, index: int, rows: ColumnBatch) -> None:
         """Emit rows of one side with NULLs for the other."""
-        nulls = [pa.nulls(rows.length, kind) for kind in self._matcher.types[1 - index]]
-        columns = [*rows.columns, *nulls] if index == 0 else [*nulls, *rows.columns]
-        self._emit(ColumnBatch(tuple(columns), rows.length))
+        self._emit(self._matcher.padded(index, replace(rows, kinds=None)))
 
 
 class BoundedJoin(Kernel):

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes, row_hashes
 from firesteel.columns.kernels.hash_index import HashIndex
 from firesteel.columns.kernels.key_numbers import comparable
 from firesteel.columns.kernels.row_groups import RowGroups
-from firesteel.columns.kernels.row_index import should_merge
-from firesteel.columns.kernels.saved_rows import LEAST, SavedRows
+from firesteel.columns.kernels.row_store import RowStore
+from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import first_of_segments, running_max
 from firesteel.columns.row_keys import freeze, key_column
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE
@@ -45,20 +45,14 @@ class LiveRows:
     Args:
         keys: The key columns.
         log: The log; its state has been restored.
-
-    Attributes:
-        matches: How many rows of the other side each row matches, as far as the join counts them.
     """
 
     def __init__(self, keys: tuple[int, ...], log: SavedRows) -> None:
         self._keys = keys
         self._log = log
-        self._parts: list[ColumnBatch] = []
+        self._store = RowStore(matches=np.int64)
         self._by_key = HashIndex()
         self._by_row: HashIndex | None = None
-        self._is_there = np.zeros(0, bool)
-        self.matches = np.zeros(0, np.int64)
-        self._length = self._left = 0
         self._unsaved: list[ColumnBatch] = []
         for rows in log.rows():
             self._replay(rows)
@@ -70,6 +64,11 @@ class LiveRows:
         restored = ColumnBatch(rows.columns[:-1], rows.length, kinds if kinds.any() else None)
         changes = self.changes(restored)
         self.apply(restored, row_hashes(restored, self._keys), changes, np.zeros(rows.length, np.int64))
+
+    @property
+    def matches(self) -> Array:
+        """Return how many rows of the other side each row matches, as far as the join counts them."""
+        return self._store.values["matches"]
 
     def has_null(self, rows: ColumnBatch) -> Array:
         """Return per row whether a key is NULL, which equals nothing."""
@@ -88,28 +87,16 @@ class LiveRows:
     def find(self, hashes: Hashes) -> tuple[Array, Array]:
         """Return positions in hashes, ascending, and the numbers of the rows whose keys have that hash, ascending."""
         places, numbers = self._by_key.find(hashes)
-        is_there = self._is_there[numbers]
+        is_there = self._store.is_there[numbers]
         return (places, numbers) if is_there.all() else (places[is_there], numbers[is_there])
 
     def take(self, numbers: Array) -> ColumnBatch:
         """Return some rows."""
-        if len(self._parts) == 1:
-            return self._parts[0].take(numbers)
-        starts = np.cumsum([0, *(part.length for part in self._parts)])
-        owners = np.searchsorted(starts, numbers, "right") - 1
-        order = np.argsort(owners, kind="stable")
-        cuts = np.searchsorted(owners[order], np.arange(len(self._parts) + 1))
-        taken = [
-            part.take(numbers[order[cuts[place] : cuts[place + 1]]] - starts[place])
-            for place, part in enumerate(self._parts)
-        ]
-        back = np.empty(len(numbers), np.int64)
-        back[order] = np.arange(len(numbers))
-        return concat(taken).take(back)
+        return self._store.take(numbers)
 
     def all(self) -> tuple[ColumnBatch, Array] | None:
         """Return all rows and their numbers, or None if there are none."""
-        numbers = np.flatnonzero(self._is_there[: self._length])
+        numbers = self._store.numbers()
         return (self.take(numbers), numbers) if len(numbers) else None
 
     # --- changing ------------------------------------------------------------------------------------------------
@@ -150,7 +137,7 @@ class LiveRows:
                 self._by_row.add(row_hashes(found[0], range(len(found[0].columns))), found[1])
         rows = firsts.take(sought)
         places, numbers = self._by_row.find(row_hashes(rows, range(len(rows.columns))))
-        is_there = self._is_there[numbers]
+        is_there = self._store.is_there[numbers]
         places, numbers = places[is_there], numbers[is_there]
         if len(places):
             is_same = are_equal(rows.take(places), self.take(numbers))
@@ -161,46 +148,26 @@ class LiveRows:
         """Change the rows, given the hashes of the keys of the batch and how many others each of its rows matches."""
         if len(changes.removed):
             self._unsaved.append(_signed(self.take(changes.removed), -1))
-            self._is_there[changes.removed] = False
-            self._left -= len(changes.removed)
+            self._store.remove(changes.removed)
         added = replace(batch.take(changes.added), kinds=None)
         if added.length:
             self._append(added, hashes[changes.added], matches[changes.added])
-        if self._length > 2 * self._left + LEAST:
-            self._compact()
+        if self._store.is_sparse:
+            numbers = self._store.compact()
+            for index in filter(None, (self._by_key, self._by_row)):
+                index.renumber(numbers)
 
     def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array) -> None:
-        start, stop = self._length, self._length + rows.length
-        if stop > len(self._is_there):
-            more = max(stop, 2 * len(self._is_there)) - len(self._is_there)
-            self._is_there = np.concatenate([self._is_there, np.zeros(more, bool)])
-            self.matches = np.concatenate([self.matches, np.zeros(more, np.int64)])
-        self._is_there[start:stop], self.matches[start:stop] = True, matches
-        self._length, self._left = stop, self._left + rows.length
-        self._parts.append(rows)
-        while len(self._parts) > 1 and should_merge(*self._parts[-2:]):
-            self._parts[-2:] = [concat(self._parts[-2:])]
-        numbers = np.arange(start, stop)
+        numbers = self._store.append(rows, matches=matches)
         if self._by_row is not None:
             self._by_row.add(row_hashes(rows, range(len(rows.columns))), numbers)
         is_null = self.has_null(rows)
         self._by_key.add(*((hashes, numbers) if not is_null.any() else (hashes[~is_null], numbers[~is_null])))
         self._unsaved.append(_signed(rows, 1))
 
-    def _compact(self) -> None:
-        """Let go of the rows that are gone, which numbers the others anew."""
-        kept = np.flatnonzero(self._is_there[: self._length])
-        numbers = np.full(self._length, -1)
-        numbers[kept] = np.arange(len(kept))
-        for index in filter(None, (self._by_key, self._by_row)):
-            index.renumber(numbers)
-        self._parts = [self.take(kept)] if len(kept) else []
-        self._is_there, self.matches = np.ones(len(kept), bool), self.matches[kept]
-        self._length = self._left = len(kept)
-
     def flush(self) -> None:
         """Write what has changed since the last version."""
-        self._log.save(self._unsaved, self._left, self._saved_form)
+        self._log.save(self._unsaved, self._store.left, self._saved_form)
         self._unsaved.clear()
 
     def _saved_form(self) -> list[ColumnBatch]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
@@ -110,18 +109,18 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         rows = replace(rows, kinds=kinds)
         parts, orders = [], []
         if others is not None:
-            parts.append(self._paired(index, rows.take(places), others))
+            parts.append(self._matcher.paired(index, rows.take(places), others))
             orders.append(4 * np.arange(len(places)) + _PAIR)
         if self._outer[1 - index] and others is not None:
             is_gone, is_again = self._recount(index, numbers, goes[places])
             for chosen, kind, order in ((is_gone, DELETE, _GONE), (is_again, INSERT, _AGAIN)):
                 padded = np.flatnonzero(chosen)
                 kept = ColumnBatch(others.take(padded).columns, len(padded), np.full(len(padded), kind, np.int8))
-                parts.append(self._padded(1 - index, kept))
+                parts.append(self._matcher.padded(1 - index, kept))
                 orders.append(4 * padded + order)
         if self._outer[index]:
             alone = np.flatnonzero(matches == 0)
-            parts.append(self._padded(index, rows.take(alone)))
+            parts.append(self._matcher.padded(index, rows.take(alone)))
             # Before the first pair of the next row, and behind the last one of the row before.
             orders.append(4 * np.searchsorted(places, alone) - 1)
         if parts:
@@ -149,12 +148,3 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         is_gone, is_again = np.empty(len(order), bool), np.empty(len(order), bool)
         is_gone[order], is_again[order] = (after == 1) & (steps > 0), (after == 0) & (steps < 0)
         return is_gone, is_again
-
-    def _paired(self, index: int, rows: ColumnBatch, others: ColumnBatch) -> ColumnBatch:
-        left, right = (rows, others) if index == 0 else (others, rows)
-        return ColumnBatch((*left.columns, *right.columns), rows.length, rows.kinds)
-
-    def _padded(self, index: int, rows: ColumnBatch) -> ColumnBatch:
-        """Return rows of one side with NULLs for the other."""
-        nulls = [pa.nulls(rows.length, kind) for kind in self._matcher.types[1 - index]]
-        return rows.with_columns([*rows.columns, *nulls] if index == 0 else [*nulls, *rows.columns])
