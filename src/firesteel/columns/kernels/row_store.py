@@ -1,4 +1,7 @@
-"""Rows that come and go, as columns, with numbers in the order in which they came."""
+"""Rows that come and go, as columns, with numbers in the order in which they came.
+
+Why: `docs/decisions/0056-rows-that-come-and-go-on-columns.md`.
+"""
 
 from __future__ import annotations
 
