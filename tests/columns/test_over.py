@@ -92,7 +92,7 @@ def test_a_row_behind_the_watermark_is_late_by_its_partition_or_by_the_watermark
 
 def kept(run):
     """The number of past rows."""
-    return sum(run.kernel._past._left(part).rows.length for part in run.kernel._past._runs)
+    return sum(run.kernel._algorithm._past._left(part).rows.length for part in run.kernel._algorithm._past._runs)
 
 
 def test_partitions_of_range_frames_end():

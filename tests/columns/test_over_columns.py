@@ -18,11 +18,15 @@ from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.over_columns import OverColumns
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
+from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 
-TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)", "BOOLEAN")))
-KEY, NUMBER, TIME, FLAG = range(4)
+TYPES = tuple(
+    map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)", "BOOLEAN", "DOUBLE", "FLOAT", "STRING", "INT", "BIGINT"))
+)
+KEY, NUMBER, TIME, FLAG, DOUBLE, FLOAT, TEXT, TWO, DEFAULT = range(9)
+ARROW = [arrow_type(kind) for kind in TYPES]
 BIGINT, LAST = TYPES[NUMBER], 2**63 - 1
 CALLS = (
     CallPlan("SUM", (NUMBER,), BIGINT),
@@ -30,6 +34,12 @@ CALLS = (
     CallPlan("MIN", (NUMBER,), BIGINT),
     CallPlan("MAX", (NUMBER,), BIGINT),
     CallPlan("AVG", (NUMBER,), BIGINT),
+    *(CallPlan(name, (column,), TYPES[column]) for name in ("MIN", "MAX") for column in (DOUBLE, FLOAT)),
+)
+LAGS = (
+    CallPlan("LAG", (TEXT,), TYPES[TEXT]),
+    CallPlan("LAG", (NUMBER, TWO), BIGINT),
+    CallPlan("LAG", (NUMBER, TWO, DEFAULT), BIGINT),
 )
 RANKS = tuple(CallPlan(name, (), BIGINT) for name in ("ROW_NUMBER", "RANK", "DENSE_RANK"))
 FRAMES = {
@@ -40,7 +50,12 @@ FRAMES = {
     "the same time": (FramePlan(False, 0, 0), CALLS),
     "all rows": (FramePlan(True, None, 0), (*CALLS, *RANKS)),
     "all times": (FramePlan(False, None, 0), (*CALLS, *RANKS)),
+    "rows before": (FramePlan(True, None, 0), LAGS),
+    "rows before, by times": (FramePlan(False, None, 0), (*LAGS, *CALLS, *RANKS)),
 }
+
+
+FLOATS = [None, float("nan"), float("inf"), float("-inf"), 0.0, 1.5, -2.0]
 
 
 def plan(frame, calls, partition=(KEY,)):
@@ -87,15 +102,22 @@ class Run:
             kernel.watermark(timestamp)
         rows = [row for batch in self.emitted for row in rows_of(batch)]
         self.emitted.clear()
-        return {key: [row for row in rows if row[KEY] == key] for key in {row[KEY] for row in rows}}
+        return {key: [plain(row) for row in rows if row[KEY] == key] for key in {row[KEY] for row in rows}}
+
+
+def plain(row):
+    """The row with a NaN that equals itself."""
+    return tuple("NaN" if value != value else value for value in row)
 
 
 def batch_of(rows):
-    keys, numbers, times, flags = zip(*rows, strict=True)
-    times = pa.array([ms * 1000 for ms in times]).cast(pa.timestamp("us"))
-    return ColumnBatch(
-        (pa.array(keys, pa.string()), pa.array(numbers, pa.int64()), times, pa.array(flags, pa.bool_())), len(rows)
-    )
+    """Rows of key, number, time and flag; what is behind has default values."""
+    rest = (None, None, "", 2, -1)
+    columns = list(zip(*((*row, *rest[len(row) - 4 :]) for row in rows), strict=True))
+    columns[TIME] = [ms * 1000 for ms in columns[TIME]]
+    arrays = [pa.array(values, kind) for values, kind in zip(columns, ARROW, strict=True) if kind != ARROW[TIME]]
+    arrays.insert(TIME, pa.array(columns[TIME]).cast(ARROW[TIME]))
+    return ColumnBatch(tuple(arrays), len(rows))
 
 
 @pytest.mark.parametrize("least", [10_000, 3])
@@ -107,16 +129,16 @@ def test_rows_and_columns_give_the_same(name, seed, ttl_ms, least, monkeypatch):
     chance, clock, mark = random.Random(seed), 0, 0
     factory = plan(*FRAMES[name])
     columns, rows = Run(factory.make, ttl_ms), Run(lambda: Over(factory), ttl_ms)
-    assert isinstance(columns.subtasks[0][0], OverColumns)
+    assert isinstance(columns.subtasks[0][0]._algorithm, OverColumns)
     for _ in range(40):
         found = []
         for _ in range(chance.randrange(1, 15)):
             clock += chance.choice([0, 0, 1, 3])
             number = chance.choice([None, *range(-9, 9), 2**62])
             key = chance.choice(["a", "b", "c", None, *"defgh"[: chance.randrange(6)]])
-            found.append(
-                (key, number, max(0, clock - chance.choice([0, 0, 5, 30])), chance.choice([True, False, None]))
-            )
+            time, flag = max(0, clock - chance.choice([0, 0, 5, 30])), chance.choice([True, False, None])
+            double, single = chance.choice(FLOATS), chance.choice(FLOATS)
+            found.append((key, number, time, flag, double, single, chance.choice("xyz"), 2, chance.choice([None, 7])))
         columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
         for run in (columns, rows):
             run.add(batch_of(found))
@@ -137,7 +159,7 @@ def test_rows_that_no_frame_reaches_leave_no_state(monkeypatch):
         run.add(batch_of([(key, number, number * 10 + place, True) for place in range(5) for key in "ab"]))
         run.watermark(number * 10 + 3)
         run.subtasks[0][0].flush()
-    kernel, backend = run.subtasks[0]
+    kernel, backend = run.subtasks[0][0]._algorithm, run.subtasks[0][1]
     tables = [backend.table(name).data.values() for name in ("waiting rows", "past rows")]
     saved = [sum(rows.length for rows in table) for table in tables]
     assert max(saved) < 60, saved
@@ -151,7 +173,7 @@ def test_ranges_of_all_rows():
         run.add(batch_of([("a", 1, number, True)]))
         found += run.watermark(number).get("a", [])
         run.restore(1)
-    assert [row[4] for row in found] == [1, 2, *[3] * 8]
+    assert [row[len(TYPES)] for row in found] == [1, 2, *[3] * 8]
 
 
 def test_partitions_of_ranges_that_have_ended_leave_no_state(monkeypatch):
@@ -163,7 +185,7 @@ def test_partitions_of_ranges_that_have_ended_leave_no_state(monkeypatch):
         run.add(batch_of([(f"key {number}", number, number * 10 + place, True) for place in range(5)]))
         run.watermark(number * 10 + 3)
         run.subtasks[0][0].flush()
-    kernel, backend = run.subtasks[0]
+    kernel, backend = run.subtasks[0][0]._algorithm, run.subtasks[0][1]
     names = ("waiting rows", "past rows", "ended keys", "partition ends")
     saved = [sum(rows.length for rows in backend.table(name).data.values()) for name in names]
     assert max(saved) < 60, saved
@@ -177,7 +199,7 @@ def test_expired_keys_are_forgotten():
         run.add(batch_of([(f"key {number}", 1, number, True)]))
         run.watermark(number)
         run.subtasks[0][0].flush()
-    assert len(run.subtasks[0][0]._past._numbers) < 6
+    assert len(run.subtasks[0][0]._algorithm._past._numbers) < 6
 
 
 def test_a_forgotten_key_begins_anew():
@@ -194,7 +216,7 @@ def test_a_forgotten_key_begins_anew():
     run.restore(1)
     run.add(batch_of([("a", 1, 20, True)]))
     found += run.watermark(20)["a"]
-    assert [row[4] for row in found] == [1, 2, 3, 4, 4, 4, 1, 2, 3, 4, 4]
+    assert [row[len(TYPES)] for row in found] == [1, 2, 3, 4, 4, 4, 1, 2, 3, 4, 4]
 
 
 @pytest.mark.parametrize("name", ["rows", "a range", "all times"])
@@ -223,4 +245,18 @@ def work(name, keys, length):
 
 def batch_with_times_behind(batch, length):
     times = pa.array([(length + number) * 1000 for number in range(length)]).cast(pa.timestamp("us"))
-    return batch.with_columns([*batch.columns[:TIME], times, batch.columns[FLAG]])
+    return batch.with_columns([*batch.columns[:TIME], times, *batch.columns[FLAG:]])
+
+
+def test_a_window_goes_on_with_the_rows_of_former_releases():
+    factory = plan(*FRAMES["rows before"])
+    former, following = Run(lambda: Over(factory)), Run(factory.make)
+    for number in range(3):
+        former.add(batch_of([("a", number, number, True)]))
+    former.watermark(1)
+    former.subtasks[0][0].flush()
+    following.start(1, list(former.subtasks[0][1].full()), former.subtasks[0][0].snapshot())
+    assert isinstance(following.subtasks[0][0]._algorithm, Over)
+    for run in (former, following):
+        run.add(batch_of([("a", 3, 3, True)]))
+    assert following.watermark(5) == former.watermark(5)

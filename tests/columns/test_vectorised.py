@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 from collections import Counter
+from decimal import Context, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,8 @@ from firesteel.columns.kernels import distinct_values, gathered_groups, saved_ro
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
-from firesteel.columns.kernels.vector_calls import vector_calls
+from firesteel.columns.kernels.vector_values import VectorValue
+from firesteel.columns.kernels.vectorized import group_calls, vector_calls
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
@@ -34,11 +36,15 @@ pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
 TYPES = [
     parse_type(text)
-    for text in ("STRING", "INT", "TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "TIMESTAMP(3)")
+    for text in (
+        *("STRING", "INT", "TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "TIMESTAMP(3)"),
+        *("DECIMAL(9, 2)", "DECIMAL(38, 10)"),
+    )
 ]
-TEXT, NUMBER, TINY, INT, BIG, FLOAT, DOUBLE, FLAG, TIME = range(len(TYPES))
+TEXT, NUMBER, TINY, INT, BIG, FLOAT, DOUBLE, FLAG, TIME, NARROW, WIDE = range(len(TYPES))
+DIGITS = Context(prec=38)
 ARROW = [arrow_type(kind) for kind in TYPES]
-NUMERIC = (TINY, INT, BIG, FLOAT, DOUBLE)
+NUMERIC = (TINY, INT, BIG, FLOAT, DOUBLE, NARROW, WIDE)
 
 
 def call(name, *arguments, condition=None, distinct=False):
@@ -52,7 +58,20 @@ CALLS = [
     call("COUNT", TEXT, DOUBLE, condition=FLAG),
     *(call(name, i) for name in ("SUM", "SUM0", "AVG", "MIN", "MAX") for i in NUMERIC),
     *(call(name, BIG, condition=FLAG) for name in ("SUM", "SUM0", "AVG", "MIN", "MAX")),
+    *(call(name, column) for name in ("MIN", "MAX") for column in (TEXT, FLAG, TIME)),
+    *(call(name, column) for name in ("FIRST_VALUE", "LAST_VALUE") for column in (TEXT, BIG, DOUBLE, TIME, WIDE)),
+    *(call(name, TEXT, condition=FLAG) for name in ("MIN", "LAST_VALUE")),
 ]
+COLLECTING = [
+    call("LISTAGG", TEXT),
+    call("LISTAGG", TEXT, condition=FLAG),
+    *(call("COLLECT", column) for column in (BIG, WIDE, TIME)),
+    call("ARRAY_AGG", DOUBLE),
+    call("STDDEV_POP", INT, condition=FLAG),
+]
+"""Calls of windows only: groups need a result after each row."""
+NUMERIC_CALLS = [plan for plan in CALLS if vector_calls([plan], TYPES)]
+OBJECTS = [plan for plan in CALLS if isinstance(group_calls([plan], TYPES)[0], VectorValue)]
 DISTINCT = [
     *(call("COUNT", column, distinct=True) for column in (TEXT, BIG, DOUBLE, FLAG, TIME)),
     call("COUNT", BIG, condition=FLAG, distinct=True),
@@ -89,7 +108,15 @@ def rows(texts, floats):
         floats,
         st.sampled_from([None, True, False]),
         st.sampled_from([0, 999, 1000, 3500, 5000, 9999, 12000]).map(lambda ms: ms * 1000),
+        decimals(9, 2),
+        decimals(38, 10),
     )
+
+
+def decimals(digits, scale):
+    edge = 10**digits - 1
+    numbers = st.none() | st.integers(-500, 500) | st.sampled_from([edge, -edge, 2**32 % edge, -(2**63) % edge])
+    return numbers.map(lambda number: number if number is None else Decimal(number).scaleb(-scale, DIGITS))
 
 
 def row(column=None, value=None):
@@ -139,7 +166,7 @@ def grouping(keys, calls, retracts=False, mini_batch_rows=0):
 
 
 KEYS = st.sampled_from([(), (TEXT,), (NUMBER,), (TEXT, NUMBER), (NUMBER, FLAG, TIME)])
-CHOSEN = st.lists(st.sampled_from(CALLS), max_size=4)
+CHOSEN = st.lists(st.sampled_from(CALLS) | st.sampled_from(COLLECTING), max_size=4)
 WITH_DISTINCT = st.lists(st.sampled_from(CALLS) | st.sampled_from(DISTINCT), max_size=4)
 
 
@@ -176,7 +203,7 @@ def test_row_and_column_operators_restore_each_others_state(batches, keys, calls
         assert mixed.take_rows() == slow.take_rows()
 
 
-RETRACTABLE = [plan for plan in CALLS if vector_calls([plan], TYPES, True)]
+RETRACTABLE = [plan for plan in CALLS if group_calls([plan], TYPES, True)]
 
 
 def with_kinds(part):
@@ -293,7 +320,7 @@ def test_the_work_of_distinct_values_does_not_grow_with_the_rows(keys):
     def work(length):
         run = Run(grouping(keys, [call("COUNT", BIG, distinct=True), call("SUM", INT, distinct=True, condition=FLAG)]))
         numbers = range(2 * length)
-        rows = [(f"key {n % 10}", 1, 1, n % 1000, n, 0.5, 0.5, n % 2 == 0, 0) for n in numbers]
+        rows = [(f"key {n % 10}", 1, 1, n % 1000, n, 0.5, 0.5, n % 2 == 0, 0, None, None) for n in numbers]
         run.kernel.process(0, batch_of(rows[:length], ARROW))
         batch = batch_of(rows[length:], ARROW)
         return calls_made(lambda: run.kernel.process(0, batch))
@@ -399,7 +426,7 @@ WINDOWS_AND_BATCHES = st.sampled_from(SLICED).flatmap(
 @given(
     WINDOWS_AND_BATCHES,
     st.sampled_from([(), (TEXT,), (NUMBER, FLAG), (TEXT, NUMBER)]),
-    CHOSEN,
+    st.lists(st.sampled_from(NUMERIC_CALLS), max_size=4),
     MARKS,
     st.booleans(),
     st.lists(st.booleans(), min_size=4, max_size=4),
@@ -479,6 +506,8 @@ def many(length):
             pa.array(numbers / 8),
             pa.array(numbers % 2 == 0),
             pa.array(numbers % 20 * 1_000_000).cast(pa.timestamp("us")),
+            pa.array((numbers % 1000).astype(np.int32)).cast(pa.decimal128(12, 2)).cast(pa.decimal128(9, 2)),
+            pa.array(numbers).cast(pa.decimal128(38, 10)),
         ),
         length,
     )
@@ -486,7 +515,7 @@ def many(length):
 
 @pytest.mark.parametrize("is_streaming", [True, False])
 def test_the_work_of_grouping_does_not_grow_with_the_rows(is_streaming):
-    factory = grouping((TEXT,), CALLS)
+    factory = grouping((TEXT,), [plan for plan in CALLS if plan not in OBJECTS])
     few, lots = Run(factory, is_streaming), Run(factory, is_streaming)
     few_rows, lots_of_rows = many(1_000), many(10_000)
 
@@ -514,7 +543,7 @@ def test_bounded_groups_are_the_same_whenever_waiting_rows_are_added(batches, ke
 
 @pytest.mark.parametrize("window", [WindowPlan("TUMBLE", TIME, 10_000), WindowPlan("HOP", TIME, 10_000, 5_000)])
 def test_the_work_of_windows_does_not_grow_with_the_rows(window):
-    factory = windowing((TEXT,), CALLS, window)
+    factory = windowing((TEXT,), [plan for plan in CALLS if plan not in OBJECTS], window)
     few, lots = Run(factory), Run(factory)
     few_rows, lots_of_rows = many(1_000), many(10_000)
     assert calls_made(lambda: lots.kernel.process(0, lots_of_rows)) < 1.1 * calls_made(

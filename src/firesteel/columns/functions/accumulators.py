@@ -46,7 +46,7 @@ def number_cast(data_type: t.DataType) -> Callable[[Any], Any]:
     if isinstance(data_type, t.DoubleType):
         return float
     bits = _BITS[type(data_type)]
-    return lambda value: wrap(int(value), bits)
+    return lambda value: 0 if value != value else wrap(int(value), bits)  # as Java casts NaN
 
 
 class Accumulator:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from firesteel.columns import column_types as t
@@ -109,7 +110,17 @@ def _percentile(types: Types) -> t.DataType | None:
 
 
 def _extreme(choose: Callable[..., Any]) -> Callable[[Types, t.DataType, bool], Accumulator]:
-    return lambda types, result, retracts: values.RetractableExtreme(choose) if retracts else values.Extreme(choose)
+    def make(types: Types, result: t.DataType, retracts: bool) -> Accumulator:
+        if not retracts:
+            return values.Extreme(choose)
+        is_float = isinstance(result, (t.FloatType, t.DoubleType))
+        return values.RetractableExtreme(partial(choose, key=_nan_last) if is_float else choose)
+
+    return make
+
+
+def _nan_last(value: float) -> tuple[bool, float]:
+    return value != value, value
 
 
 def _first_value(last: bool) -> Callable[[Types, t.DataType, bool], Accumulator]:

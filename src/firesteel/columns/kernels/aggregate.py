@@ -19,7 +19,8 @@ from firesteel.columns.kernels.gathered_groups import GatheredGroups
 from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
 from firesteel.columns.kernels.grouping import Grouping
 from firesteel.columns.kernels.row_groups import can_factorize
-from firesteel.columns.kernels.vector_calls import VectorCall, vector_calls
+from firesteel.columns.kernels.vector_calls import VectorCall
+from firesteel.columns.kernels.vectorized import group_calls
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
@@ -79,7 +80,7 @@ class GroupAggregate(Grouping):
         self._gathered: GatheredGroups | None = None
         self._vectors: GroupVectors | None = None
         self._distinct = DistinctFilters(plan.keys, plan.calls, plan.input_types, plan.retracts)
-        calls = self._calls = vector_calls(self._distinct.calls, plan.input_types, plan.retracts)
+        calls = self._calls = group_calls(self._distinct.calls, plan.input_types, plan.retracts)
         types = self._types[: len(plan.keys)]
         if calls is None or self._distinct.has_nested or not all(map(can_factorize, types)):
             self._calls = None if self._distinct else calls

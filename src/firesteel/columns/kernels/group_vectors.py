@@ -58,13 +58,13 @@ def repeated(fields: Sequence[Fields], count: int) -> list[Fields]:
 def fields_of(calls: Sequence[VectorCall], columns: Sequence[pa.Array]) -> list[Fields]:
     """Return accumulators that were kept as columns, in the order of the calls."""
     parts = iter(columns)
-    return [[next(parts).to_numpy() for _ in call.functions] for call in calls]
+    return [[next(parts).to_numpy() for _ in call.folds] for call in calls]
 
 
 def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:
     """Return the results of groups, one column per call."""
     found = (call.results(parts) for call, parts in zip(calls, fields, strict=True))
-    return [pa.array(values, call.type, mask=nulls) for call, (values, nulls) in zip(calls, found, strict=True)]
+    return [call.column(values, nulls) for call, (values, nulls) in zip(calls, found, strict=True)]
 
 
 class GroupVectors:
@@ -194,5 +194,5 @@ class GroupVectors:
         taken = pa.array(rows)
         columns = [keys.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)]
         for call, (values, nulls) in zip(self._calls, found, strict=True):
-            columns.append(pa.array(values[places], call.type, mask=None if nulls is None else nulls[places]))
+            columns.append(call.column(values[places], None if nulls is None else nulls[places]))
         return ColumnBatch(tuple(columns), len(rows), kinds if kinds.any() else None)

@@ -11,6 +11,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
+from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.over_columns import OverColumns, over_vectors
@@ -27,8 +28,17 @@ class OverFactory(OverPlan):
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        calls = over_vectors(self)
-        return Over(self) if calls is None else OverColumns(self, calls)
+        return Over(self) if over_vectors(self) is None else ChosenOver(self)
+
+
+class ChosenOver(ChosenKernel[OverFactory]):
+    """A window on arrays, unless the restored state is one of rows, which former releases wrote for some windows."""
+
+    def _choose(self, context: KernelContext) -> Kernel:
+        calls = over_vectors(self._plan)
+        if calls is None or any(context.table(name).data for name in ("waiting", "past", "ends")):
+            return Over(self._plan)
+        return OverColumns(self._plan, calls)
 
 
 class Over(TimedKernel):

@@ -18,11 +18,13 @@ from firesteel.columns.kernel import MIN_WATERMARK, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import fields_of
+from firesteel.columns.kernels.over_extremes import over_extreme
+from firesteel.columns.kernels.over_navigation import VectorLag, reach_of
 from firesteel.columns.kernels.partition_ends import PartitionEnds, PassedEnds
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows, concat_placed
-from firesteel.columns.kernels.saved_rows import refuse_former
 from firesteel.columns.kernels.segments import bisect_right, first_of_segments
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
+from firesteel.columns.kernels.vector_calls import Fields, Fold, VectorCall, VectorExtreme
+from firesteel.columns.kernels.vectorized import vector_calls
 from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
 
@@ -36,18 +38,38 @@ _COUNTS_ROWS = {"ROW_NUMBER": True, "RANK": False, "DENSE_RANK": False}
 """Rankings of streams, which count: up to the row itself, or up to the last row of the same time, as in Flink."""
 
 
-def over_vectors(plan: OverPlan) -> list[VectorCall] | None:
+@dataclass(frozen=True)
+class OverCalls:
+    """The calls of a window over arrays.
+
+    Attributes:
+        folds: The aggregates and rankings, by their place among the calls.
+        lags: The calls of LAG, likewise.
+    """
+
+    folds: dict[int, VectorCall]
+    lags: dict[int, VectorLag]
+
+
+def over_vectors(plan: OverPlan) -> OverCalls | None:
     """Return the calls of a window over arrays, or None if it can't be computed on arrays."""
     frame = plan.frame
     is_bounded = frame.low is not None
     if plan.time is None or len(plan.order) != 1 or frame.high != 0:
         return None
-    if is_bounded and any(call.function in _COUNTS_ROWS for call in plan.calls):
+    if is_bounded and any(call.function in _COUNTS_ROWS or call.function == "LAG" for call in plan.calls):
         return None
-    calls = vector_calls([_counted(call) for call in plan.calls], plan.types)
-    if calls is None or any(_depends_on_nan(call) for call in calls):
-        return None
-    return calls
+    folds: dict[int, VectorCall] = {}
+    lags: dict[int, VectorLag] = {}
+    for place, call in enumerate(plan.calls):
+        if call.function == "LAG":
+            lags[place] = VectorLag(call)
+            continue
+        found = vector_calls([_counted(call)], plan.types)
+        if found is None:
+            return None
+        folds[place] = over_extreme(found[0], is_bounded) if isinstance(found[0], VectorExtreme) else found[0]
+    return OverCalls(folds, lags)
 
 
 def _counted(call: CallPlan) -> CallPlan:
@@ -55,15 +77,11 @@ def _counted(call: CallPlan) -> CallPlan:
     return replace(call, function="COUNT", arguments=(), condition=None) if is_ranking else call
 
 
-def _depends_on_nan(call: VectorCall) -> bool:
-    """Return whether the order of rows decides about NaN or the sign of zero."""
-    return np.add not in call.functions[:1] and pa.types.is_floating(call.type)
-
-
 @dataclass(frozen=True, slots=True)
 class _Frames:
-    """Where the frames of rows begin and end in an array."""
+    """Where the keys of rows begin in an array, and where their frames begin and end."""
 
+    begin: Array
     low: Array
     high: Array
 
@@ -75,14 +93,15 @@ class OverColumns(TimedKernel):
     not older has been emitted, or if a timer of its partition that is not older has fired; with other frames, if the
     watermark has passed it. That is what Flink's functions do.
 
-    State: the rows that wait, and what each of them adds to the accumulators of the last rows of each key; if frames
-    begin with the first row, the accumulators up to the last row. A timer that has fired is a row that adds nothing.
+    State: the rows that wait, and what each of them adds to the accumulators of the last rows of each key, with the
+    values that LAG needs; if frames begin with the first row, the accumulators up to each of the last rows. A timer
+    that has fired is a row that adds nothing.
     """
 
-    def __init__(self, plan: OverPlan, calls: list[VectorCall]) -> None:
+    def __init__(self, plan: OverPlan, calls: OverCalls) -> None:
         super().__init__()
         self._plan = plan
-        self._calls = calls
+        self._calls, self._lags = calls.folds, calls.lags
         self._reach = None if plan.frame.low is None else round(-plan.frame.low)
         self._is_range = self._reach is not None and not plan.frame.is_rows
         self._ends: PartitionEnds | None = None
@@ -91,13 +110,12 @@ class OverColumns(TimedKernel):
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
-        refuse_former(context, "waiting", "past", "ends")
         plan = self._plan
-        counted = tuple(call.plan for call in self._calls)
-        empty = AggregateSet(counted, plan.types, False, context).new()
-        self._empty: list[Fields] = [call.load([state]) for call, state in zip(self._calls, empty, strict=True)]
+        calls = self._calls.values()
+        empty = AggregateSet(tuple(call.plan for call in calls), plan.types, False, context).new()
+        self._empty: list[Fields] = [call.load([state]) for call, state in zip(calls, empty, strict=True)]
         self._waiting = WaitingRows(plan.partition, context)
-        kept = _ALL if self._is_range else max(self._reach or 1, 1)
+        kept = _ALL if self._is_range or self._lags else max(self._reach or 1, 1)
         self._past = PastRows(tuple(range(self._width)), kept, context)
         if self._is_range and self._reach is not None:
             self._ends = PartitionEnds(plan.partition, self._reach, context)
@@ -158,65 +176,78 @@ class OverColumns(TimedKernel):
         added = self._added(rows, numbers, places, times)
         together = added if past is None else concat_placed([past, added])
         order = np.lexsort((together.places, together.numbers))
-        frames = self._frames(together.numbers[order], together.times[order])
-        # Where each of the rows is in the array of all.
-        mine = np.empty(len(order), np.int64)
-        mine[order] = np.arange(len(order))
-        mine = mine[len(order) - rows.length :]
-        contributions = fields_of(self._calls, together.rows.take(order).columns[self._width :])
-        columns, running = [], []
-        for number, (call, empty, parts) in enumerate(zip(self._calls, self._empty, contributions, strict=True)):
-            frame = frames[self._ends_with_row(number)]
+        is_mine = order >= len(order) - rows.length
+        frames = self._frames(together.numbers[order], together.times[order], is_mine)
+        # Where each of the rows is in the array of all; they are sorted as the array is.
+        mine = np.flatnonzero(is_mine)
+        sorted_rows = together.rows.take(order).columns[self._width :]
+        contributions = fields_of(list(self._calls.values()), sorted_rows)
+        columns: dict[int, pa.Array] = {}
+        running = []
+        for (place, call), empty, parts in zip(self._calls.items(), self._empty, contributions, strict=True):
+            frame = frames[self._ends_with_row(place)]
             found = [
                 folded(function, start, values, frame.low[mine], frame.high[mine])
-                for function, start, values in zip(call.functions, empty, parts, strict=True)
+                for function, start, values in zip(call.folds, empty, parts, strict=True)
             ]
             values, nulls = call.results(found)
-            columns.append(pa.array(values, mask=nulls).cast(call.type))
+            columns[place] = pa.array(values, mask=nulls).cast(call.type)
             running += found
-        self.context.emit(rows.with_columns([*rows.columns, *columns]))
-        if self._is_range:
-            self._forget(together.take(order))
+        frame = frames[self._plan.frame.is_rows]
+        for (place, lag), kept in zip(self._lags.items(), sorted_rows[-len(self._lags) :], strict=False):
+            columns[place] = lag.results(rows, kept, mine, frame.begin[mine], frame.high[mine])
+        self.context.emit(rows.with_columns([*rows.columns, *(columns[place] for place in sorted(columns))]))
         self._past.add(added if self._reach is not None else self._last(added, running))
+        if self._is_range or self._lags:
+            self._forget(together.take(order))
 
     def _forget(self, rows: PlacedRows) -> None:
-        """Forget the rows that the frames of later ones do not reach."""
+        """Forget the rows that neither the frames of later ones nor LAG reach."""
         last = np.flatnonzero(np.diff(rows.numbers, append=-1))
-        latest = np.repeat(rows.times[last], np.diff(last, prepend=-1))
-        gone = rows.times < latest - self._reach
+        sizes = np.diff(last, prepend=-1)
+        if self._reach is None:
+            gone = rows.places <= np.repeat(rows.places[last], sizes) - max(1, reach_of(self._lags.values()))
+        else:
+            gone = rows.times < np.repeat(rows.times[last], sizes) - self._reach
         self._past.forget_until(rows.numbers[gone], rows.places[gone])
 
     def _added(self, rows: ColumnBatch, numbers: Array, places: Array, times: Array) -> PlacedRows:
         """Return the keys of rows, and what they add to the accumulators."""
-        parts = [pa.array(part) for call in self._calls for part in call.contributions(rows)]
+        parts = [pa.array(part) for call in self._calls.values() for part in call.contributions(rows)]
+        values = [lag.kept(rows) for lag in self._lags.values()]
         keys = [rows.columns[key] for key in self._plan.partition]
-        return PlacedRows(ColumnBatch((*keys, *parts), rows.length), numbers, places, times)
+        return PlacedRows(ColumnBatch((*keys, *parts, *values), rows.length), numbers, places, times)
 
     def _last(self, added: PlacedRows, running: list[Array]) -> PlacedRows:
-        """Return the last row of each key with the accumulators up to it."""
-        last = np.flatnonzero(np.diff(added.numbers, append=-1))
+        """Return the last row of each key with the accumulators up to it; all rows if LAG may need them."""
+        last = np.flatnonzero(np.diff(added.numbers, append=-1)) if not self._lags else np.arange(len(added.numbers))
         chosen = added.take(last)
-        parts = [pa.array(part[last]) for part in running]
-        return replace(chosen, rows=ColumnBatch((*chosen.rows.columns[: self._width], *parts), len(last)))
+        parts, values = [pa.array(part[last]) for part in running], chosen.rows.columns[self._width + len(running) :]
+        rows = ColumnBatch((*chosen.rows.columns[: self._width], *parts, *values), len(last))
+        return replace(chosen, rows=rows)
 
-    def _frames(self, numbers: Array, times: Array) -> dict[bool, _Frames]:
+    def _frames(self, numbers: Array, times: Array, is_new: Array) -> dict[bool, _Frames]:
         """Return the frames that end with each row (True), and with the last row of its time (False)."""
         is_first, places = first_of_segments(numbers), np.arange(len(numbers))
-        low = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
-        if self._reach is not None:
-            earlier = times - self._reach - 1
-            low = bisect_right(times, low, places, earlier) if self._is_range else np.maximum(low, places - self._reach)
+        begin = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+        if self._reach is None:
+            # The last one of the former rows has the accumulators of all up to it.
+            low = np.maximum(begin, np.searchsorted(np.cumsum(is_new), np.cumsum(is_new)[begin] + ~is_new[begin]) - 1)
+        elif self._is_range:
+            low = bisect_right(times, begin, places, times - self._reach - 1)
+        else:
+            low = np.maximum(begin, places - self._reach)
         begins = np.flatnonzero(is_first | (np.diff(times, prepend=times[:1]) != 0))
         ends = np.append(begins[1:], len(numbers))
         peers = ends[np.searchsorted(begins, places, "right") - 1]
-        return {True: _Frames(low, places + 1), False: _Frames(low, peers)}
+        return {True: _Frames(begin, low, places + 1), False: _Frames(begin, low, peers)}
 
     def _ends_with_row(self, number: int) -> bool:
         function = str(self._plan.calls[number].function)
         return _COUNTS_ROWS.get(function, self._plan.frame.is_rows)
 
 
-def folded(function: np.ufunc, start: Array, values: Array, low: Array, high: Array) -> Array:
+def folded(function: Fold, start: Array, values: Array, low: Array, high: Array) -> Array:
     """Return `function` folded over parts of an array, from `low` up to `high` (exclusive), each after `start`."""
     found, place, left = np.repeat(start, len(low)), low.copy(), high - low
     blocks, size = values, 1

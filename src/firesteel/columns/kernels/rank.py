@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.top_rows import TopRows
-from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.kernels.window_rank import WindowRank
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
@@ -179,62 +179,3 @@ def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:
 
     types = [arrow_type(kind) for kind in plan.types]
     return RowOutput([*types, pa.int64()] if plan.outputs_rank else types, context.emit)
-
-
-def ranked(plan: RankFactory, rows: list[Row]) -> list[Row]:
-    """Return the rows with a rank from `start` to `end`, given sorted rows; with their rank if requested."""
-    columns = [index for index, _, _ in plan.order]
-    found: list[Row] = []
-    rank, dense, last = 0, 0, None
-    for number, row in enumerate(rows, 1):
-        value = [row[i] for i in columns]
-        if value != last:
-            rank, dense, last = number, dense + 1, value
-        place = {"ROW_NUMBER": number, "RANK": rank, "DENSE_RANK": dense}[plan.function]
-        if plan.start <= place <= plan.end:
-            found.append((*row, place) if plan.outputs_rank else row)
-    return found
-
-
-class WindowRank(TimedKernel):
-    """Top-N of each window, emitted when the window ends."""
-
-    def __init__(self, plan: RankFactory) -> None:
-        super().__init__()
-        self._plan = plan
-        self._key = row_key(plan.order)
-
-    def open(self, context: KernelContext) -> None:
-        """Open the table: per partition, the end of its window and the rows."""
-        super().open(context)
-        self._table = context.table("rows")
-        self._output = rank_output(self._plan, context)
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Store the rows; late ones are dropped."""
-        plan = self._plan
-        assert plan.window_end is not None
-        keys = keys_of(batch, plan.partition, self.context.max_parallelism)
-        for key, end, row in zip(keys, times_of(batch.columns[plan.window_end]), rows_of(batch), strict=True):
-            if end is None or plan.clock.timer(end - 1) <= self._watermark:
-                continue
-            entry = self._table.data.get(key) or [end, []]
-            insort_right(entry[1], row, key=self._key)
-            if plan.function == "ROW_NUMBER":  # by RANK and DENSE_RANK, more than `end` rows may qualify
-                del entry[1][plan.end :]
-            self._table.put(key, entry)
-
-    def watermark(self, timestamp: int) -> int:
-        """Emit the windows that have ended."""
-        self._watermark = timestamp
-        if self.context.is_streaming or timestamp == MAX_WATERMARK:
-            for key, (end, rows) in sorted(self._table.data.items(), key=lambda item: item[1][0]):
-                if self._plan.clock.timer(end - 1) <= timestamp:
-                    self._output.extend(ranked(self._plan, rows))
-                    self._table.remove(key)
-            self._output.flush()
-        return timestamp
-
-    def end(self) -> None:
-        """Emit all windows of a bounded query."""
-        self.watermark(MAX_WATERMARK)

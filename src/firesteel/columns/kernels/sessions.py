@@ -17,7 +17,8 @@ from firesteel.columns.kernels.group_vectors import fields_of, fold, load, repea
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.session_rows import SessionRows
 from firesteel.columns.kernels.session_spans import Ended, Merge
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.kernels.vectorized import vector_calls
 from firesteel.columns.kernels.window_results import WindowResults
 from firesteel.columns.kernels.windows import WindowPlan, millis_of, window_columns
 from firesteel.columns.rows import is_retraction, kinds_list, rows_of

@@ -27,7 +27,8 @@ from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall, vector_calls
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.kernels.vectorized import vector_calls
 from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
 from firesteel.columns.values import arrow_type
 

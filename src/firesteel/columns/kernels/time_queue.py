@@ -51,14 +51,15 @@ class TimeQueue:
         if rows.length:
             arrivals = np.arange(self.arrived, self.arrived + rows.length)
             self.arrived += rows.length
-            self._push(TimedRows(rows, times, arrivals))
+            self.push(TimedRows(rows, times, arrivals))
 
-    def _push(self, added: TimedRows) -> None:
+    def push(self, added: TimedRows) -> None:
+        """Add rows that have their arrival numbers."""
         if (np.diff(added.times) < 0).any():
             added = added.take(np.argsort(added.times, kind="stable"))
         self.runs.append(added)
         if len(self.runs) > 1 and should_merge(self.runs[-2].rows, self.runs[-1].rows):
-            self._push(concat_timed([self.runs.pop(-2), self.runs.pop()]))
+            self.push(concat_timed([self.runs.pop(-2), self.runs.pop()]))
 
     def next(self) -> int | None:
         """Return the earliest time, or None."""

@@ -5,7 +5,7 @@ The states convert to and from those of `columns.functions.accumulators`, so a g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +19,14 @@ from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.values import arrow_type
 
+Fold = Callable[[Array, Array], Array]
+"""Adds what further rows contribute to a part of states."""
 Fields = list[Array]
 """The states of many groups: one array per part of the state."""
 
 _INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
 _FLOATS = (t.FloatType, t.DoubleType)
+NUMBERS = (*_INTEGERS, *_FLOATS)
 
 
 class VectorCall:
@@ -31,7 +34,7 @@ class VectorCall:
 
     Attributes:
         functions: The ufunc that adds a row to each part of the state. It also adds the state of further rows.
-        is_retractable: Whether adding the negative of a row's contribution retracts the row exactly.
+        is_retractable: Whether adding the negative of a row's contribution retracts the row, as exactly as row by row.
     """
 
     functions: tuple[np.ufunc, ...]
@@ -40,6 +43,11 @@ class VectorCall:
     def __init__(self, plan: CallPlan) -> None:
         self.plan = plan
         self.type = arrow_type(plan.type)
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """Return the functions for arrays of states, which need not be ufuncs."""
+        return self.functions
 
     def covers(self, batch: ColumnBatch) -> bool:
         """Return whether the arrays give the same results as adding row by row."""
@@ -71,6 +79,10 @@ class VectorCall:
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the results, and a mask of those that are NULL (None if none is)."""
         raise NotImplementedError
+
+    def column(self, values: Array, nulls: Array | None) -> pa.Array:
+        """Return results, or some of them, as a column."""
+        return pa.array(values, self.type, mask=nulls)
 
     def _valid(self, batch: ColumnBatch) -> Array:
         """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
@@ -118,14 +130,14 @@ class _Numeric(VectorCall):
 
     def covers(self, batch: ColumnBatch) -> bool:
         """Return whether all values are finite: NaN differs from itself, so changes could not be detected."""
-        column = batch.columns[self.plan.arguments[0]]
-        return not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False
+        return is_finite(batch.columns[self.plan.arguments[0]])
 
 
 class VectorSum(_Numeric):
     """SUM, SUM0 and AVG over arrays."""
 
     functions = (np.add, np.add)
+    is_retractable = True
 
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)
@@ -134,8 +146,6 @@ class VectorSum(_Numeric):
         # SUM of FLOAT rounds to 32 bits with each row, as the accumulator does; AVG keeps 64 bits until the end.
         narrow = isinstance(plan.type, t.FloatType) and not self._is_average
         self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
-        # Floats do not add up to what they were: (a + b) - b may differ from a.
-        self.is_retractable = self._is_integral
         self._is_nullable = str(plan.function).upper() not in ("SUM0", "$SUM0")
 
     def contributions(self, batch: ColumnBatch) -> Fields:
@@ -181,7 +191,7 @@ class VectorExtreme(_Numeric):
         self.dtype = np.dtype(self.type.to_pandas_dtype())
         self.functions = (np.minimum if is_min else np.maximum, np.add)
         if isinstance(plan.type, _FLOATS):
-            self._identity: object = np.inf if is_min else -np.inf
+            self._identity: float = np.inf if is_min else -np.inf
         else:
             limits = np.iinfo(self.dtype)
             self._identity = limits.max if is_min else limits.min
@@ -232,46 +242,9 @@ class VectorExtreme(_Numeric):
         return fields[0], fields[1] == 0
 
 
-def vector_calls(
-    plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool = False
-) -> list[VectorCall] | None:
-    """Return the vectorized calls, or None if one of the calls cannot be vectorized.
-
-    Args:
-        plans: The calls.
-        input_types: The types of the input's columns.
-        retracts: Whether rows may be retracted.
-    """
-    calls: list[VectorCall] = []
-    for plan in plans:
-        call = _vector_call(plan, [input_types[i] for i in plan.arguments])
-        if call is None or (retracts and not call.is_retractable):
-            return None
-        calls.append(call)
-    return calls
-
-
-def _vector_call(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
-    if not isinstance(plan.function, str) or plan.distinct or plan.order_by:
-        return None
-    name = str(plan.function).upper()
-    if name == "COUNT":
-        return VectorCount(plan)
-    make = _CALLS.get(name)
-    if make is None or not isinstance(plan.type, (*_INTEGERS, *_FLOATS)):
-        return None
-    # An argument of another type than the result is converted in ways that arrays do not follow.
-    return make(plan) if isinstance(arguments[0], type(plan.type)) else None
-
-
-_CALLS: dict[str, type[VectorCall]] = {
-    "SUM": VectorSum,
-    "SUM0": VectorSum,
-    "$SUM0": VectorSum,
-    "AVG": VectorSum,
-    "MIN": VectorExtreme,
-    "MAX": VectorExtreme,
-}
+def is_finite(column: pa.Array) -> bool:
+    """Return whether a column has no infinite values and no NaN."""
+    return not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False
 
 
 def _has_negative_zero(values: Array) -> bool:

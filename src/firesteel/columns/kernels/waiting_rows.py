@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
@@ -50,6 +52,20 @@ class WaitingRows:
     def add(self, rows: ColumnBatch, times: Array) -> None:
         """Add rows with their times."""
         self._queue.add(rows, times)
+
+    @property
+    def count(self) -> int:
+        """Return the number of rows that wait."""
+        return sum(run.rows.length for run in self._queue.runs)
+
+    def keep(self, chosen: Callable[[TimedRows], Array]) -> None:
+        """Forget all rows but those at chosen places, given all in the order of their arrival."""
+        if self._queue.runs:
+            rows = concat_timed(self._queue.runs)
+            rows = rows.take(np.argsort(rows.arrivals))
+            self._queue.runs = []
+            self._queue.push(rows.take(chosen(rows)))
+            self._log.is_outdated = True
 
     def runs(self) -> list[TimedRows]:
         """Return the rows that wait."""

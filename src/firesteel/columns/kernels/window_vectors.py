@@ -23,7 +23,7 @@ class WindowVectors:
         calls: The aggregate calls.
         table: Maps key, start and end to the values of the key, the accumulators and the number of rows.
         by_end: The entries of the table, by the end of their window.
-        empty: Returns the accumulators of a window without rows.
+        empty: Returns new accumulators of a window without rows.
         max_parallelism: The number of key groups.
     """
 
@@ -40,7 +40,7 @@ class WindowVectors:
         self._calls = calls
         self._table = table
         self._by_end = by_end
-        self._empty = empty()
+        self._empty = empty
         self._max_parallelism = max_parallelism
 
     def add(self, batch: ColumnBatch, rows: Array, starts: Array, ends: Array) -> bool:
@@ -68,7 +68,7 @@ class WindowVectors:
         windows = zip(keys, starts[first].tolist(), ends[first].tolist(), strict=True)
         entries = [(*key, start, end) for key, start, end in windows]
         states = list(map(self._table.data.get, entries))
-        before = load(self._calls, [self._empty if state is None else state[1] for state in states])
+        before = load(self._calls, [self._empty() if state is None else state[1] for state in states])
         if before is None:
             return False
         after = store(self._calls, fold(self._calls, before, groups, batch), groups.count)

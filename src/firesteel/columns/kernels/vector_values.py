@@ -1,0 +1,126 @@
+"""Vectorized calls whose states are Python objects: values of any type, and states of accumulators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall, is_finite
+
+if TYPE_CHECKING:
+    from firesteel.columns.batch import ColumnBatch
+    from firesteel.columns.cells import Array, Cell
+    from firesteel.columns.functions.accumulators import Accumulator, State
+    from firesteel.columns.kernels.aggregate_calls import CallPlan
+    from firesteel.columns.kernels.row_groups import RowGroups
+
+
+def _chosen(choose: Callable[[Cell, Cell], Cell]) -> np.ufunc:
+    """Return a function of the value so far and a further one, one of which may be missing (None)."""
+    found: np.ufunc = np.frompyfunc(lambda a, b: b if a is None else a if b is None else choose(a, b), 2, 1)
+    return found
+
+
+_FUNCTIONS = {
+    "MIN": _chosen(min),
+    "MAX": _chosen(max),
+    "FIRST_VALUE": _chosen(lambda first, later: first),
+    "LAST_VALUE": _chosen(lambda first, later: later),
+}
+
+
+class VectorValue(VectorCall):
+    """MIN, MAX, FIRST_VALUE and LAST_VALUE: the state of a group is one of its values.
+
+    It is a Python object, because numpy has no strings, dates or rows that may be missing.
+    """
+
+    def __init__(self, plan: CallPlan) -> None:
+        super().__init__(plan)
+        self.functions = (_FUNCTIONS[str(plan.function).upper()],)
+
+    @staticmethod
+    def is_known(plan: CallPlan) -> bool:
+        """Return whether the function of a call is one of those above."""
+        return str(plan.function).upper() in _FUNCTIONS
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether no value is NaN, which differs from itself, so that changes could not be detected."""
+        return is_finite(batch.columns[self.plan.arguments[0]]) and not pa.types.is_nested(self.type)
+
+    def covers_states(self, fields: Fields) -> bool:
+        """Return whether no state is NaN."""
+        return not (pa.types.is_floating(self.type) and any(value != value for value in fields[0].tolist()))
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return the value of each row, None if it does not count."""
+        values = objects(batch.columns[self.plan.arguments[0]].to_pylist())
+        values[~self._valid(batch)] = None
+        return [values]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the values of the states."""
+        return [objects([state[0] for state in states])]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return the values as states."""
+        return [[value] for value in fields[0].tolist()]
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the values, and a mask of the groups without one."""
+        return fields[0], np.array([value is None for value in fields[0].tolist()], bool)
+
+
+class VectorStates(VectorCall):
+    """A built-in function whose state has no form in arrays: its accumulator adds the rows, group by group."""
+
+    def __init__(self, plan: CallPlan, accumulator: Accumulator) -> None:
+        super().__init__(plan)
+        self._accumulator = accumulator
+
+    def covers_states(self, fields: Fields) -> bool:
+        """Return whether states can be processed: all can."""
+        return True
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return the arguments of each row, None if it does not count."""
+        columns = [batch.columns[index].to_pylist() for index in self.plan.arguments]
+        rows = objects(list(zip(*columns, strict=True)) if columns else [()] * batch.length)
+        if self.plan.condition is not None:
+            is_chosen = pc.fill_null(batch.columns[self.plan.condition], False).to_numpy(zero_copy_only=False)
+            rows[~is_chosen] = None
+        return [rows]
+
+    def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
+        """Add rows to the states, which changes them in place."""
+        add, states = self._accumulator.add, fields[0].tolist()
+        for group, row in zip(groups.codes.tolist(), added[0].tolist(), strict=True):
+            if row is not None:
+                add(states[group], *row)
+        return fields
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the states."""
+        return [objects(list(states))]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return the states."""
+        states: list[State] = fields[0].tolist()
+        return states
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the results of the states."""
+        return objects(list(map(self._accumulator.value, fields[0].tolist()))), None
+
+    def column(self, values: Array, nulls: Array | None) -> pa.Array:
+        """Return results as a column."""
+        return pa.array(values.tolist(), self.type)
+
+
+def objects(values: list[Cell]) -> Array:
+    """Return Python values as an array of one dimension, also if they are lists."""
+    return np.fromiter(values, object, len(values))

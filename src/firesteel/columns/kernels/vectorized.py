@@ -1,0 +1,98 @@
+"""The choice of vectorized calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from firesteel.columns import column_types as t
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.vector_calls import NUMBERS, VectorCall, VectorCount, VectorExtreme, VectorSum
+from firesteel.columns.kernels.vector_decimals import NARROW, VectorDecimalExtreme, VectorDecimalSum
+from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
+
+_NUMERIC: dict[str, type[VectorCall]] = {
+    "SUM": VectorSum,
+    "SUM0": VectorSum,
+    "$SUM0": VectorSum,
+    "AVG": VectorSum,
+    "MIN": VectorExtreme,
+    "MAX": VectorExtreme,
+}
+
+
+def vector_calls(
+    plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool = False
+) -> list[VectorCall] | None:
+    """Return the calls of numeric functions on numbers, or None if there are others.
+
+    Their accumulators are numbers, which operators keep as columns in their state.
+
+    Args:
+        plans: The calls.
+        input_types: The types of the input's columns.
+        retracts: Whether rows may be retracted.
+    """
+    return _all([_numeric(plan, [input_types[i] for i in plan.arguments]) for plan in plans], retracts)
+
+
+def group_calls(
+    plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool = False
+) -> list[VectorCall] | None:
+    """Return the calls, also of functions on other types; None if one can't be vectorized."""
+    found = []
+    for plan in plans:
+        arguments = [input_types[i] for i in plan.arguments]
+        found.append(_numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan))
+    return _all(found, retracts)
+
+
+def window_calls(plans: Sequence[CallPlan], input_types: Sequence[t.DataType]) -> list[VectorCall] | None:
+    """Return the calls for operators that need no results before the last row; None if one is not built in."""
+    found = []
+    for plan in plans:
+        arguments = [input_types[i] for i in plan.arguments]
+        found.append(_numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan) or _states(plan, arguments))
+    return _all(found, False)
+
+
+def _all(found: list[VectorCall | None], retracts: bool) -> list[VectorCall] | None:
+    calls = [call for call in found if call is not None and (call.is_retractable or not retracts)]
+    return calls if len(calls) == len(found) else None
+
+
+def _name(plan: CallPlan) -> str | None:
+    """Return the name of a built-in function whose calls see each row once, in the order of arrival."""
+    return None if not isinstance(plan.function, str) or plan.distinct or plan.order_by else plan.function.upper()
+
+
+def _numeric(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
+    name = _name(plan)
+    if name == "COUNT":
+        return VectorCount(plan)
+    make = _NUMERIC.get(name or "")
+    if make is None or not isinstance(plan.type, NUMBERS):
+        return None
+    # An argument of another type than the result is converted in ways that arrays do not follow.
+    return make(plan) if isinstance(arguments[0], type(plan.type)) else None
+
+
+def _decimal(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
+    name = _name(plan)
+    if name not in _NUMERIC or not isinstance(plan.type, t.DecimalType) or not isinstance(arguments[0], t.DecimalType):
+        return None
+    if name in ("MIN", "MAX"):
+        return VectorDecimalExtreme(plan) if plan.type.precision <= NARROW else None
+    # The type of sums and averages, unless the planner has cast them.
+    is_sum = plan.type.precision == 38 and plan.type.scale >= arguments[0].scale
+    is_exact = name == "AVG" or plan.type.scale == arguments[0].scale
+    return VectorDecimalSum(plan, arguments[0]) if is_sum and is_exact else None
+
+
+def _value(plan: CallPlan) -> VectorCall | None:
+    return VectorValue(plan) if _name(plan) is not None and VectorValue.is_known(plan) else None
+
+
+def _states(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
+    aggregate = find_aggregate(_name(plan) or "")
+    return None if aggregate is None else VectorStates(plan, aggregate.create(arguments, plan.type, False))
