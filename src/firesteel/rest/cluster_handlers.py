@@ -136,7 +136,7 @@ async def _data_sets(call: Call) -> Answer:
 # --- TaskManagers --------------------------------------------------------------------------------------------------
 
 
-async def _task_managers(call: Call) -> Any:
+async def _task_managers(call: Call) -> job_messages.Body:
     infos = await (await call.cluster.resource_manager()).request_task_managers()
     return {"taskmanagers": [_task_manager(info) for info in infos]}
 

@@ -20,7 +20,7 @@ from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 from firesteel.runtime.thread_pools import DISPOSALS, REQUESTED_FILES, SUBMISSIONS
 
 
-async def _ids(call: Call) -> Any:
+async def _ids(call: Call) -> job_messages.Body:
     overview = await (await call.cluster.dispatcher()).request_overview()
     return {"jobs": [{"id": job.job_id, "status": job.status.name} for job in overview.jobs]}
 
@@ -31,11 +31,11 @@ async def _overview(call: Call) -> Answer:
     return {"jobs": [job_messages.job_overview(job, job.job_type, now) for job in overview.jobs]}
 
 
-async def _details(call: Call) -> Any:
+async def _details(call: Call) -> job_messages.Body:
     return job_messages.job_details(await call.cluster.job(call.path["jobid"]), now_ms())
 
 
-async def _plan(call: Call) -> Any:
+async def _plan(call: Call) -> job_messages.Body:
     return {"plan": (await call.cluster.job(call.path["jobid"])).plan}
 
 
@@ -63,7 +63,7 @@ async def _accumulators(call: Call) -> Answer:
     return {"job-accumulators": [], "user-task-accumulators": [], "serialized-user-task-accumulators": {}}
 
 
-async def _execution_result(call: Call) -> Any:
+async def _execution_result(call: Call) -> job_messages.Body:
     job = await call.cluster.job(call.path["jobid"], fresh=True)
     details = job.details
     if not details.status.is_globally_terminal:

@@ -15,7 +15,7 @@ async def _job(call: Call) -> ArchivedExecutionGraph:
     return await call.cluster.job(call.path["jobid"])
 
 
-async def _vertex(call: Call) -> Any:
+async def _vertex(call: Call) -> job_messages.Body:
     return job_messages.vertex_details(await _job(call), call.path["vertexid"], now_ms())
 
 
@@ -23,11 +23,11 @@ async def _subtask_times(call: Call) -> Answer:
     return job_messages.subtask_times(await _job(call), call.path["vertexid"], now_ms())
 
 
-async def _task_managers(call: Call) -> Any:
+async def _task_managers(call: Call) -> job_messages.Body:
     return job_messages.vertex_task_managers(await _job(call), call.path["vertexid"], now_ms())
 
 
-async def _subtask(call: Call) -> Any:
+async def _subtask(call: Call) -> job_messages.Body:
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     index = call.number("subtaskindex")
     if index >= len(vertex["subtasks"]):
@@ -35,7 +35,7 @@ async def _subtask(call: Call) -> Any:
     return job_messages.subtask_details(vertex["subtasks"][index], index, now_ms())
 
 
-async def _attempt(call: Call) -> Any:
+async def _attempt(call: Call) -> job_messages.Body:
     subtask = await _subtask(call)
     if subtask["attempt"] != call.number("attempt"):
         raise RestError(404, f"Could not find attempt with number {call.path['attempt']}: only the current one is kept")
