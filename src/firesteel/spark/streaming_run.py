@@ -168,7 +168,7 @@ class StreamingRun(Run):
         tries = reports[0].try_number
         begun_ms = self._clock.now_ms() - round(took_s * 1000)
         batch = BatchStats(self._region, at.batch_id, begun_ms, round(took_s * 1000), is_checkpoint, tries)
-        self._tell(self._listener.batch_ended, batch)
+        self._tell(self._listener.batch_processed, batch)
         self._enumerator.batch_took(took_s, is_first_try=tries == 1)
         if self._enumerator.has_ended:
             self._last_reports = reports

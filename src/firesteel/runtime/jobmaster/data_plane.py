@@ -103,8 +103,8 @@ class DataPlaneListener(Protocol):
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
         """Update the totals of subtasks; a `finished` subtask becomes FINISHED."""
 
-    def batch_ended(self, batch: BatchStats) -> None:
-        """Handle the end of a batch."""
+    def batch_processed(self, batch: BatchStats) -> None:
+        """Handle the end of a batch, for traces."""
 
     def query_finished(self) -> None:
         """Handle that all input is processed and committed; the region's remaining subtasks become FINISHED."""

@@ -128,8 +128,8 @@ class QueryRun:
         self._checkpoints.restored(checkpoint)
         self._activity.checkpoint_restored(checkpoint)
 
-    def batch_ended(self, batch: BatchStats) -> None:
-        """Handle the end of a batch."""
+    def batch_processed(self, batch: BatchStats) -> None:
+        """Handle the end of a batch, for traces."""
         self._endpoint.validate_runs_in_main_thread()
         self._activity.batch_ended(batch)
 
