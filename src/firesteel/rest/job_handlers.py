@@ -186,7 +186,7 @@ async def _savepoint(call: Call) -> Answer:
     return Accepted({"request-id": call.operations.trigger(job_id, call.body.get("triggerId"), take)})
 
 
-async def _stop(call: Call) -> Any:
+async def _stop(call: Call) -> Answer:
     job_id, directory = job_id_of(call.path["jobid"]), call.body.get("targetDirectory")
     drains = bool(call.body.get("drain", False))
 
@@ -217,7 +217,7 @@ async def _disposal_status(call: Call) -> Answer:
     return call.operations.status("dispose", call.path["triggerid"], None)
 
 
-async def _checkpoints(call: Call) -> Any:
+async def _checkpoints(call: Call) -> Answer:
     return checkpoint_messages.checkpoints(await call.cluster.job(call.path["jobid"]))
 
 

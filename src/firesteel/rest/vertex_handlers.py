@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
@@ -42,7 +40,7 @@ async def _attempt(call: Call) -> job_messages.Body:
     return subtask
 
 
-async def _attempt_accumulators(call: Call) -> Any:
+async def _attempt_accumulators(call: Call) -> Answer:
     attempt = await _attempt(call)
     ids = (call.path["vertexid"], str(attempt["subtask"]), str(attempt["attempt"]))
     return {
