@@ -12,6 +12,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.jobmaster.job_activity import BatchStats
 
 __all__ = [
     "DataPlane",
@@ -101,6 +102,9 @@ class DataPlaneListener(Protocol):
 
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
         """Update the totals of subtasks; a `finished` subtask becomes FINISHED."""
+
+    def batch_processed(self, batch: BatchStats) -> None:
+        """Handle the end of a batch, for traces."""
 
     def query_finished(self) -> None:
         """Handle that all input is processed and committed; the region's remaining subtasks become FINISHED."""
