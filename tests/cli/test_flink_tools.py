@@ -31,7 +31,16 @@ pytestmark = [
 ]
 
 TABS = ("overview", "exceptions", "dataskew", "timeline", "checkpoints", "configuration")
-VERTEX_TABS = ("detail", "subtasks", "taskmanagers", "watermarks", "accumulators", "backpressure", "metrics")
+VERTEX_TABS = (
+    "detail",
+    "subtasks",
+    "taskmanagers",
+    "watermarks",
+    "accumulators",
+    "backpressure",
+    "metrics",
+    "flamegraph",
+)
 JOB_MANAGER_TABS = ("metrics", "config", "logs", "log", "thread-dump", "profiler")
 TASK_MANAGER_TABS = ("metrics", "logs", "log-list", "thread-dump", "profiler")
 PAGES = ("overview", "job/running", "job/completed", "application/running", "application/completed", "task-manager")
@@ -123,7 +132,8 @@ class FlinkDashboard:
 
 
 async def test_flinks_dashboard(tmp_path: Path, jobmanagers: Callable[..., JobManager]) -> None:
-    tail, cluster = Tail(tmp_path), jobmanagers()
+    flame_graphs = {"rest.flamegraph.enabled": "true", "rest.flamegraph.num-samples": "10"}
+    tail, cluster = Tail(tmp_path), jobmanagers(**flame_graphs)
     tail.write("1", "a", "b")
     job_id = submitted(cluster, tail)
     wait_for(lambda: tail.lines().total() == 2)
@@ -149,6 +159,8 @@ async def test_flinks_dashboard(tmp_path: Path, jobmanagers: Callable[..., JobMa
         await asyncio.sleep(1)
         assert await browser.run("location.hash") == f"#/{page}"
         assert (await browser.run(NOTICES), dashboard.failed, browser.errors) == ("", [], []), page
+    await browser.run(f"location.hash = '#/{job}/overview/{vertex}/flamegraph'")
+    await browser.wait_for("!!document.querySelector('svg.d3-flame-graph .frame')")
     await browser.run(f"location.hash = '#/{job}/checkpoints'")
     await browser.wait_for("document.querySelectorAll('.ant-table-row-expand-icon').length > 1")
     await browser.run("[...document.querySelectorAll('.ant-table-row-expand-icon')].at(-1).click()")

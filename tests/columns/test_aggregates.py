@@ -1,12 +1,15 @@
 import pickle
+import random
 from decimal import Decimal
 
 import pytest
 
 from firesteel.columns.functions.aggregates import aggregate_names, find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.row_keys import NAN
 from firesteel.columns.type_text import parse_type, type_text
 from firesteel.errors import JobExecutionError
+from tests.columns.counting import calls_made
 
 
 def build(name, types, retracts=False):
@@ -146,3 +149,44 @@ def test_a_percentage_is_between_0_and_1(percentage):
 def test_a_null_as_delimiter_of_listagg_is_an_error():
     with pytest.raises(FunctionError, match="must not be NULL"):
         run("LISTAGG", ["STRING", "STRING"], [("a", None)])
+
+
+@pytest.mark.parametrize("text", ["BIGINT", "DOUBLE", "STRING"])
+@pytest.mark.parametrize("name", ["MIN", "MAX"])
+def test_extremes_of_many_values_that_are_retracted(name, text):
+    chance = random.Random(name + text)
+    values = {"BIGINT": range(300), "DOUBLE": [*map(float, range(300)), NAN], "STRING": [f"v{n}" for n in range(300)]}
+    kind = parse_type(text)
+    accumulator = find_aggregate(name).create([kind], kind, True)
+    state, present = accumulator.new(), []
+    for step in range(3_000):
+        if present and chance.random() < 0.5:
+            value = (min if name == "MIN" else max)(present) if chance.random() < 0.6 else chance.choice(present)
+            present.remove(value)
+            accumulator.retract(state, value)
+        else:
+            value = chance.choice(values[text])
+            present.append(value)
+            accumulator.add(state, value)
+        state = pickle.loads(pickle.dumps(state)) if step % 500 == 499 else state
+        assert accumulator.value(state) == ((min if name == "MIN" else max)(present) if present else None)
+
+
+def test_the_work_of_retracting_an_extreme_does_not_grow_with_the_values():
+    def work(count):
+        accumulator = find_aggregate("MIN").create([parse_type("BIGINT")], parse_type("BIGINT"), True)
+        state = accumulator.new()
+        for number in range(count):
+            accumulator.add(state, number)
+        accumulator.value(state)
+
+        def retract():
+            for number in range(100):
+                accumulator.retract(state, number)
+                accumulator.add(state, count + number)
+                assert accumulator.value(state) == number + 1
+
+        retract()
+        return calls_made(lambda: [accumulator.retract(state, 100), accumulator.value(state)])
+
+    assert work(100_000) < 2 * work(1_000) + 50

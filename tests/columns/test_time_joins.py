@@ -12,8 +12,10 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels import interval_joins, row_store, saved_rows, temporal_joins
+from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
+from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
@@ -28,7 +30,7 @@ MAX = 2**63 - 1
 
 
 class Run:
-    def __init__(self, factory: Any, state: Any = ()) -> None:
+    def __init__(self, factory: Any, state: Any = (), is_on_disk: bool = False) -> None:
         self.backend = KeyedStateBackend(None, 8)
         self.backend.key_group = lambda key: key[0]
         for delta in state:
@@ -36,7 +38,9 @@ class Run:
         self.found: Counter[tuple[Any, ...]] = Counter()
         self.factory = factory
         self.kernel = factory.make()
-        self.kernel.open(KernelContext(True, 8, self.backend.table, self.take, None, lambda: 0))
+        self.kernel.open(
+            KernelContext(True, 8, self.backend.table, self.take, None, lambda: 0, is_state_on_disk=is_on_disk)
+        )
 
     def take(self, batch: ColumnBatch) -> None:
         assert set(kinds_list(batch)) <= {INSERT}
@@ -45,9 +49,10 @@ class Run:
     def give(self, side: int, *rows: tuple[int, int, int], kinds: list[int] | None = None) -> None:
         self.kernel.process(side, batch_of([(key, number, at(time)) for key, number, time in rows], ARROW, kinds))
 
-    def resumed(self) -> Run:
+    def resumed(self, is_on_disk: bool) -> Run:
+        """The join in another subtask. Columns go on from rows; the other way round they stay columns."""
         self.kernel.flush()
-        following = Run(self.factory, list(self.backend.full()))
+        following = Run(self.factory, list(self.backend.full()), is_on_disk)
         following.kernel.restore(self.kernel.snapshot())
         following.found = self.found
         return following
@@ -58,10 +63,13 @@ def at(time: int) -> datetime.datetime:
 
 
 @pytest.mark.parametrize("kind", ["INNER", "LEFT", "RIGHT", "FULL"])
+@pytest.mark.parametrize("on_disk", [range(0), range(6), range(100), range(6, 100)], ids=str)
+@pytest.mark.parametrize("least", [row_store.LEAST, 2])
 @pytest.mark.parametrize("seed", range(6))
-def test_interval_joins(seed: int, kind: str) -> None:
+def test_interval_joins(seed: int, kind: str, least: int, on_disk: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(least, monkeypatch)
     chance = random.Random(seed)
-    run = Run(IntervalJoinFactory(replace(INNER, kind=kind), 2, 2, -30, 10, True))
+    run = Run(IntervalJoinFactory(replace(INNER, kind=kind), 2, 2, -30, 10, True), is_on_disk=0 in on_disk)
     sides: tuple[list[Any], list[Any]] = ([], [])
     for step in range(20):
         for side in (0, 1):
@@ -72,7 +80,7 @@ def test_interval_joins(seed: int, kind: str) -> None:
             sides[side].extend(rows)
             run.give(side, *rows)
         run.kernel.watermark(step * 20 - 1)  # no row is late
-        run = run.resumed() if step % 6 == 5 else run
+        run = run.resumed(step in on_disk) if step % 6 == 5 else run
     run.kernel.watermark(MAX)
     run.kernel.end()
     pairs = [(a, b) for a in sides[0] for b in sides[1] if a[0] == b[0] and -30 <= a[2] - b[2] <= 10]
@@ -84,10 +92,20 @@ def test_interval_joins(seed: int, kind: str) -> None:
     assert run.found == wanted
 
 
+def few(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let go of rows, and write logs anew, when so many are gone; look at few pairs at once."""
+    for module in (row_store, temporal_joins, saved_rows):
+        monkeypatch.setattr(module, "LEAST", least)
+    monkeypatch.setattr(interval_joins, "_PAIRS", 1 << 17 if least > 2 else 3)
+
+
+@pytest.mark.parametrize("on_disk", [range(0), range(6), range(100), range(6, 100)], ids=str)
+@pytest.mark.parametrize("least", [row_store.LEAST, 2])
 @pytest.mark.parametrize("seed", range(6))
-def test_temporal_joins(seed: int) -> None:
+def test_temporal_joins(seed: int, least: int, on_disk: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(least, monkeypatch)
     chance = random.Random(seed)
-    run = Run(TemporalJoinFactory(replace(INNER, kind="LEFT"), 2, 2))
+    run = Run(TemporalJoinFactory(replace(INNER, kind="LEFT"), 2, 2), is_on_disk=0 in on_disk)
     left, versions = [], []
     for step in range(20):
         for number in range(3):
@@ -98,7 +116,7 @@ def test_temporal_joins(seed: int) -> None:
             run.give(0, left[-1])
             run.give(1, row, kinds=[change])
         run.kernel.watermark(step * 20 - 1)
-        run = run.resumed() if step % 6 == 5 else run
+        run = run.resumed(step in on_disk) if step % 6 == 5 else run
     run.kernel.end()
     wanted: Counter[tuple[Any, ...]] = Counter()
     for key, number, time in left:

@@ -164,3 +164,11 @@ def test_a_restored_job_goes_on_with_the_state_that_there_is(is_on_disk):
     run.restore()
     assert run.give(rows[:1]) == [(UPDATE_BEFORE, rows[1]), (UPDATE_AFTER, rows[0])]
     assert bool(run.backend.table("rows").data) == is_on_disk
+
+
+@pytest.mark.parametrize(
+    "order", [*ORDERS.values(), ((FLOAT, False, False),), ((DECIMAL, True, True), (TEXT, False, True))]
+)
+def test_the_key_of_known_types_sorts_as_comparing_does(order):
+    rows = rows_of(batch_of(random_rows(random.Random(str(order)), 300), ARROW))
+    assert list(map(repr, sorted(rows, key=row_key(order, TYPES)))) == list(map(repr, sorted(rows, key=row_key(order))))

@@ -22,7 +22,7 @@ from firesteel.columns.kernels import distinct_values, gathered_groups, saved_ro
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
-from firesteel.columns.kernels.vector_values import VectorValue
+from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
 from firesteel.columns.kernels.vectorized import group_calls, vector_calls
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan
@@ -69,9 +69,9 @@ COLLECTING = [
     call("ARRAY_AGG", DOUBLE),
     call("STDDEV_POP", INT, condition=FLAG),
 ]
-"""Calls of windows only: groups need a result after each row."""
+"""Calls whose states are those of the rows."""
 NUMERIC_CALLS = [plan for plan in CALLS if vector_calls([plan], TYPES)]
-OBJECTS = [plan for plan in CALLS if isinstance(group_calls([plan], TYPES)[0], VectorValue)]
+OBJECTS = [plan for plan in CALLS if isinstance(group_calls([plan], TYPES)[0], VectorValue | VectorStates)]
 DISTINCT = [
     *(call("COUNT", column, distinct=True) for column in (TEXT, BIG, DOUBLE, FLAG, TIME)),
     call("COUNT", BIG, condition=FLAG, distinct=True),
@@ -167,7 +167,7 @@ def grouping(keys, calls, retracts=False, mini_batch_rows=0):
 
 KEYS = st.sampled_from([(), (TEXT,), (NUMBER,), (TEXT, NUMBER), (NUMBER, FLAG, TIME)])
 CHOSEN = st.lists(st.sampled_from(CALLS) | st.sampled_from(COLLECTING), max_size=4)
-WITH_DISTINCT = st.lists(st.sampled_from(CALLS) | st.sampled_from(DISTINCT), max_size=4)
+WITH_DISTINCT = st.lists(st.sampled_from(CALLS) | st.sampled_from(COLLECTING) | st.sampled_from(DISTINCT), max_size=4)
 
 
 @settings(max_examples=150, deadline=None)
@@ -203,7 +203,7 @@ def test_row_and_column_operators_restore_each_others_state(batches, keys, calls
         assert mixed.take_rows() == slow.take_rows()
 
 
-RETRACTABLE = [plan for plan in CALLS if group_calls([plan], TYPES, True)]
+RETRACTABLE = [plan for plan in (*CALLS, *COLLECTING) if group_calls([plan], TYPES, True)]
 
 
 def with_kinds(part):

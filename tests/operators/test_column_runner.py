@@ -17,13 +17,14 @@ from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calc import CalcFactory
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
+from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import RankFactory
 from firesteel.columns.kernels.sort import SortFactory
-from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
+from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.window_tables import WindowTableFactory
 from firesteel.columns.kernels.windows import WindowPlan

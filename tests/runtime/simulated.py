@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from firesteel.common.stack_frames import ThreadText
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.clock import ManualClock
@@ -21,6 +22,7 @@ from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane, DataPlaneListener, QueryDescriptor
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
@@ -60,6 +62,12 @@ class SimulatedTaskRunner:
 
     async def close_slot(self, allocation_id: str) -> None:
         self.slots.pop(allocation_id, None)
+
+    async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        return ()
+
+    async def dump_threads(self) -> tuple[ThreadText, ...]:
+        return ()
 
     async def close(self) -> None:
         self.slots.clear()

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from firesteel.common.stack_frames import ThreadText
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, DuplicateJobSubmissionError
@@ -19,6 +20,7 @@ from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
@@ -89,6 +91,12 @@ class SimulatedTaskRunner:
             del self.live[attempt_id]
         await self._pause()
         self.slots.discard(allocation_id)
+
+    async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        return ()
+
+    async def dump_threads(self) -> tuple[ThreadText, ...]:
+        return ()
 
     async def close(self) -> None:
         self.live.clear()

@@ -20,7 +20,7 @@ async def test_the_watcher_of_executors_survives_errors_that_nobody_expects(monk
         raise TypeError("unexpected")
 
     listener: Any = object()
-    driver = SparkResourceManagerDriver(no_context, {}, b"")
+    driver = SparkResourceManagerDriver(no_context, {}, [b""])
     await driver.start(listener)
     await eventually(lambda: len(looks) > 3, "further looks")
     await driver.close()

@@ -28,6 +28,7 @@ _COMMANDS = {
     "savepoint": "cluster_commands",
     "checkpoint": "cluster_commands",
     "rescale": "rescale",
+    "profile": "profile",
     "upgrade": "upgrade",
     "diff": "diff",
     "jobmanager": "jobmanager",

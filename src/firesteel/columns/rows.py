@@ -47,6 +47,14 @@ def kinds_list(batch: ColumnBatch) -> list[int]:
     return [0] * batch.length if batch.kinds is None else batch.kinds.tolist()
 
 
+def signs_of(batch: ColumnBatch) -> np.ndarray[Any, Any] | None:
+    """Return -1 for each row that is retracted and 1 for the others; None if no row is retracted."""
+    if batch.kinds is None:
+        return None
+    retracted = (batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)
+    return np.where(retracted, -1, 1) if retracted.any() else None
+
+
 def batch_of(rows: Sequence[Row], types: Sequence[pa.DataType], kinds: Sequence[int] | None = None) -> ColumnBatch:
     """Build a column batch from rows."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in types)

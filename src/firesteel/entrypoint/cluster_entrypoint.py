@@ -7,12 +7,20 @@ import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.files.run_directory import write_token
 from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.common.options.history_options import ARCHIVE_DIR
+from firesteel.common.options.metric_options import (
+    EVENT_REPORTER,
+    EVENT_REPORTERS,
+    METRIC_REPORTERS,
+    REPORTER,
+    TRACE_REPORTER,
+    TRACE_REPORTERS,
+)
 from firesteel.common.options.option_check import check_options
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
@@ -29,9 +37,15 @@ from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
-from firesteel.runtime.rpc import TcpRpcService, state_key
+from firesteel.runtime.rpc import TcpRpcService, accepted_state_keys, state_key
 from firesteel.spark.data_plane import SparkDataPlane
 from firesteel.task.state_seal import StateSeal
+
+if TYPE_CHECKING:
+    from firesteel.rest.cluster import Cluster
+    from firesteel.rest.metric_reporters import ReporterRun
+    from firesteel.rest.server import RestServer
+    from firesteel.rest.telemetry_reporters import Telemetry
 
 logger = logging.getLogger(__name__)
 
@@ -53,11 +67,12 @@ class ClusterEntrypoint:
 
     def __init__(self, configuration: Mapping[str, str], listeners: Sequence[JobStatusListener] = ()) -> None:
         check_options(configuration)
-        self._listeners = listeners
+        self._telemetry = _telemetry(configuration)
+        self._listeners = [*listeners, *([] if self._telemetry is None else [self._telemetry.listener])]
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
-        seal = StateSeal(state_key(configuration)).allowing(configuration)
+        seal = StateSeal(state_key(configuration), accepted=accepted_state_keys(configuration)).allowing(configuration)
         configuration = _with_checkpoint_directory(configuration)
         self.data_plane = SparkDataPlane(self._spark.context, configuration, InternalTls.of(configuration), seal)
         self._workers = Workers(configuration, seal)
@@ -66,7 +81,8 @@ class ClusterEntrypoint:
         self._ha = ha_services(configuration)
         self.dispatcher = LeaderGateway(rpc, self._ha.leader_retrieval(DISPATCHER), DispatcherGateway)
         self._resources = LeaderGateway(rpc, self._ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway)
-        self._rest: Any = None
+        self._rest: RestServer | None = None
+        self._reporters: ReporterRun | None = None
         self._token_file: Path | None = None
         self._operations: set[asyncio.Task[object]] = set()
 
@@ -104,11 +120,34 @@ class ClusterEntrypoint:
             FiresteelError: an option is invalid.
         """
         # Late import: slow, and an embedded job does not need it.
-        from firesteel.rest.cluster import Cluster
         from firesteel.rest.operations import Operations
         from firesteel.rest.server import RestServer
 
-        cluster = Cluster(
+        cluster = self._cluster(log_directory)
+        token = secrets.token_hex(32)
+        self._rest = RestServer(cluster, Operations(self._spawn), self._configuration, token)
+        await self._rest.start()
+        self._token_file = write_token(self._rest.port, token)
+        return str(self._rest.address)
+
+    def report_metrics(self) -> None:
+        """Start the reporters of metrics of a process that serves no REST API, which would start them.
+
+        Raises:
+            InvalidOptionError: a reporter is unknown, or one of its options is.
+        """
+        named = METRIC_REPORTERS.of(self._configuration)
+        if named or any(key.startswith(REPORTER) for key in self._configuration):
+            from firesteel.rest.server import reporting  # Late import, as above.
+
+            self._reporters = reporting(self._cluster(None), self._configuration)
+            self._reporters.start()
+
+    def _cluster(self, log_directory: Path | None) -> Cluster:
+        """Return what handlers of the REST API know of the cluster."""
+        from firesteel.rest.cluster import Cluster
+
+        return Cluster(
             self.dispatcher.get,
             self._resources.get,
             self._configuration,
@@ -116,11 +155,6 @@ class ClusterEntrypoint:
             lambda: self._end(None),
             dispose_savepoint,
         )
-        token = secrets.token_hex(32)
-        self._rest = RestServer(cluster, Operations(self._spawn), self._configuration, token)
-        await self._rest.start()
-        self._token_file = write_token(self._rest.port, token)
-        return str(self._rest.address)
 
     async def stop(self) -> None:
         """Stop everything except the JVM; with high availability another JobManager takes over the jobs.
@@ -136,10 +170,14 @@ class ClusterEntrypoint:
     async def _stop(self) -> None:
         if self._rest is not None:
             await self._rest.stop()
+        if self._reporters is not None:
+            await self._reporters.stop()
         self.dispatcher.stop()
         self._resources.stop()
         await self._dispatcher.close()
         await self._resource_manager.close()
+        if self._telemetry is not None:  # Now, as the last jobs have ended.
+            await self._telemetry.stop()
         await self._ha.close()
         if isinstance(self._rpc, TcpRpcService):
             await self._rpc.stop()
@@ -158,6 +196,16 @@ class ClusterEntrypoint:
         self._operations.add(task)
         task.add_done_callback(self._operations.discard)
         return task
+
+
+def _telemetry(configuration: Mapping[str, str]) -> Telemetry | None:
+    """Return the reporters of traces and events; None without any."""
+    named = TRACE_REPORTERS.of(configuration) or EVENT_REPORTERS.of(configuration)
+    if not named and not any(key.startswith((TRACE_REPORTER, EVENT_REPORTER)) for key in configuration):
+        return None
+    from firesteel.rest.telemetry_reporters import telemetry_of  # Late import: slow, and few clusters need it.
+
+    return telemetry_of(configuration)
 
 
 def _archivist(configuration: Mapping[str, str]) -> Archivist | None:

@@ -76,6 +76,8 @@ class MiniCluster:
     async def _start(self, configuration: dict[str, str]) -> str | None:
         self._entrypoint = entrypoint = ClusterEntrypoint(configuration, self._listeners)
         await entrypoint.start()
+        if not self._serves_rest:
+            entrypoint.report_metrics()
         address = await entrypoint.serve_rest() if self._serves_rest else None
         await (await entrypoint.dispatcher.get()).submit_job(self.job_graph)
         return address

@@ -17,9 +17,10 @@ from firesteel.runtime.highavailability.ha_services import has_high_availability
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.internal_tls import TLS_PREFIX, InternalTls
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
-from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, rpc_secret, rpc_secret_or_new
+from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, cluster_secret, rpc_secret_or_new
 from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver
 from firesteel.spark.slot_processes import SlotProcesses
+from firesteel.task.slot_limits import SlotLimits
 from firesteel.task.state_seal import UNSEALED, StateSeal
 
 __all__ = ["Workers"]
@@ -51,7 +52,7 @@ class Workers:
         self.rpc_service: RpcService
         if has_ha or self._are_executors:
             # Without high availability only the processes that this one starts need the secret.
-            self._secret = rpc_secret(configuration) if has_ha else rpc_secret_or_new(configuration)
+            self._secret = cluster_secret(configuration) if has_ha else rpc_secret_or_new(configuration)
             self.rpc_service = TcpRpcService.of_job_manager(configuration, self._secret)
             _warn_of_clear_text(configuration)
         else:
@@ -66,10 +67,11 @@ class Workers:
         """
         if isinstance(self.rpc_service, TcpRpcService) and self._are_executors:
             return SparkResourceManagerDriver(
-                context, self._options_of_executors(self.rpc_service), self._secret, self._seal
+                context, self._options_of_executors(self.rpc_service), self._secret.accepted, self._seal
             )
         slots = TASK_SLOTS.of(self.configuration)
-        return LocalWorkers(self.rpc_service, ha, slots, partial(SlotProcesses, seal=self._seal), self.configuration)
+        slots_of = partial(SlotProcesses, seal=self._seal, limits=SlotLimits.of(self.configuration))
+        return LocalWorkers(self.rpc_service, ha, slots, slots_of, self.configuration)
 
     def _options_of_executors(self, rpc_service: TcpRpcService) -> dict[str, str]:
         job_manager = urlsplit(rpc_service.address)

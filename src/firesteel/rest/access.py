@@ -7,7 +7,6 @@ be a name of the server, and a request that changes something must come from a p
 
 from __future__ import annotations
 
-import hmac
 import socket
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -27,19 +26,16 @@ from firesteel.common.options.security_options import (
     REST_SUBMIT_WITHOUT_TOKEN,
     REST_TOKEN_ADMIN,
     REST_TOKEN_SUBMIT,
-    REST_TOKEN_VIEW,
     SSL_REST_AUTHENTICATION_ENABLED,
 )
 from firesteel.common.trust.loopback import is_address, is_loopback
 from firesteel.rest.proofs import Proofs, proven_token
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Route
-from firesteel.runtime.placeholders import check_not_placeholder
-from firesteel.runtime.rpc.secret import MIN_BYTES
+from firesteel.rest.tokens import Tokens, is_same
 from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls
 
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
-_TOKENS = {"view": REST_TOKEN_VIEW, "submit": REST_TOKEN_SUBMIT, "admin": REST_TOKEN_ADMIN}
 _FORM_METHODS = frozenset({"GET", "HEAD", "POST"})
 """Methods that browsers send to another site without its consent (CORS); this server never consents to others."""
 
@@ -75,7 +71,7 @@ class Access:
     """The message to a sender that must not name a path."""
 
     def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
-        self._tokens = {role: _token(configuration, one) for role, one in _TOKENS.items() if one.key in configuration}
+        self._tokens = Tokens(configuration)
         self._local_token = local_token
         self._proofs = Proofs()
         has_certificates = has_rest_authentication(configuration)
@@ -84,13 +80,13 @@ class Access:
         self._allows_cancellation = WEB_CANCEL_ENABLE.of(configuration)
         self._origins = frozenset(_list(configuration, WEB_ALLOWED_ORIGINS))
         host = REST_BIND_ADDRESS.of(configuration)
-        if not is_loopback(host) and not self._tokens and not has_certificates:
+        if not is_loopback(host) and not self._tokens.are_required and not has_certificates:
             raise InvalidOptionError(
                 f"{self.bind_option} is {host!r}, which others can reach, and anyone who can submit a job can run "
                 f"code: set {REST_TOKEN_ADMIN} or {SSL_REST_AUTHENTICATION_ENABLED}, or bind to 127.0.0.1"
             )
         # Not needed with tokens, which browsers do not send, or with TLS, where browsers check the certificate's name.
-        self._checks_hosts = not self._tokens and not has_rest_tls(configuration)
+        self._checks_hosts = not self._tokens.are_required and not has_rest_tls(configuration)
         own = {"localhost", socket.gethostname().lower(), host, REST_ADDRESS.text_in(configuration) or host}
         self._hosts = own.union(_list(configuration, REST_ALLOWED_HOSTS))
 
@@ -132,26 +128,32 @@ class Access:
     def _check_token(self, request: web.Request, route: Route) -> None:
         """Check the token; without configured tokens everyone may do everything except run code."""
         own = [self._local_token] if self._local_token is not None else []
-        given = _bearer_token(request) or self._proofs.token_of(request, [*own, *self._tokens.values()])
-        if self._local_token is not None and _is_same(given, self._local_token):
+        known = [*own, *(token for _, token in self._tokens.pairs())]
+        given = _bearer_token(request) or self._proofs.token_of(request, known)
+        if self._local_token is not None and is_same(given, self._local_token):
             return
-        if not self._tokens:
+        if not self._tokens.are_required:
             if route.runs_code and not self._is_open and not self.is_own_user(request):
                 raise RestError(401, self.token_required)
             return
-        allowed = [_ROLES[name] for name, token in self._tokens.items() if _is_same(given, token)]
+        allowed = [_ROLES[role] for role in self._tokens.roles_of(given)]
         if not allowed:
             raise RestError(401, "a bearer token is required: Authorization: Bearer <token>")
         if max(allowed) < _ROLES[route.role]:
             raise RestError(403, f"this token does not have the role {route.role}")
 
+    def token_of(self, request: web.Request) -> str:
+        """Return the configured token that a request has shown or proved; empty if it is another, or none."""
+        given = _bearer_token(request) or proven_token(request)
+        return given if self._tokens.roles_of(given) else ""
+
     def name_of(self, request: web.Request) -> str:
         """Return who sends a request, for the audit log: the role of the token, or how else the sender is known."""
         own = [self._local_token] if self._local_token is not None else []
         given = _bearer_token(request) or proven_token(request)
-        if any(_is_same(given, token) for token in own):
+        if any(is_same(given, token) for token in own):
             return "the user of this JobManager"
-        named = [role for role, token in self._tokens.items() if _is_same(given, token)]
+        named = self._tokens.roles_of(given)
         return f"the token of role {named[0]}" if named else "a sender without a known token"
 
     def check_files(self, request: web.Request) -> None:
@@ -160,10 +162,10 @@ class Access:
         Raises:
             RestError: the sender has sent no token (401).
         """
-        if self._tokens or self._is_open or self.is_own_user(request):
+        if self._tokens.are_required or self._is_open or self.is_own_user(request):
             return  # The token was checked for the role of the route.
         given = _bearer_token(request) or proven_token(request)
-        if self._local_token is None or not _is_same(given, self._local_token):
+        if self._local_token is None or not is_same(given, self._local_token):
             raise RestError(401, self.path_token_required)
 
     def is_own_user(self, request: web.Request) -> bool:
@@ -185,14 +187,6 @@ class Access:
             response.headers["Vary"] = "Origin"
 
 
-def _token(configuration: Mapping[str, str], option: Option[str | None]) -> str:
-    token = configuration[option.key]
-    if len(token.encode()) < MIN_BYTES:
-        raise InvalidOptionError(f"option {option.key!r} has {len(token.encode())} bytes; the minimum is {MIN_BYTES}")
-    check_not_placeholder(token.encode(), f"option {option.key!r}")
-    return token
-
-
 def _list(configuration: Mapping[str, str], option: Option[str | None]) -> list[str]:
     return [part.strip() for part in (option.of(configuration) or "").split(",") if part.strip()]
 
@@ -200,11 +194,6 @@ def _list(configuration: Mapping[str, str], option: Option[str | None]) -> list[
 def _bearer_token(request: web.Request) -> str:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def _is_same(given: str, token: str) -> bool:
-    """Compare in constant time; headers may contain any bytes."""
-    return hmac.compare_digest(given.encode(errors="surrogateescape"), token.encode())
 
 
 def _is_deliberate(request: web.Request) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from firesteel.common.files.remote_path import AnyPath
 from firesteel.common.histogram import Histogram
 from firesteel.common.options.rest_options import JOB_STORE_MAX_CAPACITY
+from firesteel.rest.flame_graphs import FlameGraphs
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.samples import Samples
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
@@ -33,6 +34,7 @@ class Cluster:
         dispose_savepoint: Disposes of the savepoint in a directory.
 
     Attributes:
+        flame_graphs: The last flame graphs.
         latencies: How long answers have taken, by method and path of the route.
     """
 
@@ -53,6 +55,7 @@ class Cluster:
         self.dispose_savepoint = dispose_savepoint
         self.started_ms = now_ms()
         self.samples = Samples(dispatcher, now_ms, JOB_STORE_MAX_CAPACITY.of(configuration))
+        self.flame_graphs = FlameGraphs(resource_manager, configuration, now_ms)
         self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
         self.latencies: Mapping[tuple[str, str], Histogram] = {}
 

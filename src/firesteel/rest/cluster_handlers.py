@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import platform
 import sys
-import threading
 import time
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +15,7 @@ from firesteel.common.options.sensitive_values import masked, masked_argument
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
-from firesteel.rest.routes import Answer, Call, Handler, Route
+from firesteel.rest.routes import Answer, Call, Route
 from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
@@ -121,19 +119,6 @@ async def _environment(call: Call) -> Answer:
     }
 
 
-async def _thread_dump(call: Call) -> Answer:
-    frames = sys._current_frames()
-    infos = [
-        {
-            "threadName": thread.name,
-            "stringifiedThreadInfo": f'"{thread.name}"\n' + "".join(traceback.format_stack(frames[thread.ident or 0])),
-        }
-        for thread in threading.enumerate()
-        if thread.ident in frames
-    ]
-    return {"threadInfos": infos}
-
-
 async def _profiler(call: Call) -> Answer:
     return {"profilingList": []}
 
@@ -151,7 +136,7 @@ async def _data_sets(call: Call) -> Answer:
 # --- TaskManagers --------------------------------------------------------------------------------------------------
 
 
-async def _task_managers(call: Call) -> Any:
+async def _task_managers(call: Call) -> job_messages.Body:
     infos = await (await call.cluster.resource_manager()).request_task_managers()
     return {"taskmanagers": [_task_manager(info) for info in infos]}
 
@@ -231,16 +216,6 @@ async def _task_manager_details(call: Call) -> Answer:
     return _task_manager(info) | {"allocatedSlots": slots, "metrics": metrics}
 
 
-def _of_task_manager(handler: Handler) -> Handler:
-    """Return the handler for a TaskExecutor: those of a local Spark live in the JobManager's process."""
-
-    async def handle(call: Call) -> Any:
-        await _task_manager_info(call)
-        return await handler(call)
-
-    return handle
-
-
 ROUTES = (
     Route("GET", "/overview", _overview),
     Route("DELETE", "/cluster", _shut_down, "admin"),
@@ -252,12 +227,10 @@ ROUTES = (
     Route("GET", "/jobmanager/config", _options),
     Route("GET", "/jobmanager/environment", _environment),
     Route("GET", "/jobmanager/profiler", _profiler),
-    Route("GET", "/jobmanager/thread-dump", _thread_dump),
     Route("GET", "/jobs/{jobid}/jobmanager/config", _options_for_job),
     Route("GET", "/jobs/{jobid}/jobmanager/environment", _environment),
     Route("GET", "/taskmanagers", _task_managers),
     Route("GET", "/taskmanagers/{taskmanagerid}", _task_manager_details),
-    Route("GET", "/taskmanagers/{taskmanagerid}/thread-dump", _of_task_manager(_thread_dump)),
     Route("GET", "/taskmanagers/{taskmanagerid}/profiler", _profiler),
     Route("GET", "/jars", _jars),
     Route("GET", "/datasets", _data_sets),

@@ -18,6 +18,7 @@ from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
+from firesteel.rest.token_limits import TokenLimits
 from firesteel.runtime.front_door import FrontDoor, connection_limit
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
@@ -60,6 +61,8 @@ class RestServerEndpoint:
 
     Attributes:
         latencies: How long answers have taken, by method and path of the route.
+        limits: What each token may use.
+        token_of: Returns the token of a request, empty without one.
 
     Raises:
         InvalidOptionError: TLS is misconfigured.
@@ -80,6 +83,8 @@ class RestServerEndpoint:
         self._port = self._ports[0]
         self._tls = rest_server_context(configuration)
         self._content = RequestContent(configuration)
+        self.limits = TokenLimits(configuration)
+        self.token_of = access.token_of
         self.latencies: dict[tuple[str, str], Histogram] = {}
         application = web.Application(middlewares=[self._noted, _proven, _errors])
         application.on_response_prepare.append(self._access.add_headers)
@@ -152,8 +157,15 @@ class RestServerEndpoint:
         return handle
 
     async def _answer(self, route: Route, request: web.Request) -> web.StreamResponse:
-        assert self._connections is not None
+        connection = None if request.transport is None else request.transport.get_extra_info("ssl_object")
+        if self._tls is not None and connection is not None and self._tls.is_outdated(connection):
+            raise RestError(401, "the TLS session is from before a change of certificates: open another one")
         self._access.check(request, route)
+        with self.limits.at_work(self.token_of(request)):
+            return await self._answer_checked(route, request)
+
+    async def _answer_checked(self, route: Route, request: web.Request) -> web.StreamResponse:
+        assert self._connections is not None
         if route.runs_code:  # The sender is known, and uploads may be slow.
             self._connections.works(request.protocol)
         body, files = await self._content.read(request, takes_files=route.consumes == FORM)

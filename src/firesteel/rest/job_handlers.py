@@ -20,7 +20,7 @@ from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 from firesteel.runtime.thread_pools import DISPOSALS, REQUESTED_FILES, SUBMISSIONS
 
 
-async def _ids(call: Call) -> Any:
+async def _ids(call: Call) -> job_messages.Body:
     overview = await (await call.cluster.dispatcher()).request_overview()
     return {"jobs": [{"id": job.job_id, "status": job.status.name} for job in overview.jobs]}
 
@@ -31,11 +31,11 @@ async def _overview(call: Call) -> Answer:
     return {"jobs": [job_messages.job_overview(job, job.job_type, now) for job in overview.jobs]}
 
 
-async def _details(call: Call) -> Any:
+async def _details(call: Call) -> job_messages.Body:
     return job_messages.job_details(await call.cluster.job(call.path["jobid"]), now_ms())
 
 
-async def _plan(call: Call) -> Any:
+async def _plan(call: Call) -> job_messages.Body:
     return {"plan": (await call.cluster.job(call.path["jobid"])).plan}
 
 
@@ -63,7 +63,7 @@ async def _accumulators(call: Call) -> Answer:
     return {"job-accumulators": [], "user-task-accumulators": [], "serialized-user-task-accumulators": {}}
 
 
-async def _execution_result(call: Call) -> Any:
+async def _execution_result(call: Call) -> job_messages.Body:
     job = await call.cluster.job(call.path["jobid"], fresh=True)
     details = job.details
     if not details.status.is_globally_terminal:
@@ -120,9 +120,14 @@ async def _submit(call: Call) -> Answer:
     job_graph.artifacts |= {file: data for file, data in call.files.items() if file != name}
     _submit_again(job_graph, call.body.get("jobId"), call.body.get("savepointPath"))
     try:
-        await (await call.cluster.dispatcher()).submit_job(job_graph)
+        dispatcher = await call.cluster.dispatcher()
+        running = [job.job_id for job in (await dispatcher.request_overview()).jobs if job.end_ms is None]
+        with call.share.submitting(job_graph.job_id, running):
+            await dispatcher.submit_job(job_graph)
     except DuplicateJobSubmissionError as error:
         raise RestError(409, str(error)) from error
+    except RestError:
+        raise
     except FiresteelError as error:
         raise RestError(400, str(error)) from error
     return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
@@ -153,6 +158,7 @@ async def _coordinate(call: Call) -> Answer:
     Instead of Java objects the bytes are a `CollectRequest` and a pickled `CollectResponse`.
     """
     try:
+        call.share.check_results()
         request = base64.b64decode(call.body.get("serializedCoordinationRequest") or "", validate=True)
         dispatcher = await call.cluster.dispatcher()
         job_id = job_id_of(call.path["jobid"])
@@ -163,6 +169,7 @@ async def _coordinate(call: Call) -> Answer:
         raise RestError(410, str(error)) from None
     except ValueError as error:
         raise RestError(400, f"cannot read serializedCoordinationRequest: {error}") from None
+    call.share.sent(len(answer))
     return {"serializedCoordinationResult": base64.b64encode(answer).decode()}
 
 
@@ -179,7 +186,7 @@ async def _savepoint(call: Call) -> Answer:
     return Accepted({"request-id": call.operations.trigger(job_id, call.body.get("triggerId"), take)})
 
 
-async def _stop(call: Call) -> Any:
+async def _stop(call: Call) -> Answer:
     job_id, directory = job_id_of(call.path["jobid"]), call.body.get("targetDirectory")
     drains = bool(call.body.get("drain", False))
 
@@ -210,7 +217,7 @@ async def _disposal_status(call: Call) -> Answer:
     return call.operations.status("dispose", call.path["triggerid"], None)
 
 
-async def _checkpoints(call: Call) -> Any:
+async def _checkpoints(call: Call) -> Answer:
     return checkpoint_messages.checkpoints(await call.cluster.job(call.path["jobid"]))
 
 

@@ -1,7 +1,7 @@
 """Reporters, which send the metrics of the cluster to others at intervals.
 
 Flink: `runtime.metrics.ReporterSetup`, `metrics.prometheus.PrometheusPushGatewayReporter`,
-`metrics.statsd.StatsDReporter`.
+`metrics.statsd.StatsDReporter`, `metrics.otel.OpenTelemetryMetricReporter`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import delete_from_gateway, push_to_gateway
-from prometheus_client.registry import Collector
 
 from firesteel.common.options.metric_options import METRIC_REPORTERS, REPORTER
 from firesteel.common.options.option import InvalidOptionError
-from firesteel.common.time import Duration
+from firesteel.rest.cluster import now_ms
+from firesteel.rest.open_telemetry import EXPORTER_OPTIONS, Exporters, metrics_data
+from firesteel.rest.prometheus_handlers import Families
+from firesteel.rest.reporter_options import FACTORY, ReporterOptions, named_reporters
 from firesteel.runtime.thread_pools import METRICS
 
 __all__ = ["ReporterRun", "reporters_of"]
 
 logger = logging.getLogger(__name__)
 
-_FACTORY: Final = "factory.class"
 _INTERVAL: Final = "interval"
 _TIMEOUT_S: Final = 10.0
 _UNCLEAN: Final = re.compile(r"[^A-Za-z0-9_-]")
@@ -38,7 +39,7 @@ _DATAGRAM_BYTES: Final = 1400
 class _Reporter(Protocol):
     """Sends metrics. Both methods block, and raise an `OSError` if nobody takes them."""
 
-    def report(self, metrics: Collector) -> None:
+    def report(self, metrics: Families) -> None:
         """Send all metrics."""
 
     def close(self) -> None:
@@ -50,21 +51,22 @@ class _PushGateway:
 
     OPTIONS: Final = ("hostUrl", "host", "port", "jobName", "randomJobNameSuffix", "deleteOnShutdown", "groupingKey")
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
-        self._url = options.get("hostUrl") or f"http://{options.get('host', '')}:{options.get('port', '')}"
+    def __init__(self, options: ReporterOptions) -> None:
+        given = options.values
+        self._url = given.get("hostUrl") or f"http://{given.get('host', '')}:{given.get('port', '')}"
         if not urlsplit(self._url).hostname or urlsplit(self._url).port is None:
             raise InvalidOptionError(
-                f"option '{REPORTER}{name}.hostUrl' is {self._url!r}, expected such as http://gateway:9091"
+                f"option {options.key('hostUrl')!r} is {self._url!r}, expected such as http://gateway:9091"
             )
-        suffix = secrets.token_hex(16) if _boolean(name, options, "randomJobNameSuffix") else ""
-        self._job = options.get("jobName", "") + suffix
+        suffix = secrets.token_hex(16) if _is_set(options, "randomJobNameSuffix") else ""
+        self._job = given.get("jobName", "") + suffix
         if not self._job:
-            raise InvalidOptionError(f"option '{REPORTER}{name}.jobName' is empty, and randomJobNameSuffix is false")
-        self._deletes = _boolean(name, options, "deleteOnShutdown")
-        pairs = (pair.partition("=") for pair in options.get("groupingKey", "").split(";") if pair)
+            raise InvalidOptionError(f"option {options.key('jobName')!r} is empty, and randomJobNameSuffix is false")
+        self._deletes = _is_set(options, "deleteOnShutdown")
+        pairs = (pair.partition("=") for pair in given.get("groupingKey", "").split(";") if pair)
         self._grouping = {key: value for key, _, value in pairs}
 
-    def report(self, metrics: Collector) -> None:
+    def report(self, metrics: Families) -> None:
         registry = CollectorRegistry(auto_describe=False)
         registry.register(metrics)
         push_to_gateway(self._url, self._job, registry, self._grouping, _TIMEOUT_S)
@@ -79,15 +81,15 @@ class _StatsD:
 
     OPTIONS: Final = ("host", "port")
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
-        port = options.get("port", "")
-        if not options.get("host") or not port.isdigit() or not 0 < int(port) < 1 << 16:
+    def __init__(self, options: ReporterOptions) -> None:
+        host, port = options.values.get("host"), options.values.get("port", "")
+        if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
             raise InvalidOptionError(
-                f"options '{REPORTER}{name}.host' and '.port' are {options.get('host')!r} and {port!r}, expected both"
+                f"options {options.key('host')!r} and '.port' are {host!r} and {port!r}, expected both"
             )
-        self._address = options["host"], int(port)
+        self._address = host, int(port)
 
-    def report(self, metrics: Collector) -> None:
+    def report(self, metrics: Families) -> None:
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_DGRAM)[0][0]
         with socket.socket(family, socket.SOCK_DGRAM) as sender:
             waiting = b""
@@ -99,7 +101,7 @@ class _StatsD:
             if waiting:
                 sender.sendto(waiting, self._address)
 
-    def _lines(self, metrics: Collector) -> Iterator[bytes]:
+    def _lines(self, metrics: Families) -> Iterator[bytes]:
         for metric in metrics.collect():
             for sample in metric.samples:
                 if not sample.name.endswith("_bucket"):
@@ -110,16 +112,38 @@ class _StatsD:
         """Do nothing: what was sent is sent."""
 
 
-def _boolean(name: str, options: Mapping[str, str], key: str) -> bool:
-    text = options.get(key, "true").strip().lower()
+class _OpenTelemetry:
+    """Sends metrics by OpenTelemetry's protocol, with the names of Flink's reporter."""
+
+    OPTIONS: Final = EXPORTER_OPTIONS
+
+    def __init__(self, options: ReporterOptions) -> None:
+        exporters = Exporters.of(options)
+        self._exporter, self._resource = exporters.make("metric"), exporters.resource
+        self._timeout_ms = exporters.timeout_s * 1000
+        self._began_ns = now_ms() * 1_000_000
+
+    def report(self, metrics: Families) -> None:
+        data = metrics_data(self._resource, metrics.collect(), metrics.dotted, self._began_ns)
+        result = self._exporter.export(data, self._timeout_ms)
+        if result.name != "SUCCESS":
+            raise OSError("the receiver did not take them; the log of OpenTelemetry's exporter has the reason")
+
+    def close(self) -> None:
+        self._exporter.shutdown()
+
+
+def _is_set(options: ReporterOptions, option: str) -> bool:
+    text = options.values.get(option, "true").strip().lower()
     if text not in ("true", "false"):
-        raise InvalidOptionError(f"option '{REPORTER}{name}.{key}' is {text!r}, expected true or false")
+        raise InvalidOptionError(f"option {options.key(option)!r} is {text!r}, expected true or false")
     return text == "true"
 
 
-_FACTORIES: Final[Mapping[str, type[_PushGateway] | type[_StatsD]]] = {
+_FACTORIES: Final[Mapping[str, type[_PushGateway] | type[_StatsD] | type[_OpenTelemetry]]] = {
     "org.apache.flink.metrics.prometheus.PrometheusPushGatewayReporterFactory": _PushGateway,
     "org.apache.flink.metrics.statsd.StatsDReporterFactory": _StatsD,
+    "org.apache.flink.metrics.otel.OpenTelemetryMetricReporterFactory": _OpenTelemetry,
 }
 _ELSEWHERE: Final = {
     "org.apache.flink.metrics.prometheus.PrometheusReporterFactory": "scrape /metrics of the JobManager's REST API",
@@ -139,30 +163,15 @@ def reporters_of(configuration: Mapping[str, str]) -> list[_Scheduled]:
     Raises:
         InvalidOptionError: a reporter is unknown, or one of its options is.
     """
-    options: dict[str, dict[str, str]] = {}
-    for key, value in configuration.items():
-        if key.startswith(REPORTER):
-            name, _, option = key.removeprefix(REPORTER).partition(".")
-            options.setdefault(name, {})[option] = value
-    named = METRIC_REPORTERS.of(configuration)
-    wanted = list(options) if named is None else [name.strip() for name in named.split(",") if name.strip()]
-    return [_scheduled(name, options.get(name, {})) for name in wanted]
+    named = named_reporters(configuration, REPORTER, METRIC_REPORTERS.of(configuration))
+    return [_scheduled(options) for options in named]
 
 
-def _scheduled(name: str, options: Mapping[str, str]) -> _Scheduled:
-    factory = options.get(_FACTORY, "")
-    kind = _FACTORIES.get(factory)
-    if kind is None:
-        instead = _ELSEWHERE.get(factory, f"allowed: {', '.join(_FACTORIES)}")
-        raise InvalidOptionError(f"option '{REPORTER}{name}.{_FACTORY}' is {factory!r}; {instead}")
-    allowed = (_FACTORY, _INTERVAL, *kind.OPTIONS)
-    if unknown := sorted(options.keys() - set(allowed)):
-        raise InvalidOptionError(f"option '{REPORTER}{name}.{unknown[0]}' is not known; allowed: {', '.join(allowed)}")
-    try:
-        interval_s = Duration.parse(options.get(_INTERVAL, "10 s")).to_millis() / 1000
-    except ValueError as error:
-        raise InvalidOptionError(f"option '{REPORTER}{name}.{_INTERVAL}': {error}") from None
-    return _Scheduled(name, kind(name, options), max(interval_s, 0.001))
+def _scheduled(options: ReporterOptions) -> _Scheduled:
+    kind = _FACTORIES[options.factory(_FACTORIES, _ELSEWHERE)]
+    options.check((FACTORY, _INTERVAL, *kind.OPTIONS))
+    interval_s = options.duration_s(_INTERVAL, "10 s")
+    return _Scheduled(options.name, kind(options), max(interval_s, 0.001))
 
 
 class ReporterRun:
@@ -173,7 +182,7 @@ class ReporterRun:
         metrics: Returns all metrics of the cluster.
     """
 
-    def __init__(self, reporters: list[_Scheduled], metrics: Callable[[], Awaitable[Collector]]) -> None:
+    def __init__(self, reporters: list[_Scheduled], metrics: Callable[[], Awaitable[Families]]) -> None:
         self._reporters = reporters
         self._metrics = metrics
         self._tasks: list[asyncio.Task[None]] = []

@@ -27,16 +27,22 @@ Labels = Mapping[str, str]
 
 
 class Families(Collector):
-    """The metrics of one answer, by name."""
+    """The metrics of one answer, by name.
+
+    Attributes:
+        dotted: The names of metrics with dots, as Flink's reporter for OpenTelemetry has them.
+    """
 
     def __init__(self) -> None:
         self._of: dict[str, Metric] = {}
+        self.dotted: dict[str, str] = {}
 
     def gauges(self, scope: str, labels: Labels, values: Values) -> None:
         """Add a sample of each metric that is a number, with the labels of its scope."""
         for name, value in values.items():
             if not isinstance(value, str):
                 family = self._family(f"{scope}_{name}", HELP.get(name, OF_FUNCTIONS))
+                self.dotted[family.name] = f"flink.{scope.replace('_', '.')}.{name}"
                 family.add_sample(family.name, dict(labels), float(value))
 
     def _family(self, name: str, meaning: str) -> Metric:

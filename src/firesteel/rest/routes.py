@@ -11,6 +11,7 @@ from firesteel.common.json_types import Json
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.rest_errors import RestError
+from firesteel.rest.token_limits import NO_SHARE, Share
 
 
 @dataclass(slots=True)
@@ -24,6 +25,7 @@ class Call:
         query: Values of the query parameters.
         body: The JSON object of the request.
         files: Uploaded files by name.
+        share: What the sender's token has used.
     """
 
     cluster: Cluster
@@ -32,6 +34,7 @@ class Call:
     query: dict[str, str] = field(default_factory=dict)
     body: dict[str, Any] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    share: Share = NO_SHARE
 
     def number(self, name: str) -> int:
         """Return a path parameter that is a non-negative number.

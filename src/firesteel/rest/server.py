@@ -19,6 +19,7 @@ from firesteel.rest import (
     metric_handlers,
     prometheus_handlers,
     rescale_handlers,
+    stack_handlers,
     vertex_handlers,
 )
 from firesteel.rest.access import Access
@@ -39,9 +40,20 @@ _API: tuple[Route, ...] = (
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
     *rescale_handlers.ROUTES,
+    *stack_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
 )
 ROUTES = (*_API, openapi_route(_API))
+
+
+def reporting(cluster: Cluster, configuration: Mapping[str, str]) -> ReporterRun:
+    """Return the reporters of the cluster's metrics, which are to be started.
+
+    Raises:
+        InvalidOptionError: a reporter is unknown, or one of its options is.
+    """
+    call = Call(cluster, Operations(asyncio.create_task))
+    return ReporterRun(reporters_of(configuration), lambda: prometheus_handlers.metrics_of(call))
 
 
 class RestServer(RestServerEndpoint):
@@ -65,13 +77,13 @@ class RestServer(RestServerEndpoint):
         local_token: str | None = None,
     ) -> None:
         def make_call(request: web.Request, body: dict[str, object], files: dict[str, bytes]) -> Call:
-            return Call(cluster, operations, dict(request.match_info), dict(request.query), body, files)
+            share = self.limits.of(self.token_of(request))
+            return Call(cluster, operations, dict(request.match_info), dict(request.query), body, files, share)
 
         super().__init__(ROUTES, ("", "/v1"), make_call, Access(configuration, local_token), configuration)
         self._cluster = cluster
         self._sampling: asyncio.Task[None] | None = None
-        metrics = Call(cluster, operations)
-        self._reporters = ReporterRun(reporters_of(configuration), lambda: prometheus_handlers.metrics_of(metrics))
+        self._reporters = reporting(cluster, configuration)
 
     async def start(self) -> None:
         """Start listening, take samples of jobs, and report metrics.
@@ -89,4 +101,5 @@ class RestServer(RestServerEndpoint):
         if self._sampling is not None:
             self._sampling.cancel()
             await self._reporters.stop()
+        await self._cluster.flame_graphs.stop()
         await super().stop()

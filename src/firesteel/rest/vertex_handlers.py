@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
@@ -15,7 +13,7 @@ async def _job(call: Call) -> ArchivedExecutionGraph:
     return await call.cluster.job(call.path["jobid"])
 
 
-async def _vertex(call: Call) -> Any:
+async def _vertex(call: Call) -> job_messages.Body:
     return job_messages.vertex_details(await _job(call), call.path["vertexid"], now_ms())
 
 
@@ -23,11 +21,11 @@ async def _subtask_times(call: Call) -> Answer:
     return job_messages.subtask_times(await _job(call), call.path["vertexid"], now_ms())
 
 
-async def _task_managers(call: Call) -> Any:
+async def _task_managers(call: Call) -> job_messages.Body:
     return job_messages.vertex_task_managers(await _job(call), call.path["vertexid"], now_ms())
 
 
-async def _subtask(call: Call) -> Any:
+async def _subtask(call: Call) -> job_messages.Body:
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     index = call.number("subtaskindex")
     if index >= len(vertex["subtasks"]):
@@ -35,14 +33,14 @@ async def _subtask(call: Call) -> Any:
     return job_messages.subtask_details(vertex["subtasks"][index], index, now_ms())
 
 
-async def _attempt(call: Call) -> Any:
+async def _attempt(call: Call) -> job_messages.Body:
     subtask = await _subtask(call)
     if subtask["attempt"] != call.number("attempt"):
         raise RestError(404, f"Could not find attempt with number {call.path['attempt']}: only the current one is kept")
     return subtask
 
 
-async def _attempt_accumulators(call: Call) -> Any:
+async def _attempt_accumulators(call: Call) -> Answer:
     attempt = await _attempt(call)
     ids = (call.path["vertexid"], str(attempt["subtask"]), str(attempt["attempt"]))
     return {
@@ -84,12 +82,6 @@ async def _subtask_accumulators(call: Call) -> Answer:
     return {"id": vertex["id"], "parallelism": vertex["parallelism"], "subtasks": subtasks}
 
 
-async def _flame_graph(call: Call) -> Answer:
-    """Return that flame graphs are not available, which is -3 in Flink."""
-    job_messages.vertex_of(await _job(call), call.path["vertexid"])
-    return {"endTimestamp": -3}
-
-
 _VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
 ROUTES = (
     Route("GET", _VERTEX, _vertex),
@@ -97,7 +89,6 @@ ROUTES = (
     Route("GET", f"{_VERTEX}/taskmanagers", _task_managers),
     Route("GET", f"{_VERTEX}/backpressure", _backpressure),
     Route("GET", f"{_VERTEX}/accumulators", _accumulators),
-    Route("GET", f"{_VERTEX}/flamegraph", _flame_graph),
     Route("GET", f"{_VERTEX}/subtasks/accumulators", _subtask_accumulators),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}", _subtask),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}", _attempt),

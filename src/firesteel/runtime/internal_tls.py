@@ -10,7 +10,10 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+from firesteel.common.files.watched_files import WatchedFiles
 from firesteel.common.options.security_options import (
     SSL_INTERNAL_ENABLED,
     SSL_INTERNAL_KEY_PASSWORD,
@@ -49,25 +52,38 @@ class InternalTls:
         if not SSL_INTERNAL_ENABLED.of(configuration):
             return None
         found = cls(tuple((key, configuration[key]) for key in sorted(configuration) if key.startswith(TLS_PREFIX)))
-        found.server_context()  # Report problems with the files at the start.
+        _contexts.cache_clear()  # The files of this start count, and problems with them are reported now.
+        found.server_context()
         return found
 
     def server_context(self) -> ssl.SSLContext:
-        """Return the SSL context for incoming connections."""
-        return self._context(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+        """Return the SSL context for the next incoming connection, of the files as they are now."""
+        return _contexts(self.options).current()[0]
 
     def client_context(self) -> ssl.SSLContext:
-        """Return the SSL context for outgoing connections."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        return self._context(context)
+        """Return the SSL context for the next outgoing connection, of the files as they are now."""
+        return _contexts(self.options).current()[1]
 
-    def _context(self, context: ssl.SSLContext) -> ssl.SSLContext:
-        restrict(context, dict(self.options))
-        context.verify_mode = ssl.CERT_REQUIRED
-        load_key(context, dict(self.options), SSL_INTERNAL_KEYSTORE, SSL_INTERNAL_KEY_PASSWORD)
-        load_trusted(context, dict(self.options), SSL_INTERNAL_TRUSTSTORE)
-        return context
+
+@cache
+def _contexts(options: tuple[tuple[str, str], ...]) -> WatchedFiles[tuple[ssl.SSLContext, ssl.SSLContext]]:
+    configuration = dict(options)
+
+    def make() -> tuple[ssl.SSLContext, ssl.SSLContext]:
+        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client.check_hostname = False
+        return _context(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), configuration), _context(client, configuration)
+
+    files = [Path(option.required(configuration)) for option in (SSL_INTERNAL_KEYSTORE, SSL_INTERNAL_TRUSTSTORE)]
+    return WatchedFiles("the certificate of the cluster", files, make)
+
+
+def _context(context: ssl.SSLContext, configuration: Mapping[str, str]) -> ssl.SSLContext:
+    restrict(context, configuration)
+    context.verify_mode = ssl.CERT_REQUIRED
+    load_key(context, configuration, SSL_INTERNAL_KEYSTORE, SSL_INTERNAL_KEY_PASSWORD)
+    load_trusted(context, configuration, SSL_INTERNAL_TRUSTSTORE)
+    return context
 
 
 def tls_problem(error: OSError) -> str:

@@ -6,10 +6,11 @@ import os
 import resource
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["NO_USAGE", "ProcessUsage", "usage_of_this_process"]
+__all__ = ["NO_USAGE", "ProcessTree", "ProcessUsage", "process_trees", "usage_of_this_process"]
 
 _PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -57,6 +58,37 @@ def usage_of_this_process() -> ProcessUsage:
         cpu_time_s=time.process_time(),
         threads=threading.active_count(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTree:
+    """A process with its descendants.
+
+    Attributes:
+        used_bytes: Resident memory of all of them; shared pages count for each.
+        children: The ids of the descendants.
+    """
+
+    used_bytes: int
+    children: tuple[int, ...]
+
+
+def process_trees(processes: Sequence[int]) -> dict[int, ProcessTree]:
+    """Return the trees of some processes; those that have ended are left out, and without /proc all are."""
+    if not _PROC.is_dir():
+        return {}
+    parents, pages = _processes()
+    members: dict[int, list[int]] = {process: [] for process in processes if process in pages}
+    for process in pages:
+        ancestor = parents.get(process)
+        while ancestor is not None and ancestor not in members:
+            ancestor = parents.get(ancestor)
+        if ancestor is not None:
+            members[ancestor].append(process)
+    return {
+        process: ProcessTree(_PAGE * sum(pages[one] for one in (process, *children)), tuple(children))
+        for process, children in members.items()
+    }
 
 
 def _resident_memory(pid: int) -> int:

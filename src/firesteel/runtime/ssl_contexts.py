@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from firesteel.common.files.watched_files import WatchedFiles
 from firesteel.common.options.option import InvalidOptionError, Option
 from firesteel.common.options.security_options import (
     SSL_REST_AUTHENTICATION_ENABLED,
@@ -19,6 +20,7 @@ from firesteel.common.options.security_options import (
 from firesteel.runtime.tls_versions import restrict
 
 __all__ = [
+    "ReloadedContext",
     "has_rest_authentication",
     "has_rest_tls",
     "load_key",
@@ -40,21 +42,58 @@ def has_rest_authentication(configuration: Mapping[str, str]) -> bool:
     return has_rest_tls(configuration) and SSL_REST_AUTHENTICATION_ENABLED.of(configuration)
 
 
-def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the TLS context of the REST server, None if TLS is disabled.
+def rest_server_context(configuration: Mapping[str, str]) -> ReloadedContext | None:
+    """Return the TLS context of the REST server, None if TLS is disabled; each handshake uses the current files.
 
     Raises:
         InvalidOptionError: a file is missing or can't be used.
     """
     if not has_rest_tls(configuration):
         return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    stores = [SSL_REST_KEYSTORE, *([SSL_REST_TRUSTSTORE] if has_rest_authentication(configuration) else [])]
+    files = [Path(store.required(configuration)) for store in stores]
+    listening = ReloadedContext(ssl.PROTOCOL_TLS_SERVER)
+    _configure_rest_server(listening, configuration)
+
+    def make() -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        _configure_rest_server(context, configuration)
+        return context
+
+    listening.reload_from(WatchedFiles("the certificate of the REST API", files, make))
+    return listening
+
+
+class ReloadedContext(ssl.SSLContext):
+    """A context for a server, of which each handshake uses the files as they are then."""
+
+    def reload_from(self, contexts: WatchedFiles[ssl.SSLContext]) -> None:
+        """Use the contexts that are made of files."""
+        self._contexts = contexts
+        # Called at the begin of each handshake, also of clients that name no server.
+        self.sni_callback = self._use_current
+        # A resumed session verifies no certificate, so it would outlive the trust in its client. TLS 1.2 resumes
+        # sessions without tickets, too, which `is_outdated` finds.
+        self.num_tickets = 0
+        self.options |= ssl.OP_NO_TICKET
+
+    def _use_current(self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+        connection.context = self._contexts.current()
+
+    def is_outdated(self, connection: ssl.SSLObject) -> bool:
+        """Return whether a connection has resumed a session from before the last change of the files."""
+        session = connection.session
+        if not connection.session_reused or session is None:
+            return False
+        return session.time <= self._contexts.changed_s
+
+
+def _configure_rest_server(context: ssl.SSLContext, configuration: Mapping[str, str]) -> None:
     restrict(context, configuration)
     load_key(context, configuration, SSL_REST_KEYSTORE, SSL_REST_KEY_PASSWORD)
     if has_rest_authentication(configuration):
         load_trusted(context, configuration, SSL_REST_TRUSTSTORE)
         context.verify_mode = ssl.CERT_REQUIRED
-    return context
 
 
 def rest_client_context(configuration: Mapping[str, str]) -> ssl.SSLContext:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from firesteel.common.trust.restricted_pickle import load_plain
@@ -201,7 +200,7 @@ def _try_to_connect(address: SlotAddress, tls: InternalTls | None) -> socket.soc
         connection.connect(peer)
         if not is_on_this_host:
             if tls is not None:
-                connection = _client_context(tls).wrap_socket(connection)
+                connection = tls.client_context().wrap_socket(connection)
             _prove_both_ways(connection, address)
         connection.settimeout(None)
     except BaseException:
@@ -232,8 +231,3 @@ def _receive_exactly(connection: socket.socket, length: int, address: SlotAddres
             raise ConnectionError(f"the relay at {address.relay} closed the connection; see its log for the reason")
         data += part
     return data
-
-
-@cache
-def _client_context(tls: InternalTls) -> ssl.SSLContext:
-    return tls.client_context()

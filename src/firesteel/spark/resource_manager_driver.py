@@ -47,19 +47,23 @@ class SparkResourceManagerDriver:
         context: Returns the SparkContext; called in a thread, as it may wait for the JVM. After the loss of the JVM it
         returns another one, with a new application.
         options: The options of the TaskExecutors: the cluster's options, and the address of the JobManager.
-        secret: The secret for their RPC.
+        secrets: The secret for their RPC, and after it those that are accepted, too.
         seal: Signs and verifies the state files of their slots.
     """
 
     worker_slot: ResourceProfile | None = ANY
 
     def __init__(
-        self, context: Callable[[], Any], options: Mapping[str, str], secret: bytes, seal: StateSeal = UNSEALED
+        self,
+        context: Callable[[], Any],
+        options: Mapping[str, str],
+        secrets: Sequence[bytes],
+        seal: StateSeal = UNSEALED,
     ) -> None:
         self._seal = seal
         self._context = context
         self._options = options
-        self._secret = secret
+        self._secrets = tuple(secrets)
         self._listener: WorkerListener | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._executors: SparkExecutors | None = None
@@ -110,7 +114,7 @@ class SparkResourceManagerDriver:
             raise OSError(f"executor {container_id} is gone already")
         executor_id = _executor_id(container_id)
         options = {**self._options, TASKMANAGER_RESOURCE_ID.key: container_id, TASKMANAGER_HOST.key: host}
-        executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secret, self._seal))
+        executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secrets, self._seal))
 
     def _release_all(self) -> None:
         with contextlib.suppress(*_GONE):

@@ -15,12 +15,14 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from firesteel.common.options.python_dependencies import DEPENDENCIES
+from firesteel.common.stack_frames import ThreadText
 from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.internal_tls import InternalTls
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.cancellation_timeout import cancellation_timeout_s
@@ -28,6 +30,8 @@ from firesteel.spark.failures import task_failure
 from firesteel.spark.slot_lifecycle import Actions, DeployTask, SlotAction, SlotLifecycle, SlotState
 from firesteel.spark.slot_relay import SlotRelay
 from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
+from firesteel.spark.slot_stacks import dump_threads, forget_process, running_operator, sample_stacks
+from firesteel.spark.slot_watch import SlotWatch
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
     LENGTH,
@@ -42,6 +46,7 @@ from firesteel.task.messages import (
 )
 from firesteel.task.preloading import modules_of
 from firesteel.task.slot_address import SlotAddress
+from firesteel.task.slot_limits import UNLIMITED, SlotLimits
 from firesteel.task.state_seal import UNSEALED, StateSeal
 
 _CLOSE_TIMEOUT_S = 5.0
@@ -109,6 +114,7 @@ class SlotProcesses:
         host: The address for connections from other hosts; None if there are no other hosts.
         tls: The TLS settings for connections from other hosts; None disables encryption.
         seal: Signs and verifies state files; slot processes receive it over their control connection.
+        limits: What each slot may use.
     """
 
     def __init__(
@@ -117,8 +123,11 @@ class SlotProcesses:
         host: str | None = None,
         tls: InternalTls | None = None,
         seal: StateSeal = UNSEALED,
+        limits: SlotLimits = UNLIMITED,
     ) -> None:
         self._seal = seal
+        self._limits = limits
+        self._slot_watch = SlotWatch(limits, self._process_ids, self._exceeded)
         self._listener = listener
         self._directory = TemporaryDirectory("slots")
         self._relay = None if host is None else SlotRelay(host, self._directory.path, tls)
@@ -139,6 +148,7 @@ class SlotProcesses:
             if self._server is None:
                 self._server = await asyncio.start_unix_server(self._serve, self._control_path)
             self._forker = take_slot_server()
+            self._slot_watch.start()
             self._watcher = asyncio.create_task(self._watch(self._forker))
 
     @property
@@ -244,6 +254,7 @@ class SlotProcesses:
 
     async def close(self) -> None:
         """Stop all processes and remove their files."""
+        await self._slot_watch.stop()
         slots, self._slots = list(self._slots.values()), {}
         await asyncio.gather(*(self._release(slot, _CLOSE_TIMEOUT_S) for slot in slots))
         if self._server is not None:
@@ -266,6 +277,31 @@ class SlotProcesses:
                 connection.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
+    async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        """Sample the stacks of a job's subtasks in their slot processes."""
+        return await sample_stacks(
+            self._directory.path,
+            [
+                slot.life.process_id
+                for slot in self._slots.values()
+                if slot.life.process_id is not None
+                and any(
+                    tdd.job_id == request.job_id and request.vertex_id in (None, tdd.vertex_id)
+                    for tdd in slot.life.tasks.values()
+                )
+            ],
+            request,
+        )
+
+    async def dump_threads(self) -> tuple[ThreadText, ...]:
+        """Return the threads of all slot processes."""
+        named = {
+            slot.life.process_id: ", ".join(tdd.task_name_with_subtask for tdd in slot.life.tasks.values())
+            for slot in self._slots.values()
+            if slot.life.process_id is not None
+        }
+        return await dump_threads(self._directory.path, named)
+
     # --- processes ---------------------------------------------------------------------------------------------
 
     async def _watch(self, forker: SlotServer) -> None:
@@ -283,7 +319,7 @@ class SlotProcesses:
         """Perform the actions of a slot's life cycle."""
         for action in actions:
             if isinstance(action, DeployTask):
-                self._send(slot, _deploy_message(action.task, self._seal))
+                self._send(slot, _deploy_message(action.task, self._seal, self._limits))
             elif action is SlotAction.ORDER:
                 await self._order(slot)
             elif action is SlotAction.CANCEL:
@@ -355,6 +391,7 @@ class SlotProcesses:
                 await self._process_ended(slot, process_id)
 
     async def _process_ended(self, slot: _Slot, process_id: int) -> None:
+        forget_process(self._directory.path, process_id)
         # A late end of a former process must not take the connection of its successor.
         if slot.life.process_id == process_id:
             slot.writer = None
@@ -393,6 +430,19 @@ class SlotProcesses:
         if attempt is not None:
             self._listener.task_state_changed(attempt, ExecutionState.FAILED, failure)
 
+    def _process_ids(self) -> list[int]:
+        return [one.life.process_id for one in self._slots.values() if one.life.process_id is not None]
+
+    async def _exceeded(self, process_id: int, problem: str) -> None:
+        """Fail the task whose turn it is in a process that uses more than its slot has."""
+        slot = next((one for one in self._slots.values() if one.life.process_id == process_id), None)
+        if slot is None or not slot.life.tasks:
+            return
+        running = await running_operator(self._directory.path, process_id)
+        attempt = _attempt_of(slot, *running[:2]) or next(iter(slot.life.tasks))
+        failure = replace(slot.life.tasks[attempt].failure(problem), operator_name=running[2])
+        self._listener.task_state_changed(attempt, ExecutionState.FAILED, failure)
+
     def _report_running(self, slot: _Slot, attempt: str) -> None:
         """Report an attempt as RUNNING once, however many processes run it."""
         if attempt not in slot.reported:
@@ -407,7 +457,7 @@ def _attempt_of(slot: _Slot, vertex_id: str | None, subtask_index: int | None) -
     return None
 
 
-def _deploy_message(tdd: TaskDeploymentDescriptor, seal: StateSeal) -> Deploy:
+def _deploy_message(tdd: TaskDeploymentDescriptor, seal: StateSeal, limits: SlotLimits) -> Deploy:
     return Deploy(
         tdd.execution_attempt_id,
         tdd.serialized_job_graph,
@@ -417,6 +467,7 @@ def _deploy_message(tdd: TaskDeploymentDescriptor, seal: StateSeal) -> Deploy:
         tuple(sys.path),
         tdd.configuration,
         seal,
+        limits,
     )
 
 

@@ -35,7 +35,7 @@ class SlotRelay:
     """
 
     def __init__(self, host: str, directory: Path, tls: InternalTls | None = None) -> None:
-        self._tls = None if tls is None else tls.server_context()
+        self._tls = tls
         self._host = host
         self._directory = directory
         self._token = secrets.token_hex(16)
@@ -86,7 +86,7 @@ class SlotRelay:
     async def _begin_tls(self, writer: asyncio.StreamWriter) -> bool:
         if self._tls is not None:
             try:
-                await writer.start_tls(self._tls, ssl_handshake_timeout=_GREETING_S)
+                await writer.start_tls(self._tls.server_context(), ssl_handshake_timeout=_GREETING_S)
             except OSError as error:
                 logger.warning("refused %s: %s", writer.get_extra_info("peername"), tls_problem(error))
                 return False

@@ -26,6 +26,7 @@ from firesteel.operators.chain.clock import SteadyClock
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
+from firesteel.runtime.jobmaster.job_activity import BatchStats
 from firesteel.runtime.thread_pools import JOBS
 from firesteel.spark.batch_parts import BatchParts
 from firesteel.spark.commits import commit
@@ -167,7 +168,12 @@ class StreamingRun(Run):
             covers = self._checkpoints.asked() if self._enumerator.has_ended else asked
             self._checkpoints.prepare(self._enumerator, self._begun_s, covers)
             self._checkpoints.settle()
-        self._enumerator.batch_took(time.monotonic() - self._begun_s, is_first_try=reports[0].try_number == 1)
+        took_s = time.monotonic() - self._begun_s
+        tries = reports[0].try_number
+        begun_ms = self._clock.now_ms() - round(took_s * 1000)
+        batch = BatchStats(self._region, at.batch_id, begun_ms, round(took_s * 1000), is_checkpoint, tries)
+        self._tell(self._listener.batch_processed, batch)
+        self._enumerator.batch_took(took_s, is_first_try=tries == 1)
         self._tell(self._listener.batch_ended, self._parts.ended(reports))
         if self._enumerator.has_ended:
             self._last_reports = reports

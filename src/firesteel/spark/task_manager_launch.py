@@ -27,13 +27,13 @@ class LaunchTaskManager:
     Attributes:
         executor_id: The executor on which it must run.
         options: The options of the TaskExecutor.
-        secret: The secret for its RPC.
+        secrets: The secret for its RPC, and after it those that are accepted, too.
         seal: Signs and verifies the state files of its slots.
     """
 
     executor_id: str
     options: dict[str, str]
-    secret: bytes
+    secrets: tuple[bytes, ...]
     seal: StateSeal
 
     def __call__(self, rows: Iterator[Any]) -> Iterator[str | None]:
@@ -50,8 +50,9 @@ class LaunchTaskManager:
 
     def _orders(self) -> dict[str, object]:
         allows = self.seal.allows_unverified
-        seal = {"key": self.seal.key.hex(), "allows_unverified": allows}
-        return {"options": self.options, "secret": self.secret.hex(), "seal": seal}
+        accepted = [key.hex() for key in self.seal.accepted]
+        seal = {"key": self.seal.key.hex(), "allows_unverified": allows, "accepted": accepted}
+        return {"options": self.options, "secrets": [one.hex() for one in self.secrets], "seal": seal}
 
     def _start(self, executor_process: int) -> str:
         """Start the process in the executor's directory, next to Spark's logs, and send it the secret over a pipe."""

@@ -21,8 +21,10 @@ from firesteel.common.options.rpc_options import TASKMANAGER_HOST, TASKMANAGER_L
 from firesteel.runtime.capped_file import CappedFile
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.logs import configure_logging
+from firesteel.runtime.rpc import ClusterSecret
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
+from firesteel.task.slot_limits import SlotLimits
 from firesteel.task.state_seal import StateSeal
 
 READY = b"READY\n"
@@ -33,9 +35,10 @@ _LEAVE_S = 5.0
 """Time for a TaskExecutor to deregister; its slots end with the process in any case."""
 
 
-async def _run(options: Mapping[str, str], secret: bytes, seal: StateSeal, executor_process: int) -> int:
+async def _run(options: Mapping[str, str], secret: ClusterSecret, seal: StateSeal, executor_process: int) -> int:
     options = {**options, TASKMANAGER_LOG_PATH.key: LOG_FILE}  # the log file that the launcher set up
-    slots = partial(SlotProcesses, host=TASKMANAGER_HOST.of(options), tls=InternalTls.of(options), seal=seal)
+    host, tls = TASKMANAGER_HOST.of(options), InternalTls.of(options)
+    slots = partial(SlotProcesses, host=host, tls=tls, seal=seal, limits=SlotLimits.of(options))
     runner = TaskManagerRunner(options, slots, secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)
@@ -78,8 +81,11 @@ def main() -> NoReturn:
     CappedFile(Path(LOG_FILE).absolute())
     code = 1
     try:
-        seal = StateSeal(bytes.fromhex(orders["seal"]["key"]), orders["seal"]["allows_unverified"])
-        code = asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), seal, executor_process))
+        given = orders["seal"]
+        accepted = tuple(bytes.fromhex(key) for key in given["accepted"])
+        seal = StateSeal(bytes.fromhex(given["key"]), given["allows_unverified"], accepted)
+        secrets = tuple(bytes.fromhex(one) for one in orders["secrets"])
+        code = asyncio.run(_run(orders["options"], ClusterSecret(lambda: secrets), seal, executor_process))
     except TimeoutError:
         logging.warning("this TaskExecutor could not be deregistered")
     except Exception:

@@ -16,7 +16,7 @@ from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
-from firesteel.runtime.rpc import state_key
+from firesteel.runtime.rpc import accepted_state_keys, state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
 from firesteel.task.state_seal import StateSeal
@@ -31,7 +31,7 @@ def seal_of(configuration: Mapping[str, str]) -> StateSeal:
     Raises:
         InvalidOptionError: the secret cannot be used.
     """
-    return StateSeal(state_key(configuration)).allowing(configuration)
+    return StateSeal(state_key(configuration), accepted=accepted_state_keys(configuration)).allowing(configuration)
 
 
 @dataclass(frozen=True, slots=True)

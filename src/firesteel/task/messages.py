@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.task.batch_plan import SubtaskReport
+from firesteel.task.slot_limits import UNLIMITED, SlotLimits
 from firesteel.task.state_seal import StateSeal
 
 LENGTH = struct.Struct(">I")
@@ -34,6 +35,7 @@ class Deploy:
         sys_path: The client's module search path.
         configuration: The configuration of the job.
         seal: Signs and verifies the slot's state files.
+        limits: What the slot may use.
     """
 
     execution_attempt_id: str
@@ -44,6 +46,7 @@ class Deploy:
     sys_path: tuple[str, ...]
     configuration: dict[str, str]
     seal: StateSeal
+    limits: SlotLimits = UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)

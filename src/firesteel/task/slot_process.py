@@ -16,8 +16,9 @@ import time
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
+from firesteel.common.process_limits import free_reserve
 from firesteel.operators.chain.operator_errors import failure_of
 from firesteel.task.job_place import HeldDirectories, remote_store
 from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, Deployed, Failed, Hello, Progress, encode_message
@@ -34,6 +35,7 @@ from firesteel.task.protocol import (
 from firesteel.task.python_environment import fetch_artifacts, python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
+from firesteel.task.stack_server import StackServer, Turns, socket_of
 from firesteel.task.stage_server import StageServer, StaleRequestError
 from firesteel.task.version_store import VersionStore, region_directory
 from firesteel.task.versions import TryIsOverError
@@ -61,9 +63,16 @@ class SlotProcess:
         self._server: StageServer | None = None
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
+        self._is_limited = self._is_spent = False
         self._held = HeldDirectories()
         self._environment: AbstractContextManager[None] | None = None
+        StackServer(socket_of(Path(control_path).parent, os.getpid()), self._turns).start()
         self._send(Hello(name, os.getpid()))
+
+    def _turns(self) -> Turns:
+        """Return whose turn it is; called by the thread that samples stacks."""
+        server = self._server
+        return Turns([], None) if server is None else Turns(*server.turns())
 
     def run(self) -> None:
         """Serve both sockets until the control connection closes, one request at a time."""
@@ -109,6 +118,12 @@ class SlotProcess:
             self._send(Closed())
 
     def _take_task(self, deploy: Deploy) -> None:
+        if self._is_spent:
+            # What user code has allocated may still be held somewhere. The TaskExecutor deploys to another process.
+            self._end()
+        if not self._is_limited:
+            self._is_limited = True
+            deploy.limits.apply()
         deployment = deployment_of(deploy.execution_attempt_id)
         if self._server is None or self._server.deployment != deployment:
             self._close_tasks()
@@ -132,11 +147,14 @@ class SlotProcess:
             except ConnectionResetError:  # The TaskExecutor ended before it read all messages.
                 part = b""
             if not part:
-                self._close_tasks()
-                sys.stdout.flush()
-                os._exit(0)
+                self._end()
             data += part
         return data
+
+    def _end(self) -> NoReturn:
+        self._close_tasks()
+        sys.stdout.flush()
+        os._exit(0)
 
     def _close_tasks(self) -> None:
         server, self._server = self._server, None
@@ -221,12 +239,21 @@ class SlotProcess:
 
     def _fail(self, error: Exception) -> None:
         """Record a failure of the tasks, which answers all further requests to them."""
+        if _is_about_memory(error):
+            free_reserve()
+            self._is_spent = True
         self._failure = failure_of(error)
         self._send(Failed(self._failure))
 
     def _try_to_tell(self, writer: IO[bytes], gate: int, message: object) -> None:
         with contextlib.suppress(OSError):
             write_message(writer, gate, message)
+
+
+def _is_about_memory(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__
+    return error is not None
 
 
 def _rows(reader: IO[bytes]) -> Any:

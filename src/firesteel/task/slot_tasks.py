@@ -367,6 +367,14 @@ class SlotTasks:
         wanted, unstored = (files.get((stage, self._slot), ()) for files in (batch.to_store, batch.unstored))
         return self._store.send(stage, chain, parent, wanted, unstored, batch.is_checkpoint, batch.waits_for_store)
 
+    def turns(self) -> tuple[list[TaskInfo], TaskInfo | None]:
+        """Return all subtasks, and the one that runs now, or None; may be called by other threads."""
+        # Lists of dicts are made without a bytecode in between, so the main thread does not change them meanwhile.
+        stages = list(self.stages.values())
+        running = self._stopwatch.at_work
+        tasks = [subtask.task for stage in stages for subtask in list(stage.values())]
+        return tasks, None if running is None else running.task
+
     def progress(self, stage: int) -> list[SubtaskReport]:
         """Return the reports of a stage's subtasks."""
         return [

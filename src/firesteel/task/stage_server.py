@@ -16,6 +16,7 @@ import pickle
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 
+from firesteel.operators.chain.operator import TaskInfo
 from firesteel.operators.exchange.spill import SpillFile
 from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 from firesteel.task.protocol import Row, StageRequest
@@ -100,6 +101,11 @@ class StageServer:
         return self._tasks.run_stage(
             request.stage, request.at, request.parent, batch, rows, is_remote=request.is_remote
         )
+
+    def turns(self) -> tuple[list[TaskInfo], TaskInfo | None]:
+        """Return all subtasks, and the one that runs now, or None; may be called by other threads."""
+        tasks = self._tasks
+        return ([], None) if tasks is None else tasks.turns()
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """Return the reports of a stage's subtasks."""

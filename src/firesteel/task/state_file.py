@@ -251,11 +251,12 @@ def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED, meant: int | None
 def _sealed_frames(path: AnyPath, file: IO[bytes], seal: StateSeal) -> Iterator[bytes]:
     """Yield the frames of a sealed file; each tag is verified before its frame is returned."""
     key_id, nonce = _SEAL.unpack(file.read(_SEAL.size))
-    is_own = bool(seal.key) and key_id == seal.key_id
+    key = seal.key_with(key_id)
+    is_own = key is not None
     if not is_own and not seal.allows_unverified:
         found = "is signed with the secret of another cluster" if seal.key else "is signed, and no secret is configured"
         raise UnverifiedStateError(path, found)
-    tags = FrameSeal(seal.key, nonce)
+    tags = FrameSeal(key or b"", nonce)
     while (length := _LENGTH.unpack(file.read(_LENGTH.size))[0]) != _END:
         tag, frame = file.read(TAG_BYTES), read_unproven(file, length)
         # Before the frame is unpickled, which can run code; in constant time, so that a tag cannot be found byte by

@@ -36,15 +36,22 @@ class StateSeal:
     Attributes:
         key: The key, see `runtime.rpc.state_key`; empty without one, then files are written unsigned.
         allows_unverified: Whether files may be read that cannot be verified.
+        accepted: Other keys whose files are read, while the cluster's secret is being replaced.
     """
 
     key: bytes = field(default=b"", repr=False)
     allows_unverified: bool = False
+    accepted: tuple[bytes, ...] = field(default=(), repr=False)
 
     @property
     def key_id(self) -> bytes:
         """Eight bytes that tell keys apart and reveal nothing about them."""
-        return hmac.digest(self.key, _ID_OF_KEY, "sha256")[:KEY_ID_BYTES]
+        return _id_of(self.key)
+
+    def key_with(self, key_id: bytes) -> bytes | None:
+        """Return the key that has an id, None if it is none of ours."""
+        keys = (self.key, *self.accepted) if self.key else ()
+        return next((key for key in keys if _id_of(key) == key_id), None)
 
     def allowing(self, configuration: Mapping[str, str]) -> StateSeal:
         """Return the seal with which the state that a configuration names is read; it may allow unverified files."""
@@ -54,6 +61,10 @@ class StateSeal:
     def new_file(self) -> FrameSeal:
         """Return the seal of a new file."""
         return FrameSeal(self.key, secrets.token_bytes(NONCE_BYTES))
+
+
+def _id_of(key: bytes) -> bytes:
+    return hmac.digest(key, _ID_OF_KEY, "sha256")[:KEY_ID_BYTES]
 
 
 UNSEALED = StateSeal()

@@ -20,6 +20,11 @@ class Stopwatch:
         self._at_work: Subtask | None = None
         self._since_s = 0.0
 
+    @property
+    def at_work(self) -> Subtask | None:
+        """The subtask of the innermost block; None between blocks. May be read by other threads."""
+        return self._at_work
+
     @contextmanager
     def within(self, subtask: Subtask) -> Iterator[None]:
         """Count the time of the block for the subtask."""

@@ -93,6 +93,6 @@ def test_missing_and_unknown_options_are_named(options: dict[str, str], text: st
 
 def test_the_defaults_of_zookeeper_are_flinks() -> None:
     quorum = {"high-availability.zookeeper.quorum": "a:1,b:2"}
-    assert ZooKeeperOptions.of(quorum, "/default", SECRET) == ZooKeeperOptions(
+    assert ZooKeeperOptions.of(quorum, "/default", [SECRET]) == ZooKeeperOptions(
         "a:1,b:2", "/flink/default", 60, 15, 5, 3, False
     )

@@ -193,7 +193,7 @@ def creator(kind: Kind, secret: bytes = SECRET, **options: str) -> ZooKeeperOpti
             **client,
         },
         cluster_id,
-        secret,
+        [secret],
     )
 
 
@@ -286,13 +286,13 @@ async def test_clusters_with_different_secrets_may_share_a_root(
 def test_a_value_that_can_not_be_read_is_refused(option: str, value: str, text: str) -> None:
     options = {"high-availability.zookeeper.quorum": "a:1", f"high-availability.zookeeper.client.{option}": value}
     with pytest.raises(InvalidOptionError, match=text) as refused:
-        ZooKeeperOptions.of(options, "cluster", SECRET)
+        ZooKeeperOptions.of(options, "cluster", [SECRET])
     assert "hush" not in str(refused.value)
 
 
 def test_credentials_are_not_shown() -> None:
     options = {"high-availability.zookeeper.quorum": "a:1", "high-availability.zookeeper.client.acl": "creator"}
-    made = ZooKeeperOptions.of(options, "cluster", SECRET)
+    made = ZooKeeperOptions.of(options, "cluster", [SECRET])
     ((scheme, credentials),) = made.authorization
     assert scheme == "digest"
     assert credentials.startswith("firesteel:")

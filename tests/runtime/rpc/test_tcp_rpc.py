@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import re
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -254,8 +255,8 @@ async def test_a_caller_with_another_secret_is_refused_on_both_sides(serve: Serv
 
 async def test_a_server_that_does_not_know_the_secret_is_disconnected(serve: Serve) -> None:
     async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(channel._HELLO.pack(channel._MAGIC, channel.PROTOCOL_VERSION, b"n" * 32))
-        await reader.readexactly(channel._HELLO.size + 32)
+        writer.write(channel._hello(b"n" * 32))
+        await reader.readexactly(len(channel._hello(b"")) + 32)
         writer.write(channel._ACCEPTED + b"p" * 32)
         await reader.read()
         writer.close()
@@ -273,9 +274,14 @@ async def call_a_fake(serve: Serve, fake: Callable[..., Awaitable[None]]) -> Non
         server.close()
 
 
+OTHER = (
+    r"it is firesteel 9\.1\.0 and speaks version 7 of the protocol, this process is firesteel \S+ and speaks version 2"
+)
+
+
 async def test_a_server_of_another_version_or_of_another_kind_is_named(serve: Serve) -> None:
     async def newer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(channel._HELLO.pack(channel._MAGIC, 7, b"n" * 32))
+        writer.write(channel._HELLO.pack(channel._MAGIC, 7, b"n" * 32) + b"9.1.0".ljust(24, b"\0"))
         await reader.read()
         writer.close()
 
@@ -283,7 +289,10 @@ async def test_a_server_of_another_version_or_of_another_kind_is_named(serve: Se
         writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
         writer.close()
 
-    with pytest.raises(RpcVersionError, match="it speaks version 7 of the protocol, this process speaks version 1"):
+    with pytest.raises(
+        RpcVersionError,
+        match=OTHER,
+    ):
         await call_a_fake(serve, newer)
     with pytest.raises(RpcProtocolError, match="it does not speak firesteel's protocol: it began with b'HTTP'"):
         await call_a_fake(serve, web)
@@ -292,17 +301,17 @@ async def test_a_server_of_another_version_or_of_another_kind_is_named(serve: Se
 async def test_a_caller_of_another_version_gets_an_error(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     server = await serve()
     reader, writer = await asyncio.open_connection("127.0.0.1", server._port)
-    await reader.readexactly(channel._HELLO.size)
-    writer.write(channel._HELLO.pack(channel._MAGIC, 7, b"n" * 32))
+    await reader.readexactly(len(channel._hello(b"")))
+    writer.write(channel._HELLO.pack(channel._MAGIC, 7, b"n" * 32) + b"9.1.0".ljust(24, b"\0"))
     refusal = await reader.read()
     assert refusal[0] == 1
-    assert b"it speaks version 7 of the protocol, this process speaks version 1" in refusal
+    assert re.search(OTHER, refusal.decode(errors="replace"))
     writer.close()
 
 
 async def test_nothing_is_unpickled_before_the_caller_is_authenticated(serve: Serve, tmp_path: Path) -> None:
     server, bomb = await serve(), pickle.dumps(Explosive(tmp_path / "boom"))
-    hello = channel._HELLO.pack(channel._MAGIC, channel.PROTOCOL_VERSION, b"n" * 32)
+    hello = channel._hello(b"n" * 32)
     frame = channel._FRAME.pack(len(bomb) + 9, b"m" * 32) + bytes(9) + bomb
     for attempt in (bomb * 100, hello + b"p" * 32 + frame * 10, hello[:10]):
         reader, writer = await asyncio.open_connection("127.0.0.1", server._port)
@@ -360,13 +369,13 @@ async def test_the_secret_is_never_sent(serve: Serve) -> None:
     heard = bytearray()
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(channel._HELLO.pack(channel._MAGIC, channel.PROTOCOL_VERSION, b"n" * 32))
-        heard.extend(await reader.readexactly(channel._HELLO.size + 32))
+        writer.write(channel._hello(b"n" * 32))
+        heard.extend(await reader.readexactly(len(channel._hello(b"")) + 32))
         writer.close()
 
     with pytest.raises(RpcProtocolError, match="the handshake was interrupted"):
         await call_a_fake(serve, listen)
-    assert len(heard) == channel._HELLO.size + 32
+    assert len(heard) == len(channel._hello(b"")) + 32
     assert SECRET not in bytes(heard)
 
 

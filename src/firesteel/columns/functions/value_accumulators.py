@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from firesteel.columns.functions.accumulators import Accumulator, SignedAccumulator, State
@@ -34,6 +35,10 @@ class Extreme(Accumulator):
         return state[0]
 
 
+_MANY = 64
+"""Number of distinct values from which on they are ordered, so that the next extreme need not be sought among all."""
+
+
 class RetractableExtreme(SignedAccumulator):
     """MIN and MAX over rows that may be retracted.
 
@@ -53,6 +58,8 @@ class RetractableExtreme(SignedAccumulator):
             counts[value] = left
         else:
             del counts[value]
+        if left > 0 >= left - count and isinstance(counts, _OrderedCounts):
+            counts.push(value)
         if left > 0 and state[0] is not None:
             state[0] = self._choose(state[0], value)
         elif left > 0 and len(counts) == 1:
@@ -66,8 +73,57 @@ class RetractableExtreme(SignedAccumulator):
 
     def value(self, state: State) -> Any:
         if state[0] is None:
-            state[0] = self._choose((value for value, count in state[1].items() if count > 0), default=None)
+            if len(state[1]) >= _MANY and not isinstance(state[1], _OrderedCounts):
+                state[1] = _OrderedCounts(state[1], self._choose)
+            counts = state[1]
+            if isinstance(counts, _OrderedCounts):
+                state[0] = counts.first()
+            else:
+                state[0] = self._choose((value for value, count in counts.items() if count > 0), default=None)
         return state[0]
+
+
+class _Candidate:
+    """A value in the order of MIN or MAX."""
+
+    __slots__ = ("choose", "value")
+
+    def __init__(self, value: Any, choose: Callable[..., Any]) -> None:
+        self.value, self.choose = value, choose
+
+    def __lt__(self, other: _Candidate) -> bool:
+        return bool(self.value != other.value) and self.choose(self.value, other.value) is self.value
+
+
+class _OrderedCounts(dict[Any, int]):
+    """Counts of values with a heap of the values, from which those that are gone are removed late."""
+
+    def __init__(self, counts: dict[Any, int], choose: Callable[..., Any]) -> None:
+        super().__init__(counts)
+        self._choose = choose
+        self._rebuild()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the counts alone, as a plain dictionary."""
+        return dict, (dict(self),)
+
+    def _rebuild(self) -> None:
+        self._heap = [_Candidate(value, self._choose) for value, count in self.items() if count > 0]
+        heapify(self._heap)
+
+    def push(self, value: Any) -> None:
+        """Note a value that has come."""
+        if len(self._heap) > 2 * len(self) + _MANY:
+            self._rebuild()
+        else:
+            heappush(self._heap, _Candidate(value, self._choose))
+
+    def first(self) -> Any:
+        """Return the extreme, or None if no value is there."""
+        heap = self._heap
+        while heap and self.get(heap[0].value, 0) <= 0:
+            heappop(heap)
+        return heap[0].value if heap else None
 
 
 class FirstValue(Accumulator):

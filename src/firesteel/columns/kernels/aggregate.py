@@ -20,6 +20,7 @@ from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
 from firesteel.columns.kernels.grouping import Grouping
 from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.vector_calls import VectorCall
+from firesteel.columns.kernels.vector_values import VectorStates
 from firesteel.columns.kernels.vectorized import group_calls
 from firesteel.columns.rows import (
     DELETE,
@@ -92,6 +93,8 @@ class GroupAggregate(Grouping):
             if self._distinct:
                 self._distinct.take(self._table)
             self._vectors = self._new_vectors(calls, types)
+        elif any(isinstance(call, VectorStates) for call in calls):
+            self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
             self._gathered = GatheredGroups(plan.keys, calls, types, self._empty())
 

@@ -1,4 +1,4 @@
-"""Joins that process whole batches: of inputs without updates, and of bounded inputs.
+"""Joins of bounded inputs, and the search for pairs of rows.
 
 Pairs of rows are found by the hash of their keys and are then checked: equal keys, and the further condition.
 
@@ -8,7 +8,7 @@ Why: `docs/decisions/0030-joins-on-columns.md`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,10 @@ import pyarrow.compute as pc
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_filter
-from firesteel.columns.hashing import Hashes, groups_of, row_hashes
-from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
+from firesteel.columns.hashing import Hashes, row_hashes
+from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.join_state import LOGS
 from firesteel.columns.kernels.row_index import RowIndex, pairs
-from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.rex import input_columns
 from firesteel.columns.row_keys import freeze, key_column
 from firesteel.columns.values import arrow_type
@@ -90,6 +88,14 @@ class PairMatcher:
                 if len(rows):
                     yield Matches(number, rows, positions)
 
+    def fits(self, index: int, batch: ColumnBatch, rows: Array, others: ColumnBatch) -> Array:
+        """Return per row of a batch whether the join condition holds for it and the other row in its place."""
+        places = np.arange(len(rows))
+        found = self._are_equal(index, batch, rows, others, places)
+        if self._condition is not None and found.any():
+            found[found] = self._holds(index, batch, rows[found], others, places[found])
+        return found
+
     def _are_equal(self, index: int, batch: ColumnBatch, rows: Array, other: ColumnBatch, positions: Array) -> Array:
         """Return per pair whether the keys are equal and not only their hashes."""
         equal = np.ones(len(rows), bool)
@@ -117,6 +123,16 @@ class PairMatcher:
         assert self._condition is not None
         return self._condition(ColumnBatch(tuple(columns), len(rows)))
 
+    def paired(self, index: int, rows: ColumnBatch, others: ColumnBatch) -> ColumnBatch:
+        """Return rows of side `index`, each with another one."""
+        left, right = (rows, others) if index == 0 else (others, rows)
+        return ColumnBatch((*left.columns, *right.columns), rows.length, rows.kinds)
+
+    def padded(self, index: int, rows: ColumnBatch) -> ColumnBatch:
+        """Return rows of side `index` with NULLs for the other."""
+        nulls = [pa.nulls(rows.length, kind) for kind in self.types[1 - index]]
+        return rows.with_columns([*rows.columns, *nulls] if index == 0 else [*nulls, *rows.columns])
+
     def joined(self, index: int, batch: ColumnBatch, other: RowIndex, matches: list[Matches]) -> ColumnBatch:
         """Return the joined rows, in the order of the batch's rows."""
         runs = other.runs()
@@ -129,39 +145,6 @@ class PairMatcher:
         here = batch.take(rows)
         left, right = (here, others) if index == 0 else (others, here)
         return ColumnBatch((*left.columns, *right.columns), len(rows))
-
-
-class InnerJoin(PlannedKernel[JoinPlan]):
-    """An inner join of two streams without updates.
-
-    State: the rows of both sides, as a `RowLog` each; it is in memory a second time, indexed.
-    """
-
-    def open(self, context: KernelContext) -> None:
-        """Compile the condition and index the restored rows."""
-        super().open(context)
-        self._matcher = PairMatcher(self._plan, context)
-        self._logs = tuple(RowLog(context.table(name)) for name in LOGS)
-        self._indexes = (RowIndex(), RowIndex())
-        for index, log in enumerate(self._logs):
-            for rows in log.rows():
-                self._indexes[index].add(rows, self._matcher.hashes(index, rows))
-
-    def close(self) -> None:
-        """Close the user functions."""
-        self._matcher.close()
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Join rows with those of the other side that arrived before, and store them."""
-        # NULL equals nothing, so such rows would only fill the state.
-        rows = batch.filter(~self._matcher.has_null_key(index, batch))
-        hashes = self._matcher.hashes(index, rows)
-        other = self._indexes[1 - index]
-        for matches in _in_parts(self._matcher.matches(index, rows, hashes, other)):
-            self.context.emit(self._matcher.joined(index, rows, other, matches))
-        # After the search: rows of one batch are of one side and never match each other.
-        self._indexes[index].add(rows, hashes)
-        self._logs[index].append(rows, groups_of(hashes, self.context.max_parallelism))
 
 
 def _in_parts(matches: Iterator[Matches]) -> Iterator[list[Matches]]:
@@ -254,9 +237,7 @@ class CompleteJoin:
 
     def _emit_padded(self, index: int, rows: ColumnBatch) -> None:
         """Emit rows of one side with NULLs for the other."""
-        nulls = [pa.nulls(rows.length, kind) for kind in self._matcher.types[1 - index]]
-        columns = [*rows.columns, *nulls] if index == 0 else [*nulls, *rows.columns]
-        self._emit(ColumnBatch(tuple(columns), rows.length))
+        self._emit(self._matcher.padded(index, replace(rows, kinds=None)))
 
 
 class BoundedJoin(Kernel):

@@ -16,7 +16,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.distinct_values import DistinctPlan, DistinctValues
-from firesteel.columns.kernels.group_vectors import signs_of
+from firesteel.columns.rows import signs_of
 from firesteel.columns.values import arrow_type
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import repeat
 
 import numpy as np
@@ -11,6 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.kernels.vector_values import VectorStates
 from firesteel.columns.rows import Row, keys_of
 
 _LEAST = 1024
@@ -89,7 +91,8 @@ class GroupStore:
             self._fields = [[np.concatenate([part, part]) for part in parts] for parts in self._fields]
         self._counts[start:stop] = [0 if state is None else state[0] for state in states]
         for place, (call, parts) in enumerate(zip(self._calls, self._fields, strict=True)):
-            found = call.load([self._empty[place] if state is None else state[1][place] for state in states])
+            new = call.new if isinstance(call, VectorStates) else partial(self._empty.__getitem__, place)
+            found = call.load([new() if state is None else state[1][place] for state in states])
             for part, loaded in zip(parts, found, strict=True):
                 part[start:stop] = loaded
         self._entries += entries

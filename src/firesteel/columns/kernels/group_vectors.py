@@ -13,8 +13,10 @@ from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.group_store import GroupStore
 from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
-from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from firesteel.columns.kernels.vector_values import VectorStates
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, signs_of
 
+_Results = tuple[Array, Array | None]
 GroupState = list[Cell]
 """`[row count, accumulators, values of the key]`."""
 
@@ -23,14 +25,6 @@ def covers(calls: Sequence[VectorCall], batch: ColumnBatch, retracts: bool = Fal
     """Return whether all calls can process a batch as arrays; without `retracts` it must have inserts only."""
     has_valid_kinds = retracts or batch.kinds is None or not batch.kinds.any()
     return has_valid_kinds and batch.length > 0 and all(call.covers(batch) for call in calls)
-
-
-def signs_of(batch: ColumnBatch) -> Array | None:
-    """Return -1 for each row that is retracted and 1 for the others; None if no row is retracted."""
-    if batch.kinds is None:
-        return None
-    retracted = (batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)
-    return np.where(retracted, -1, 1) if retracted.any() else None
 
 
 def load(calls: Sequence[VectorCall], states: Sequence[list[Cell]]) -> list[Fields] | None:
@@ -114,12 +108,15 @@ class GroupVectors:
         groups, numbers = found
         timeline = Timeline(groups)
         signs = signs_of(batch)
+        states = self._store.fields(numbers)
         fields = [
             [
                 timeline.accumulate(function, first, contribution if signs is None else contribution * signs)
                 for function, first, contribution in zip(call.functions, parts, call.contributions(batch), strict=True)
             ]
-            for call, parts in zip(self._calls, self._store.fields(numbers), strict=True)
+            if call.functions
+            else []
+            for call, parts in zip(self._calls, states, strict=True)
         ]
         rows = np.ones(batch.length, np.int64) if signs is None else signs
         counts = timeline.accumulate(np.add, self._store.counts(numbers), rows)
@@ -127,14 +124,21 @@ class GroupVectors:
         if signs is not None and not self._is_regular(counts, fields):
             return None
         ends = timeline.starts + groups.sizes
-        self._store.update(numbers, counts[ends], [[part[ends] for part in parts] for parts in fields])
+        all_results: list[_Results] = []
+        for number, (call, parts) in enumerate(zip(self._calls, fields, strict=True)):
+            if isinstance(call, VectorStates):
+                all_results.append((call.steps(timeline, groups, states[number][0], batch, counts), None))
+            else:
+                all_results.append(call.results(parts))
+                states[number] = [part[ends] for part in parts]
+        self._store.update(numbers, counts[ends], states)
         if not self._writes_late:
             self.reset()
         if self._is_mini_batch:
             keys, before, after = batch.take(groups.first_rows()), timeline.starts, ends
         else:
             keys, before, after = batch, timeline.after - 1, timeline.after
-        return self._changelog(keys, before, after, fields, counts)
+        return self._changelog(keys, before, after, all_results, counts)
 
     def flush(self) -> None:
         """Write the groups that have changed to the table."""
@@ -165,7 +169,7 @@ class GroupVectors:
         return None if numbers is None else (groups, numbers)
 
     def _changelog(
-        self, keys: ColumnBatch, before: Array, after: Array, fields: Sequence[Fields], counts: Array
+        self, keys: ColumnBatch, before: Array, after: Array, found: Sequence[_Results], counts: Array
     ) -> ColumnBatch:
         """Return +I for groups that have rows now, -D for those that have none, -U and +U for other changed results.
 
@@ -173,13 +177,15 @@ class GroupVectors:
             keys: Rows with the keys of the groups.
             before: The place of each group's old values in the timeline.
             after: The place of each group's new values.
-            fields: The timelines of the accumulators.
+            found: The results of the calls at the places of the timeline, and which are NULL.
             counts: The timeline of the number of rows.
         """
-        found = [call.results(parts) for call, parts in zip(self._calls, fields, strict=True)]
         changed = np.zeros(keys.length, bool)
         for values, nulls in found:
             different = values[after] != values[before]
+            if values.dtype == object:  # NaN is the same as NaN
+                different = different & ((values[after] == values[after]) | (values[before] == values[before]))
+                different = different.astype(bool)
             if nulls is not None:
                 different = np.where(nulls[after] | nulls[before], nulls[after] != nulls[before], different)
             changed |= different

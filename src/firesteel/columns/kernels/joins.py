@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.chosen import ChosenKernel
-from firesteel.columns.kernels.column_joins import BoundedJoin, InnerJoin
+from firesteel.columns.kernels.column_joins import BoundedJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.join_state import logs_to_rows, rows_to_logs
+from firesteel.columns.kernels.join_state import to_changes, to_rows
 from firesteel.columns.kernels.row_joins import RegularJoin
 from firesteel.columns.kernels.semi_joins import semi_join
+from firesteel.columns.kernels.updating_joins import UpdatingJoin
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,17 @@ class JoinFactory:
 class Join(ChosenKernel[JoinPlan]):
     """A join whose algorithm depends on how the job runs, which is known when it opens.
 
-    Whole batches are joined if the inputs are bounded, or if they have no updates and the state is in memory and does
-    not expire. Otherwise rows are joined one by one.
+    Whole batches are joined if the inputs are bounded, or if the state is in memory and does not expire. Otherwise rows
+    are joined one by one.
     """
 
     def _choose(self, context: KernelContext) -> Kernel:
         plan = self._plan
         if not context.is_streaming:
             return BoundedJoin(plan)
-        if plan.kind != "INNER":
-            return semi_join(plan, context) if plan.kind in ("SEMI", "ANTI") else RegularJoin(plan)
-        if plan.has_updates or any(plan.ttls_ms(context)) or context.is_state_on_disk:
-            logs_to_rows(plan, context)
-            return RegularJoin(plan)
-        rows_to_logs(plan, context)
-        return InnerJoin(plan)
+        if plan.kind in ("SEMI", "ANTI"):
+            return semi_join(plan, context)
+        if any(plan.ttls_ms(context)) or context.is_state_on_disk:
+            return RegularJoin(plan, counts_anew=to_rows(plan, context))
+        to_changes(plan, context)
+        return UpdatingJoin(plan)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
+from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
 from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
 from firesteel.columns.kernels.rank import row_key
@@ -65,6 +66,12 @@ class Match(TimedKernel):
         self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
         self._waiting, self._rows = context.table("waiting"), context.table("rows")
         self._searches: dict[Row, _Search] = {}
+        self._due = DueKeys()
+        for key, rows in self._waiting.data.items():
+            for time, _ in rows:
+                self._due.add(time, key)
+        for key, rows in self._rows.data.items():
+            self._await_end(key, rows[0][0])
         self._looks_ahead = any(_calls_next(rex) for _, rex in plan.define)  # a condition may change with more rows
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
         self._key = row_key(plan.order)
@@ -81,6 +88,7 @@ class Match(TimedKernel):
                 self._search(key, now)
             elif time is not None and time > self._watermark:
                 self._append(self._waiting, key, [(time, row)])
+                self._due.add(time, key)
         self._output.flush()
 
     def _append(self, table: StateTable, key: Row, entries: list[Cell]) -> None:
@@ -93,7 +101,7 @@ class Match(TimedKernel):
         self._watermark = timestamp
         if not self._plan.is_rowtime:
             return timestamp
-        for key in list({**self._waiting.data, **self._rows.data}):
+        for key in self._due.take(timestamp):
             waiting = self._waiting.data.get(key) or []
             due = sorted((e for e in waiting if e[0] <= timestamp), key=lambda e: self._key(e[1]))
             left = [entry for entry in waiting if entry[0] > timestamp]
@@ -103,8 +111,7 @@ class Match(TimedKernel):
                 self._waiting.remove(key)
             if due:
                 self._append(self._rows, key, due)
-            if due or self._plan.within is not None:
-                self._search(key, timestamp)
+            self._search(key, timestamp)
         self._output.flush()
         return timestamp
 
@@ -139,8 +146,15 @@ class Match(TimedKernel):
                 self._searches[key] = search
         if start >= len(rows):
             self._rows.remove(key)
-        elif start:
+            return
+        if start:
             self._rows.put(key, rows[start:])
+        self._await_end(key, rows[start][0])
+
+    def _await_end(self, key: Row, start: int) -> None:
+        """Search again when no row can belong to a match that starts at a time any more."""
+        if self._plan.within is not None and self._plan.is_rowtime:
+            self._due.add(start + self._plan.within, key)
 
     def _next_start(self, found: Matched, start: int) -> int:
         after = self._plan.after
@@ -161,10 +175,9 @@ class Match(TimedKernel):
         condition = self._define.get(name)
         if condition is None:
             return True
-        length = len(matched.labels)
         matched.take(name)
         is_fit = condition.value(matched) is True
-        matched.back_to(length)
+        matched.back_to(len(matched.labels) - 1)
         return is_fit
 
     @property
@@ -183,19 +196,18 @@ class Match(TimedKernel):
         return self._plan.within
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
+class _Point(NamedTuple):
     """A place of the search to go on from: a step of the pattern after some rows of it, and all rows before.
 
     Attributes:
         step: The step.
-        count: The number of rows of this step.
+        taken: The number of rows of this step.
         length: The number of rows of the match.
         takes: Whether the next row is to be tried; otherwise all ways from here are.
     """
 
     step: int
-    count: int
+    taken: int
     length: int
     takes: bool = False
 
@@ -209,7 +221,7 @@ class _Search:
     """
 
     def __init__(self, kernel: Match, start: int) -> None:
-        self._kernel = kernel
+        self._kernel, self._steps, self._within = kernel, kernel.steps, kernel.within
         self._matched = Matched(start, kernel.subsets)
         self._points = [_Point(0, 0, 0)]
         self._is_over = False
@@ -229,48 +241,50 @@ class _Search:
             now: The time up to which all rows have come.
         """
         self._matched.rows, self.waits = rows, False
-        within = self._kernel.within
+        within = self._within
         self._is_over = within is not None and now - rows[self._matched.start][0] >= within
-        while self._points:
-            point = self._points.pop()
-            self._matched.back_to(point.length)
-            if point.step == len(self._kernel.steps):
+        points, matched, last = self._points, self._matched, len(self._steps)
+        while points:
+            point = points.pop()
+            if len(matched.labels) > point.length:
+                matched.back_to(point.length)
+            if point.step == last:
                 if point.length:
-                    return self._matched
+                    return matched
                 continue
             following = self._taken(point) if point.takes else self._ways(point)
             if self.waits:  # as in Flink, for rows that may make a match that begins here, whatever else there is
-                self._points.append(point)
+                points.append(point)
                 return None
-            self._points += following
+            points += following
         return None
 
     def _ways(self, point: _Point) -> list[_Point]:
         """Return the points after one, the one to be tried first last."""
-        current = self._kernel.steps[point.step]
-        if point.count < current.low:
+        current = self._steps[point.step]
+        if point.taken < current.low:
             return self._taken(point)
         if current.is_greedy_loop and (taken := self._taken(point)):
             return taken
         leaving = _Point(point.step + 1, 0, point.length)
-        return [leaving] if current.is_greedy_loop else [replace(point, takes=True), leaving]
+        return [leaving] if current.is_greedy_loop else [_Point(point.step, point.taken, point.length, True), leaving]
 
     def _taken(self, point: _Point) -> list[_Point]:
         """Take the next row if it satisfies the condition of the step's variable, and return the point after it."""
         if not self._may_take(point):
             return []
-        self._matched.take(self._kernel.steps[point.step].name)
-        return [_Point(point.step, point.count + 1, point.length + 1)]
+        self._matched.take(self._steps[point.step].name)
+        return [_Point(point.step, point.taken + 1, point.length + 1)]
 
     def _may_take(self, point: _Point) -> bool:
-        current, rows = self._kernel.steps[point.step], self._matched.rows
+        current, rows = self._steps[point.step], self._matched.rows
         place = self._matched.start + point.length
-        if current.high is not None and point.count >= current.high:
+        if current.high is not None and point.taken >= current.high:
             return False
         if place >= len(rows):
             self.waits = not self._is_over
             return False
-        within = self._kernel.within
+        within = self._within
         if within is not None and rows[place][0] - rows[self._matched.start][0] >= within:
             return False
         return self._kernel.fits(current.name, self._matched)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from firesteel.columns.cells import Cell
@@ -10,6 +12,7 @@ from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, constant
+from firesteel.columns.row_functions import row_function
 from firesteel.columns.rows import batch_of
 from firesteel.columns.values import arrow_type
 
@@ -38,6 +41,7 @@ class Matched:
         self.labels: list[str] = []
         self._subsets = subsets
         self._places: dict[str, list[int]] = {}
+        self._groups_of: dict[str, list[str]] = {}
 
     def take(self, name: str) -> None:
         """Add the next row as one of a variable."""
@@ -53,7 +57,11 @@ class Matched:
                 self._places[group].pop()
 
     def _groups(self, name: str) -> list[str]:
-        return [ALL_ROWS, name, *(subset for subset, names in self._subsets.items() if name in names)]
+        found = self._groups_of.get(name)
+        if found is None:
+            subsets = [subset for subset, names in self._subsets.items() if name in names]
+            found = self._groups_of[name] = [ALL_ROWS, name, *subsets]
+        return found
 
     def places(self, name: str) -> list[int]:
         """Return the positions in the match of the rows of a variable or subset, or of all rows."""
@@ -72,47 +80,35 @@ class MatchExpression:
 
     def __init__(self, rex: Rex, plan: MatchFactory, context: KernelContext) -> None:
         self._plan = plan
-        self._parts: list[Call] = []
-        rest = self._split(rex)
-        self._types = [arrow_type(part.type) for part in self._parts]
+        parts: list[Call] = []
+        rest = _split(rex, parts)
+        self._parts = [self._part(part) for part in parts]
+        self._types = [arrow_type(part.type) for part in parts]
         self._rest = compile_rex(rest, plan.settings.context(context))
-
-    def _split(self, rex: Rex) -> Rex:
-        if isinstance(rex, Call) and (rex.function in _OVER_MATCH or rex.function.startswith("AGGREGATE ")):
-            if rex not in self._parts:
-                self._parts.append(rex)
-            return InputRef(self._parts.index(rex), rex.type)
-        if isinstance(rex, Call):
-            return replace(rex, operands=tuple(self._split(operand) for operand in rex.operands))
-        return rex
+        self._of_row = row_function(rest)
 
     def value(self, matched: Matched) -> Cell:
         """Return the value; a condition is about the last row of the match so far."""
-        row = tuple(self._part(part, matched) for part in self._parts)
+        row = tuple([part(matched) for part in self._parts])
+        if self._of_row is not None:
+            return self._of_row(row)
         return self._rest(batch_of([row], self._types))[0].as_py()
 
-    def _part(self, part: Call, matched: Matched) -> Cell:
+    def _part(self, part: Call) -> Callable[[Matched], Cell]:
         function = part.function
         if function == "MATCH_REF":
-            return self._reference(part, matched, 0, True)
+            return _reference(part, 0, True)
         if function == "MATCH_ROWTIME":
             time = self._plan.order[0][0]
-            return matched.rows[matched.start + len(matched.labels) - 1][1][time]
+            return lambda matched: matched.rows[matched.start + len(matched.labels) - 1][1][time]
         if function in ("FIRST", "LAST"):
             inner = part.operands[0]
             assert isinstance(inner, Call)
-            return self._reference(inner, matched, _offset(part, 0), function == "LAST")
+            return _reference(inner, _offset(part, 0), function == "LAST")
         if function in ("PREV", "NEXT"):
             offset = _offset(part, 1)
-            place = matched.start + len(matched.labels) - 1 + (-offset if function == "PREV" else offset)
-            column = _column(part.operands[0])
-            return matched.rows[place][1][column] if 0 <= place < len(matched.rows) else None
-        return self._aggregate(part, matched)
-
-    def _reference(self, part: Call, matched: Matched, offset: int, is_last: bool) -> object:
-        places = matched.places(str(constant(part.operands[0])))
-        number = len(places) - 1 - offset if is_last else offset
-        return matched.rows[matched.start + places[number]][1][_column(part)] if 0 <= number < len(places) else None
+            return _neighbour(_column(part.operands[0]), -offset if function == "PREV" else offset)
+        return partial(self._aggregate, part)
 
     def _aggregate(self, part: Call, matched: Matched) -> object:
         aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
@@ -131,6 +127,39 @@ class MatchExpression:
             seen.add(values)
             accumulator.add(state, *values)
         return accumulator.value(state)
+
+
+def _split(rex: Rex, parts: list[Call]) -> Rex:
+    """Return an expression over the values of those of its parts that are about a match, which are added."""
+    if isinstance(rex, Call) and (rex.function in _OVER_MATCH or rex.function.startswith("AGGREGATE ")):
+        if rex not in parts:
+            parts.append(rex)
+        return InputRef(parts.index(rex), rex.type)
+    if isinstance(rex, Call):
+        return replace(rex, operands=tuple(_split(operand, parts) for operand in rex.operands))
+    return rex
+
+
+def _reference(part: Call, offset: int, is_last: bool) -> Callable[[Matched], Cell]:
+    """Return the column of a row of a variable, so many rows after its first one or before its last one."""
+    name, column = str(constant(part.operands[0])), _column(part)
+
+    def value(matched: Matched) -> Cell:
+        places = matched.places(name)
+        number = len(places) - 1 - offset if is_last else offset
+        return matched.rows[matched.start + places[number]][1][column] if 0 <= number < len(places) else None
+
+    return value
+
+
+def _neighbour(column: int, distance: int) -> Callable[[Matched], Cell]:
+    """Return the column of a row before or after the last one of the match."""
+
+    def value(matched: Matched) -> Cell:
+        place = matched.start + len(matched.labels) - 1 + distance
+        return matched.rows[place][1][column] if 0 <= place < len(matched.rows) else None
+
+    return value
 
 
 _OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST", "PREV", "NEXT"})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort_right
 from dataclasses import dataclass
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from itertools import zip_longest
+from math import isnan
 from typing import TYPE_CHECKING
 
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
@@ -31,25 +33,47 @@ from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from _typeshed import SupportsAllComparisons
 
 
-def row_key(order: Order) -> Callable[[Row], SupportsAllComparisons]:
-    """Return the sort key function of rows."""
+def row_key(order: Order, types: Sequence[DataType] = ()) -> Callable[[Row], SupportsAllComparisons]:
+    """Return the sort key function of rows, given the types of their columns if these are known."""
+    parts = [_part(place, types[place[0]] if types else None) for place in order]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return cmp_to_key(partial(_compare, order))
+    if len(known) == 1:
+        return known[0]
+    return lambda row: tuple([part(row) for part in known])
 
-    def compare(a: Row, b: Row) -> int:
-        for index, descending, nulls_first in order:
-            x, y = a[index], b[index]
-            if x == y:
-                continue
-            if x is None or y is None:
-                return -1 if (x is None) == nulls_first else 1
-            return (-1 if x < y else 1) * (-1 if descending else 1)
-        return 0
 
-    return cmp_to_key(compare)
+def _compare(order: Order, a: Row, b: Row) -> int:
+    for index, descending, nulls_first in order:
+        x, y = a[index], b[index]
+        if x == y:
+            continue
+        if x is None or y is None:
+            return -1 if (x is None) == nulls_first else 1
+        return (-1 if x < y else 1) * (-1 if descending else 1)
+    return 0
+
+
+def _part(place: tuple[int, bool, bool], kind: DataType | None) -> Callable[[Row], SupportsAllComparisons] | None:
+    """Return the key of one sort column, or None if its values have no negative or are not known."""
+    index, descending, nulls_first = place
+    if kind is None or (descending and not isinstance(kind, (t.IntegralType, t.FractionalType))):
+        return None
+    null = (0,) if nulls_first else (2,)
+    if not descending:
+        return lambda row: null if row[index] is None else (1, row[index])
+    if isinstance(kind, t.IntegralType):
+        return lambda row: null if row[index] is None else (1, -row[index])
+    if isinstance(kind, t.DecimalType):
+        return lambda row: null if row[index] is None else (1, row[index].copy_negate())
+    # NaN is the largest number, and its negative would be no longer.
+    return lambda row: null if row[index] is None else (1, 0) if isnan(row[index]) else (1, 1, -row[index])
 
 
 @dataclass(frozen=True)
@@ -85,7 +109,7 @@ class Rank(Kernel):
 
     def __init__(self, plan: RankFactory) -> None:
         self._plan = plan
-        self._key = row_key(plan.order)
+        self._key = row_key(plan.order, plan.types)
 
     def open(self, context: KernelContext) -> None:
         """Open the table of rows by partition."""

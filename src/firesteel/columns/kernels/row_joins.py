@@ -163,10 +163,15 @@ def sides_of(plan: JoinPlan, context: KernelContext) -> tuple[JoinSide, JoinSide
 
 
 class RegularJoin(Kernel):
-    """Inner and outer joins; keeps the rows of both inputs."""
+    """Inner and outer joins; keeps the rows of both inputs.
 
-    def __init__(self, plan: JoinPlan) -> None:
-        self._plan = plan
+    Args:
+        plan: The plan.
+        counts_anew: Whether the matches of restored rows have to be counted.
+    """
+
+    def __init__(self, plan: JoinPlan, counts_anew: bool = False) -> None:
+        self._plan, self._counts_anew = plan, counts_anew
         self._outer = (plan.kind in ("LEFT", "FULL"), plan.kind in ("RIGHT", "FULL"))
 
     def open(self, context: KernelContext) -> None:
@@ -176,6 +181,16 @@ class RegularJoin(Kernel):
         self._sides = sides_of(self._plan, context)
         self._output = RowOutput(self._matcher.types, context.emit)
         self._nulls = ((None,) * len(self._matcher.left), (None,) * len(self._matcher.right))
+        if self._counts_anew:
+            self._count_matches()
+
+    def _count_matches(self) -> None:
+        for index, side in enumerate(self._sides):
+            for key, entries in list(side.data.items() if self._outer[index] else ()):
+                others = [] if has_null(key) else self._sides[1 - index].rows(key)
+                for entry in entries:
+                    entry[1] = sum(self._matcher.fitting(index, entry[0], [other[0] for other in others]))
+                side.keep(key, entries)
 
     def close(self) -> None:
         """Close the user functions."""

@@ -1,4 +1,4 @@
-"""Interval and temporal joins. Flink: `TimeIntervalJoin`, `TemporalRowTimeJoinOperator`."""
+"""Interval and temporal joins row by row, for state on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORDER = itemgetter(0, 1)
 
 
 @dataclass(frozen=True)
-class IntervalJoinFactory:
+class IntervalPlan:
     """Plan of a join of rows whose times satisfy `low <= left - right <= high` (ms)."""
 
     join: JoinPlan
@@ -35,10 +35,6 @@ class IntervalJoinFactory:
     high: int
     is_rowtime: bool
 
-    def make(self) -> Kernel:
-        """Return the kernel."""
-        return IntervalJoin(self)
-
 
 class IntervalJoin(TimedKernel):
     """Keeps the rows of both sides as long as matching rows may still arrive. Flink: `TimeIntervalJoin`.
@@ -46,7 +42,7 @@ class IntervalJoin(TimedKernel):
     State: `left` and `right` map a key to its entries `[time, row, whether it has matched]`, in order of time.
     """
 
-    def __init__(self, plan: IntervalJoinFactory) -> None:
+    def __init__(self, plan: IntervalPlan) -> None:
         super().__init__()
         self._plan = plan
         kind = plan.join.kind
@@ -152,7 +148,7 @@ class IntervalJoin(TimedKernel):
 
 
 @dataclass(frozen=True)
-class TemporalJoinFactory:
+class TemporalPlan:
     """Plan that joins each left row with the version of the right side that was valid at its time.
 
     Attributes:
@@ -163,10 +159,6 @@ class TemporalJoinFactory:
     left_time: int
     right_time: int
 
-    def make(self) -> Kernel:
-        """Return the kernel."""
-        return TemporalJoin(self)
-
 
 class TemporalJoin(Kernel):
     """Buffers left rows until the watermark, then joins them. Flink: `TemporalRowTimeJoinOperator`.
@@ -174,7 +166,7 @@ class TemporalJoin(Kernel):
     State: `left` holds the rows after the watermark; `right` holds the versions of each key. Both are in order of time.
     """
 
-    def __init__(self, plan: TemporalJoinFactory) -> None:
+    def __init__(self, plan: TemporalPlan) -> None:
         self._plan = plan
         self._arrival = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, is_finite
+from firesteel.columns.rows import signs_of
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
     from firesteel.columns.cells import Array, Cell
     from firesteel.columns.functions.accumulators import Accumulator, State
     from firesteel.columns.kernels.aggregate_calls import CallPlan
-    from firesteel.columns.kernels.row_groups import RowGroups
+    from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 
 
 def _chosen(choose: Callable[[Cell, Cell], Cell]) -> np.ufunc:
@@ -76,15 +78,49 @@ class VectorValue(VectorCall):
 
 
 class VectorStates(VectorCall):
-    """A built-in function whose state has no form in arrays: its accumulator adds the rows, group by group."""
+    """A built-in function whose state has no form in arrays: its accumulator adds and retracts the rows."""
+
+    functions = ()
+    is_retractable = True
 
     def __init__(self, plan: CallPlan, accumulator: Accumulator) -> None:
         super().__init__(plan)
         self._accumulator = accumulator
+        self.new = accumulator.new
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether no argument is NaN, which differs from itself, so that changes could not be detected."""
+        return all(is_finite(batch.columns[index]) for index in self.plan.arguments)
 
     def covers_states(self, fields: Fields) -> bool:
         """Return whether states can be processed: all can."""
         return True
+
+    def steps(self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array) -> Array:
+        """Add or retract rows, which changes the states in place, and return the result at each place of a timeline.
+
+        Args:
+            timeline: The places.
+            groups: The groups of the rows.
+            states: The state of each group.
+            batch: The rows.
+            counts: The number of rows of the group at each place; a group without rows begins anew.
+        """
+        results = np.empty(len(counts), object)
+        value, add, retract = self._accumulator.value, self._accumulator.add, self._accumulator.retract
+        for place, state in zip(timeline.starts.tolist(), states.tolist(), strict=True):
+            results[place] = value(state)
+        signs = signs_of(batch)
+        kinds = repeat(1) if signs is None else signs.tolist()
+        arguments, after = self.contributions(batch)[0].tolist(), timeline.after.tolist()
+        left = counts[timeline.after].tolist()
+        for group, row, place, sign, count in zip(groups.codes.tolist(), arguments, after, kinds, left, strict=False):
+            if not count:
+                states[group] = self.new()
+            elif row is not None:
+                (add if sign > 0 else retract)(states[group], *row)
+            results[place] = value(states[group])
+        return results
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the arguments of each row, None if it does not count."""

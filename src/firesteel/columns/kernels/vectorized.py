@@ -39,21 +39,14 @@ def vector_calls(
 def group_calls(
     plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool = False
 ) -> list[VectorCall] | None:
-    """Return the calls, also of functions on other types; None if one can't be vectorized."""
+    """Return the calls of built-in functions; None if there are others."""
     found = []
     for plan in plans:
         arguments = [input_types[i] for i in plan.arguments]
-        found.append(_numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan))
+        fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan)
+        choices = (fastest, _states(plan, arguments, retracts))
+        found.append(next((call for call in choices if call and (call.is_retractable or not retracts)), None))
     return _all(found, retracts)
-
-
-def window_calls(plans: Sequence[CallPlan], input_types: Sequence[t.DataType]) -> list[VectorCall] | None:
-    """Return the calls for operators that need no results before the last row; None if one is not built in."""
-    found = []
-    for plan in plans:
-        arguments = [input_types[i] for i in plan.arguments]
-        found.append(_numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan) or _states(plan, arguments))
-    return _all(found, False)
 
 
 def _all(found: list[VectorCall | None], retracts: bool) -> list[VectorCall] | None:
@@ -93,6 +86,6 @@ def _value(plan: CallPlan) -> VectorCall | None:
     return VectorValue(plan) if _name(plan) is not None and VectorValue.is_known(plan) else None
 
 
-def _states(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
+def _states(plan: CallPlan, arguments: list[t.DataType], retracts: bool) -> VectorCall | None:
     aggregate = find_aggregate(_name(plan) or "")
-    return None if aggregate is None else VectorStates(plan, aggregate.create(arguments, plan.type, False))
+    return None if aggregate is None else VectorStates(plan, aggregate.create(arguments, plan.type, retracts))

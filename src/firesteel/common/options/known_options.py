@@ -26,6 +26,8 @@ FREE_PREFIXES = (
     "s3a.",
     "env.",
     "metrics.reporter.",
+    "traces.reporter.",
+    "events.reporter.",
     "external-resource.",
     "kubernetes.",
     "yarn.",

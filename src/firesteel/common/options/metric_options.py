@@ -1,4 +1,4 @@
-"""Options of metric reporters."""
+"""Options of the reporters of metrics, traces and events."""
 
 from __future__ import annotations
 
@@ -6,13 +6,27 @@ from firesteel.common.options.kinds import strings
 from firesteel.common.options.option import Option
 
 REPORTER = "metrics.reporter."
-"""The beginning of the options of one reporter, before its name."""
+TRACE_REPORTER = "traces.reporter."
+EVENT_REPORTER = "events.reporter."
+"""The beginnings of the options of one reporter, before its name."""
 
 METRIC_REPORTERS = Option(
     "metrics.reporters",
     strings,
     None,
     "Names of the reporters that run; without it all that have a `metrics.reporter.<name>.factory.class`",
+)
+TRACE_REPORTERS = Option(
+    "traces.reporters",
+    strings,
+    None,
+    "Names of the reporters of traces that run; without it all that have a `traces.reporter.<name>.factory.class`",
+)
+EVENT_REPORTERS = Option(
+    "events.reporters",
+    strings,
+    None,
+    "Names of the reporters of events that run; without it all that have an `events.reporter.<name>.factory.class`",
 )
 
 
@@ -23,4 +37,4 @@ def is_read(key: str) -> bool:
         >>> is_read("metrics.reporter.mine.interval"), is_read("metrics.scope.jm")
         (True, False)
     """
-    return key.startswith(REPORTER)
+    return key.startswith((REPORTER, TRACE_REPORTER, EVENT_REPORTER))

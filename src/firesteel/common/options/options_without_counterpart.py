@@ -145,7 +145,7 @@ _SERVERS = (
     OptionRule(
         "the REST API has its own limits",
         "rest.async.store-duration rest.await-leader-timeout rest.cache.* rest.client.max-content-length "
-        "rest.connection-timeout rest.flamegraph.* rest.idleness-timeout rest.profiling.* rest.retry.* "
+        "rest.connection-timeout rest.idleness-timeout rest.profiling.* rest.retry.* "
         "rest.server.numThreads rest.server.thread-priority",
     ),
     OptionRule(
@@ -162,7 +162,8 @@ _SERVERS = (
         "`historyserver.archive.retained-jobs` limits the archives",
         "historyserver.archive.retained-applications historyserver.archive.retained-ttl",
     ),
-    OptionRule("metrics are read from the REST API and `/metrics`", "metrics.* events.reporters traces.*"),
+    OptionRule("metrics are read from the REST API and `/metrics`", "metrics.*"),
+    OptionRule("a checkpoint has one span", "traces.checkpoint.span-detail-level"),
     OptionRule(
         "the gateway keeps no plans and no idle threads", "sql-gateway.session.plan-cache.* sql-gateway.worker.*"
     ),

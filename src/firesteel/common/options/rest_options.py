@@ -62,3 +62,18 @@ JOB_STORE_TYPE = Option(
     "File",
     "`Memory` keeps finished jobs in memory only",
 )
+FLAMEGRAPH_ENABLED = Option(
+    "rest.flamegraph.enabled", boolean, "false", "Sample the stacks of subtasks when somebody asks for a flame graph"
+)
+FLAMEGRAPH_SAMPLES = Option("rest.flamegraph.num-samples", integer_from(1), "100", "Samples of a flame graph")
+FLAMEGRAPH_DELAY = Option("rest.flamegraph.delay-between-samples", duration, "50 ms", "Time between two samples")
+FLAMEGRAPH_DEPTH = Option("rest.flamegraph.stack-depth", integer_from(1), "100", "Calls of a stack, the innermost ones")
+FLAMEGRAPH_REFRESH = Option(
+    "rest.flamegraph.refresh-interval", duration, "1 min", "Age at which a flame graph is sampled anew when asked for"
+)
+FLAMEGRAPH_CLEANUP = Option(
+    "rest.flamegraph.cleanup-interval",
+    duration,
+    "10 min",
+    "Time after which an unused flame graph is dropped",
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import boolean, path, string, strings
+from firesteel.common.options.kinds import boolean, integer_from, memory, path, string, strings
 from firesteel.common.options.option import Option
 
 REST_TOKEN_VIEW = Option(
@@ -30,6 +30,45 @@ RPC_SECRET_FILE = Option(
     path,
     None,
     "File (mode 600) with the secret of the cluster, instead of `FIRESTEEL_RPC_SECRET`",
+)
+RPC_ACCEPTED_SECRET_FILE = Option(
+    "security.rpc.accepted-secret-file",
+    path,
+    None,
+    "File (mode 600) with another secret that is accepted too, while the secret is being replaced; it may be missing",
+)
+REST_TOKEN_FILE_VIEW = Option(
+    "security.rest.token-file.view",
+    path,
+    None,
+    "File (mode 600) with bearer tokens that allow reading, one a line; it is read again after changes",
+)
+REST_TOKEN_FILE_SUBMIT = Option(
+    "security.rest.token-file.submit", path, None, "File with bearer tokens that also allow submitting jobs"
+)
+REST_TOKEN_FILE_ADMIN = Option(
+    "security.rest.token-file.admin", path, None, "File with bearer tokens that allow everything"
+)
+REST_TOKEN_LIMIT_JOBS = Option(
+    "security.rest.token-limit.jobs",
+    integer_from(1),
+    None,
+    "Running jobs that were submitted with the same token",
+    shown="unlimited",
+)
+REST_TOKEN_LIMIT_CONNECTIONS = Option(
+    "security.rest.token-limit.connections",
+    integer_from(1),
+    None,
+    "Connections with the same token that are served at the same time",
+    shown="unlimited",
+)
+REST_TOKEN_LIMIT_RESULTS = Option(
+    "security.rest.token-limit.result-bytes",
+    memory,
+    None,
+    "Results that are sent to the same token within a minute",
+    shown="unlimited",
 )
 SSL_PROTOCOL = Option("security.ssl.protocol", string, "TLSv1.2,TLSv1.3", "Versions of TLS that are accepted")
 SSL_ALGORITHMS = Option(

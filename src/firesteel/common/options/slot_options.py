@@ -100,3 +100,25 @@ TASKMANAGER_TASK_RUNNER = Option(
     "firesteel.spark.slot_processes:SlotProcesses",
     "`module:factory` that runs the tasks",
 )
+SLOT_MEMORY = Option(
+    "taskmanager.slot.memory-limit",
+    memory,
+    None,
+    "Memory of a slot: of its process beyond what that has at its start, and of all its processes together; a job that "
+    "takes more fails",
+    shown="unlimited",
+)
+SLOT_PROCESSES = Option(
+    "taskmanager.slot.processes-limit",
+    integer_from(0),
+    None,
+    "Number of processes that user code of a slot may have running",
+    shown="unlimited",
+)
+SLOT_DESCRIPTORS = Option(
+    "taskmanager.slot.descriptors-limit",
+    integer_from(1),
+    None,
+    "Number of files and sockets that user code of a slot may have open in a process",
+    shown="that of the system",
+)

@@ -16,7 +16,7 @@ VALUES: Table = {
     "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
     "decimal": ("Decimal",),
     "uuid": ("UUID", "SafeUUID"),
-    "builtins": ("set", "frozenset", "bytearray", "complex"),
+    "builtins": ("set", "frozenset", "dict", "bytearray", "complex"),
     "collections": ("OrderedDict",),
 }
 """Values and containers whose constructors only convert their arguments."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from firesteel.common.optional_package import optional_package
 from firesteel.connectors.elasticsearch.settings import OPENSEARCH, ElasticsearchSettings
-from firesteel.connectors.optional_package import optional_package
 from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import SinkWriter
 

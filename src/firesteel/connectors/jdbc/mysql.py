@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from firesteel.common.optional_package import optional_package
 from firesteel.common.typeinfo import BasicType, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, Convert, Rows, column_converter, fetch_rows
-from firesteel.connectors.optional_package import optional_package
 
 if TYPE_CHECKING:
     from firesteel.common.time import Instant

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
+from firesteel.common.optional_package import optional_package
 from firesteel.common.typeinfo import BasicType, ElementTypeInfo, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, UPSERT, Convert, Rows, column_converter, fetch_rows
-from firesteel.connectors.optional_package import optional_package
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from firesteel.common.optional_package import optional_package
 from firesteel.connectors.kafka.properties import admin_settings, timeout_s
 from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
-from firesteel.connectors.optional_package import optional_package
 from firesteel.errors import FiresteelError
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from firesteel.common.optional_package import optional_package
 from firesteel.connectors.kinesis.properties import (
     ENDPOINT,
     REGION,
@@ -16,7 +17,6 @@ from firesteel.connectors.kinesis.properties import (
     role_settings,
     session_settings,
 )
-from firesteel.connectors.optional_package import optional_package
 from firesteel.errors import FiresteelError
 
 _TIMES = 1 << 62

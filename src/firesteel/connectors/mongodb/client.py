@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from firesteel.columns.cells import Cell
-from firesteel.connectors.optional_package import optional_package
+from firesteel.common.optional_package import optional_package
 
 if TYPE_CHECKING:
     from pymongo import MongoClient

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from firesteel.connectors.optional_package import optional_package
+from firesteel.common.optional_package import optional_package
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
 from firesteel.connectors.postgres_cdc.splits import KEY_READERS

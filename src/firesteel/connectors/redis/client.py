@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
+from firesteel.common.optional_package import optional_package
 from firesteel.connectors.formats.text_values import reader_of, writer_of
-from firesteel.connectors.optional_package import optional_package
 from firesteel.connectors.redis.commands import RedisCommand
 from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import Sink, SinkWriter, WriterInitContext

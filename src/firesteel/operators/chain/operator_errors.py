@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any, Protocol
 
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
+from firesteel.common.process_limits import reason_of
 from firesteel.errors import FiresteelError
 
 _SHOWN_CHARACTERS = 200
@@ -95,7 +96,7 @@ class StateMigrationError(FiresteelError):
 
 
 def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    text = "; ".join(filter(None, (" ".join(str(error).split()), reason_of(error))))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

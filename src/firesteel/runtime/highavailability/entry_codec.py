@@ -6,11 +6,18 @@ import hashlib
 import hmac
 import json
 import pickle
+import struct
 from typing import Any
 
+from firesteel.common.release import release
 from firesteel.common.trust import pickling
-from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, UntrustedEntryError
+from firesteel.runtime.highavailability.high_availability_errors import (
+    CorruptEntryError,
+    EntryVersionError,
+    UntrustedEntryError,
+)
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS, REMOVED_JOBS
+from firesteel.runtime.rpc.secret import ClusterSecret, Secret
 
 __all__ = ["EntryCodec", "dump_value", "load_value"]
 
@@ -29,7 +36,7 @@ class EntryCodec:
     protect against deletion of entries, or against restoring an older version of the same entry.
 
     Args:
-        secret: The cluster's secret, as returned by `rpc_secret`.
+        secret: The cluster's secret, as returned by `cluster_secret`; entries of the accepted one are read, too.
         cluster_id: Distinguishes clusters with the same secret.
 
     Example:
@@ -38,13 +45,13 @@ class EntryCodec:
         b'graph'
     """
 
-    def __init__(self, secret: bytes, cluster_id: str) -> None:
-        self._key = hmac.digest(secret, _KEY_OF_ENTRIES, "sha256")
+    def __init__(self, secret: Secret, cluster_id: str) -> None:
+        self._secret = ClusterSecret.of(secret)
         self._cluster_id = cluster_id
 
     def sign(self, folder: str, name: str, payload: bytes) -> bytes:
         """Return the signature followed by the payload."""
-        return self._signature(folder, name, payload) + payload
+        return self._signature(self._secret.current, folder, name, payload) + payload
 
     def verify(self, folder: str, name: str, data: bytes) -> bytes:
         """Return the verified payload of an entry.
@@ -53,7 +60,9 @@ class EntryCodec:
             UntrustedEntryError: it was not signed with the cluster's secret, or not for this entry.
         """
         payload = data[_SIGNATURE_BYTES:]
-        if not hmac.compare_digest(self._signature(folder, name, payload), data[:_SIGNATURE_BYTES]):
+        found = data[:_SIGNATURE_BYTES]
+        signatures = (self._signature(secret, folder, name, payload) for secret in self._secret.accepted)
+        if not any(hmac.compare_digest(signature, found) for signature in signatures):
             raise UntrustedEntryError(folder, name)
         return payload
 
@@ -70,17 +79,44 @@ class EntryCodec:
         """
         return load_value(folder, name, self.verify(folder, name, data))
 
-    def _signature(self, folder: str, name: str, payload: bytes) -> bytes:
+    def _signature(self, secret: bytes, folder: str, name: str, payload: bytes) -> bytes:
         context = json.dumps([self._cluster_id, _SIGNED_AS.get(folder, folder), name]).encode()
-        signature = hmac.new(self._key, context + b"\0", "sha256")  # JSON holds no zero byte.
+        key = hmac.digest(secret, _KEY_OF_ENTRIES, "sha256")
+        signature = hmac.new(key, context + b"\0", "sha256")  # JSON holds no zero byte.
         signature.update(payload)
         return signature.digest()
 
 
+ENTRY_VERSION = 2
+"""The format of what entries contain. Version 1 had no trailer, and its readers ignore what follows a pickle."""
+
+READABLE_FROM = 1
+"""The earliest format whose readers understand the entries of this one."""
+
+_TRAILER = struct.Struct("!HHB4s")
+_TRAILER_MAGIC = b"FSHE"
+
+
 def dump_value(value: object) -> bytes:
-    """Return the pickled value."""
+    """Return the pickled value, followed by the format and the release that wrote it."""
+    name = release().encode()[:255]
+    # After the pickle, whose readers stop at its end: so a JobManager of version 1 reads the entry, too.
     payload: bytes = pickling.dumps(value)
-    return payload
+    return payload + name + _TRAILER.pack(ENTRY_VERSION, READABLE_FROM, len(name), _TRAILER_MAGIC)
+
+
+def _check_version(folder: str, name: str, payload: bytes) -> None:
+    """Check that this release understands an entry.
+
+    Raises:
+        EntryVersionError: a later release wrote it, which this one can't read.
+    """
+    if not payload.endswith(_TRAILER_MAGIC) or len(payload) < _TRAILER.size:
+        return  # of version 1
+    version, readable_from, length, _ = _TRAILER.unpack(payload[-_TRAILER.size :])
+    if readable_from > ENTRY_VERSION:
+        writer = payload[-_TRAILER.size - length : -_TRAILER.size].decode(errors="replace")
+        raise EntryVersionError(folder, name, (writer, version), (release(), ENTRY_VERSION))
 
 
 def load_value(folder: str, name: str, payload: bytes) -> object:
@@ -88,7 +124,9 @@ def load_value(folder: str, name: str, payload: bytes) -> object:
 
     Raises:
         CorruptEntryError: it can't be unpickled.
+        EntryVersionError: a later release wrote it, which this one can't read.
     """
+    _check_version(folder, name, payload)
     try:
         return pickle.loads(payload)
     except (Exception, SystemExit) as error:  # Unpickling imports modules of the user.

@@ -27,22 +27,22 @@ from firesteel.runtime.highavailability.high_availability import HighAvailabilit
 from firesteel.runtime.highavailability.object_store import ObjectStoreHaServices
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
-from firesteel.runtime.rpc import rpc_secret
+from firesteel.runtime.rpc import ClusterSecret, Secret, cluster_secret
 
 __all__ = ["ha_services", "has_high_availability", "storage_directory"]
 
 
-_Factory = Callable[[Mapping[str, str], bytes | None], HighAvailabilityServices]
+_Factory = Callable[[Mapping[str, str], Secret | None], HighAvailabilityServices]
 
 
-def ha_services(configuration: Mapping[str, str], secret: bytes | None = None) -> HighAvailabilityServices:
+def ha_services(configuration: Mapping[str, str], secret: Secret | None = None) -> HighAvailabilityServices:
     """Create the services of `high-availability.type`: NONE (the default), embedded, filesystem or zookeeper.
 
     Call it on the loop that will use the services. Flink: `highavailability.HighAvailabilityServicesUtils`.
 
     Args:
         configuration: The cluster's options.
-        secret: The cluster's secret, which signs data for other processes; None uses `rpc_secret`.
+        secret: The cluster's secret, which signs data for other processes; None uses `cluster_secret`.
 
     Raises:
         InvalidOptionError: the type is unknown, or a required option or the secret is missing.
@@ -59,16 +59,16 @@ def has_high_availability(configuration: Mapping[str, str]) -> bool:
     return HA_TYPE.of(configuration) not in ("NONE", "embedded")
 
 
-def _filesystem(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
+def _filesystem(configuration: Mapping[str, str], secret: Secret | None) -> HighAvailabilityServices:
     directory = storage_directory(configuration)
     if not isinstance(directory, Path):
         return _object_store(directory, configuration, secret)
-    codec = EntryCodec(secret or rpc_secret(configuration), _cluster_id(configuration))
+    codec = EntryCodec(secret or cluster_secret(configuration), _cluster_id(configuration))
     return FileSystemHaServices(directory, codec, JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration))
 
 
 def _object_store(
-    directory: RemotePath, configuration: Mapping[str, str], secret: bytes | None
+    directory: RemotePath, configuration: Mapping[str, str], secret: Secret | None
 ) -> HighAvailabilityServices:
     lease_s, retry_s = HA_LEASE_DURATION.of(configuration), HA_RETRY_PERIOD.of(configuration)
     if lease_s < 2 * retry_s:
@@ -79,17 +79,17 @@ def _object_store(
         check_conditional_writes(directory)
     except RemoteFileError as error:
         raise InvalidOptionError(f"option {HA_STORAGE_DIR.key!r}: {error}") from None
-    codec = EntryCodec(secret or rpc_secret(configuration), _cluster_id(configuration))
+    codec = EntryCodec(secret or cluster_secret(configuration), _cluster_id(configuration))
     delete_on_commit = JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration)
     return ObjectStoreHaServices(directory, codec, delete_on_commit, lease_s, retry_s)
 
 
-def _zookeeper(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
+def _zookeeper(configuration: Mapping[str, str], secret: Secret | None) -> HighAvailabilityServices:
     directory, cluster_id = storage_directory(configuration), _cluster_id(configuration)
     ZOOKEEPER_QUORUM.required(configuration)
-    secret = secret or rpc_secret(configuration)
+    secret = ClusterSecret.of(secret or cluster_secret(configuration))
     return ZooKeeperHaServices(
-        ZooKeeperOptions.of(configuration, cluster_id, secret),
+        ZooKeeperOptions.of(configuration, cluster_id, secret.accepted),
         directory,
         EntryCodec(secret, cluster_id),
         JOB_RESULT_STORE_DELETE_ON_COMMIT.of(configuration),

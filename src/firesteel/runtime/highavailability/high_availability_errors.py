@@ -3,6 +3,7 @@
 FiresteelError
   StaleLeaderError           a write under a leader session that is over
   CorruptEntryError          an entry that can't be read back
+    EntryVersionError        an entry of a later release, which this one can't read
     UntrustedEntryError      an entry that is not signed with the cluster's secret
       UntrustedObjectError   an object that belongs to the whole cluster and is not signed with its secret
   HighAvailabilityError      the services can't be reached, or an option is wrong
@@ -14,6 +15,7 @@ from firesteel.errors import FiresteelError
 
 __all__ = [
     "CorruptEntryError",
+    "EntryVersionError",
     "HighAvailabilityError",
     "StaleLeaderError",
     "UntrustedEntryError",
@@ -42,6 +44,17 @@ class CorruptEntryError(FiresteelError):
     def __str__(self) -> str:
         folder, name, cause = self.args
         return f"the entry of job {name} in {folder!r} can't be read: {cause}; remove it or restore it from a copy"
+
+
+class EntryVersionError(CorruptEntryError):
+    """A later release has written an entry; it stays for a JobManager that can read it."""
+
+    def __str__(self) -> str:
+        folder, name, (writer, version), (release, known) = self.args
+        return (
+            f"the entry of job {name} in {folder!r} was written by firesteel {writer} in format {version}, and this "
+            f"process is firesteel {release}, which reads formats up to {known}: start JobManagers of the later release"
+        )
 
 
 class UntrustedEntryError(CorruptEntryError):

@@ -8,7 +8,7 @@ import hmac
 import logging
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -73,13 +73,13 @@ class ZooKeeperOptions:
     authorization: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, configuration: Mapping[str, str], cluster_id: str, secret: bytes) -> ZooKeeperOptions:
+    def of(cls, configuration: Mapping[str, str], cluster_id: str, secrets: Sequence[bytes]) -> ZooKeeperOptions:
         """Return the options from `high-availability.zookeeper.*`.
 
         Args:
             configuration: The cluster's options.
             cluster_id: The name of the cluster's node.
-            secret: The cluster's secret, from which credentials for the ACL `creator` are derived if none are set.
+            secrets: The cluster's secrets, from which credentials for the ACL `creator` are derived if none are set.
 
         Raises:
             InvalidOptionError: the quorum is missing, or a value can't be read.
@@ -87,7 +87,8 @@ class ZooKeeperOptions:
         acl = ZOOKEEPER_ACL.of(configuration)
         authorization = _authorization(configuration)
         if acl == "creator" and not authorization:
-            authorization = (("digest", f"firesteel:{hmac.digest(secret, _OWN_DIGEST, 'sha256').hex()}"),)
+            digests = (hmac.digest(secret, _OWN_DIGEST, "sha256").hex() for secret in secrets)
+            authorization = tuple(("digest", f"firesteel:{digest}") for digest in digests)
         root = ZOOKEEPER_PATH_ROOT.of(configuration)
         return cls(
             ZOOKEEPER_QUORUM.required(configuration),

@@ -13,6 +13,7 @@ from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, Resto
 from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.jobmaster.job_activity import BatchStats
 
 __all__ = [
     "DataPlane",
@@ -105,6 +106,9 @@ class DataPlaneListener(Protocol):
 
     def batch_ended(self, times: BatchTimes) -> None:
         """Add the times of a batch."""
+
+    def batch_processed(self, batch: BatchStats) -> None:
+        """Handle the end of a batch, for traces."""
 
     def query_finished(self) -> None:
         """Handle that all input is processed and committed; the region's remaining subtasks become FINISHED."""

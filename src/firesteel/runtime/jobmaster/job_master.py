@@ -25,6 +25,7 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
+from firesteel.runtime.jobmaster.job_activity import JobActivity
 from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskExecutionState,
     TaskManagerRegistrationSuccess,
@@ -39,7 +40,6 @@ from firesteel.runtime.jobmaster.rescaler import Rescaler
 from firesteel.runtime.jobmaster.slot_requests import SlotRequests
 from firesteel.runtime.jobmaster.task_calls import TaskCalls
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
-from firesteel.runtime.logs import about
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.resource_manager_connection import ResourceManagerConnection
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
@@ -119,7 +119,7 @@ class JobMaster(FencedRpcEndpoint):
         self.job_id = job_graph.job_id
         self._session_id = session_id
         self._on_terminated = on_terminated
-        self._listeners = listeners
+        self._activity = JobActivity(job_graph.job_id, job_graph.name, listeners)
         self._savepoint_directory = CHECKPOINTING_SAVEPOINT_DIR.of(configuration)
         self._actions: deque[object] = deque()
         self._is_performing = False
@@ -130,7 +130,7 @@ class JobMaster(FencedRpcEndpoint):
             job_graph, session_id, configuration, self.clock, status_changed, has_queries, serialized_job_graph
         )
         self.pool = parts.pool
-        self._queries = JobQueries(session, parts, data_plane, lambda: self._rescaler.query_started())
+        self._queries = JobQueries(session, parts, data_plane, self._activity, lambda: self._rescaler.query_started())
         self._rescale_steps = RescaleSteps(session, parts, self._queries, data_plane)
         self._rescaler: Rescaler = Rescaler(session, parts, self._rescale_steps, configuration)
         self._followers = self._rescaler.status_changed, self._rescale_steps.status_changed
@@ -380,11 +380,7 @@ class JobMaster(FencedRpcEndpoint):
     def _job_status_changed(self, event: JobEvent) -> None:
         for follower in self._followers:
             follower(event.status)
-        for listener in self._listeners:
-            try:
-                listener.job_status_changed(self.job_id, event)
-            except (Exception, SystemExit):  # An error of a listener must not affect the job or the JobManager.
-                logger.exception("a listener of job status %s failed", event, extra=about(self.job_id))
+        self._activity.status_changed(event)
 
     def _release_task_manager(self, task_manager_id: str, cause: str) -> None:
         if self._task_managers.release(task_manager_id, cause):

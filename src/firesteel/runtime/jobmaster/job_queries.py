@@ -11,6 +11,7 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.task_metrics import held_up_ms
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane, SubtaskProgress
+from firesteel.runtime.jobmaster.job_activity import JobActivity
 from firesteel.runtime.jobmaster.job_master_gateway import CheckpointError, SavepointError
 from firesteel.runtime.jobmaster.job_parts import JobParts, JobSession
 from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
@@ -28,6 +29,7 @@ class JobQueries:
         session: The job and its leader session.
         parts: The Scheduler and the graph.
         data_plane: Runs the queries.
+        activity: Told of checkpoints and batches.
         on_started: Called when a query is started.
 
     Attributes:
@@ -36,13 +38,19 @@ class JobQueries:
     """
 
     def __init__(
-        self, session: JobSession, parts: JobParts, data_plane: DataPlane, on_started: Callable[[], object]
+        self,
+        session: JobSession,
+        parts: JobParts,
+        data_plane: DataPlane,
+        activity: JobActivity,
+        on_started: Callable[[], object],
     ) -> None:
         self._endpoint = session.endpoint
         self._job_id = session.job_id
         self._perform = session.perform
         self._parts = parts
         self._data_plane = data_plane
+        self._activity = activity
         self._on_started = on_started
         self._runs: dict[int, QueryRun] = {}
         self.checkpoints = CheckpointStatsTracker()
@@ -57,6 +65,7 @@ class JobQueries:
             self._progressed,
             self._batch_ended,
             self.checkpoints,
+            self._activity,
             self._finished,
             self._failed,
             self._data_plane,

@@ -22,6 +22,7 @@ from firesteel.runtime.jobmaster.data_plane import (
     SubtaskLocation,
     SubtaskProgress,
 )
+from firesteel.runtime.jobmaster.job_activity import BatchStats, JobActivity
 from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import RpcEndpoint
 from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
@@ -62,6 +63,7 @@ class QueryRun:
         on_progress: Called with new totals.
         on_batch: Called with the times of each batch.
         checkpoints: Records each checkpoint.
+        activity: Told of checkpoints and batches.
         on_finished: Called when all input is processed.
         on_failed: Called with the failure that ended the query.
         data_plane: Runs the query; it is started at once.
@@ -74,6 +76,7 @@ class QueryRun:
         on_progress: Callable[[int, int, Sequence[SubtaskProgress]], object],
         on_batch: Callable[[int, BatchTimes], object],
         checkpoints: CheckpointStatsTracker,
+        activity: JobActivity,
         on_finished: Callable[[int, int], object],
         on_failed: Callable[[int, int, TaskFailure], object],
         data_plane: DataPlane,
@@ -86,6 +89,7 @@ class QueryRun:
         self._on_progress = on_progress
         self._on_batch = on_batch
         self._checkpoints = checkpoints
+        self._activity = activity
         self._on_finished = on_finished
         self._on_failed = on_failed
         self._is_stopping = False
@@ -119,16 +123,25 @@ class QueryRun:
         """Handle a checkpoint that was taken and committed."""
         self._endpoint.validate_runs_in_main_thread()
         self._checkpoints.completed(stats)
+        self._activity.checkpoint_completed(stats)
 
     def checkpoints_progressed(self, in_progress: int, failed: int) -> None:
         """Handle the number of checkpoints that are being stored, and of those that have failed since."""
         self._endpoint.validate_runs_in_main_thread()
         self._checkpoints.progressed(self._region, in_progress, failed)
+        if failed:
+            self._activity.checkpoints_failed(failed)
 
     def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
         """Handle that the query was restored from a checkpoint."""
         self._endpoint.validate_runs_in_main_thread()
         self._checkpoints.restored(checkpoint)
+        self._activity.checkpoint_restored(checkpoint)
+
+    def batch_processed(self, batch: BatchStats) -> None:
+        """Handle the end of a batch, for traces."""
+        self._endpoint.validate_runs_in_main_thread()
+        self._activity.batch_ended(batch)
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Take a savepoint and return its path.

@@ -14,6 +14,7 @@ from firesteel.common.options.slot_options import (
     START_WORKER_MAX_FAILURE_RATE,
     START_WORKER_RETRY_INTERVAL,
 )
+from firesteel.common.stack_frames import ThreadText
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
@@ -52,6 +53,7 @@ from firesteel.runtime.resourcemanager.workers import (
 )
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcConnectionError, RpcService
 from firesteel.runtime.taskexecutor.log_files import LogFile
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotOccupiedError,
     TaskExecutorGateway,
@@ -275,6 +277,14 @@ class ResourceManager(FencedRpcEndpoint):
             )
             for worker in self._workers.values()
         )
+
+    async def request_task_manager_stacks(self, resource_id: str, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        """Sample the stacks of a job's subtasks on a TaskExecutor."""
+        return await self._task_executor(resource_id).request_stacks(request)
+
+    async def request_task_manager_threads(self, resource_id: str) -> tuple[ThreadText, ...]:
+        """Return the threads of a TaskExecutor's process and of its slots'."""
+        return await self._task_executor(resource_id).request_thread_dump()
 
     async def request_task_manager_logs(self, resource_id: str) -> tuple[LogFile, ...] | None:
         """Return the log files of a TaskExecutor's process, None if that is the JobManager's process."""

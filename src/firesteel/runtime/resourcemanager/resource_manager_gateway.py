@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from firesteel.common.stack_frames import ThreadText
 from firesteel.errors import FiresteelError
 from firesteel.runtime.process_usage import ProcessUsage
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest
 from firesteel.runtime.taskexecutor.log_files import LogFile
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 
 __all__ = [
     "JobMasterRegistration",
@@ -145,6 +147,22 @@ class ResourceManagerGateway(Protocol):
 
     async def request_task_managers(self) -> tuple[TaskManagerInfo, ...]:
         """Return all TaskExecutors."""
+        ...
+
+    async def request_task_manager_stacks(self, resource_id: str, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        """Sample the stacks of a job's subtasks on a TaskExecutor.
+
+        Raises:
+            UnknownTaskExecutorError: it is not registered.
+        """
+        ...
+
+    async def request_task_manager_threads(self, resource_id: str) -> tuple[ThreadText, ...]:
+        """Return the threads of a TaskExecutor's process and of its slots'.
+
+        Raises:
+            UnknownTaskExecutorError: it is not registered.
+        """
         ...
 
     async def request_task_manager_logs(self, resource_id: str) -> tuple[LogFile, ...] | None:

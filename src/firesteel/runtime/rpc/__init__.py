@@ -13,10 +13,19 @@ from firesteel.runtime.rpc.rpc_errors import (
     RpcVersionError,
 )
 from firesteel.runtime.rpc.rpc_service import InMemoryRpcService, RpcService, large_arguments, no_rpc_timeout
-from firesteel.runtime.rpc.secret import rpc_secret, rpc_secret_or_new, state_key
+from firesteel.runtime.rpc.secret import (
+    ClusterSecret,
+    Secret,
+    accepted_state_keys,
+    cluster_secret,
+    rpc_secret,
+    rpc_secret_or_new,
+    state_key,
+)
 from firesteel.runtime.rpc.tcp_rpc_service import TcpRpcService
 
 __all__ = [
+    "ClusterSecret",
     "EndpointStoppedError",
     "FencedRpcEndpoint",
     "FencingTokenError",
@@ -30,7 +39,10 @@ __all__ = [
     "RpcService",
     "RpcTimeoutError",
     "RpcVersionError",
+    "Secret",
     "TcpRpcService",
+    "accepted_state_keys",
+    "cluster_secret",
     "large_arguments",
     "no_rpc_timeout",
     "rpc_secret",

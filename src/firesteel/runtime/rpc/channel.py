@@ -6,8 +6,8 @@ suffices.
 
 The handshake has fixed-length messages, and nothing is unpickled:
 
-    server -> client   magic, version, nonce
-    client -> server   magic, version, nonce, proof: HMAC-SHA256(secret, "client" + version + both nonces)
+    server -> client   magic, version, nonce, release
+    client -> server   magic, version, nonce, release, proof: HMAC-SHA256(secret, "client" + version + both nonces)
     server -> client   0, proof: the same with "server"      or      1, length, reason of the rejection
 
 Then each side sends frames: length, HMAC-SHA256(key, direction + number of the frame + message), message. The key is
@@ -23,8 +23,10 @@ import hmac
 import os
 import ssl
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from firesteel.common.release import release
 from firesteel.runtime.internal_tls import tls_problem
 from firesteel.runtime.rpc.rpc_errors import (
     RpcAuthenticationError,
@@ -36,11 +38,20 @@ from firesteel.runtime.rpc.rpc_errors import (
 
 __all__ = ["PROTOCOL_VERSION", "Channel", "accept_channel", "open_channel"]
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
+"""Processes of the same number understand each other's messages, whatever their releases.
+
+It rises with a change of a message that the former release can't read; `tests.runtime.rpc.messages` notices changes.
+The handshake up to the release stays as it is, so that processes of any two versions can name both.
+"""
+
 HANDSHAKE_TIMEOUT_S = 10.0
 
 _MAGIC = b"FSRP"
 _HELLO = struct.Struct("!4sH32s")
+_RELEASE_BYTES = 24
+"""Length of the name of the release, filled up with zeros; processes of version 1 send none."""
+
 _PROOF = struct.Struct("!32s")
 _REFUSAL = struct.Struct("!H")
 _FRAME = struct.Struct("!I32s")
@@ -149,11 +160,11 @@ async def open_channel(
 async def accept_channel(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    secret: bytes,
+    secrets: Sequence[bytes],
     max_bytes: int,
     tls: ssl.SSLContext | None = None,
 ) -> Channel:
-    """Accept a client's connection; a client that can't prove the secret gets an error and is disconnected.
+    """Accept a client's connection; a client that can prove none of the secrets gets an error and is disconnected.
 
     Raises:
         RpcConnectionError: as in `open_channel`.
@@ -162,9 +173,9 @@ async def accept_channel(
     peer = f"tcp://{host}:{port}"
     await _begin_tls(peer, writer, tls)
     nonce = os.urandom(32)
-    writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, nonce))
+    writer.write(_hello(nonce))
     try:
-        return await asyncio.wait_for(_admit(peer, reader, writer, secret, nonce, max_bytes), HANDSHAKE_TIMEOUT_S)
+        return await asyncio.wait_for(_admit(peer, reader, writer, secrets, nonce, max_bytes), HANDSHAKE_TIMEOUT_S)
     except (asyncio.IncompleteReadError, OSError) as error:
         writer.close()
         raise RpcProtocolError(peer, f"the handshake was interrupted ({type(error).__name__})") from error
@@ -189,11 +200,10 @@ async def _begin_tls(peer: str, writer: asyncio.StreamWriter, tls: ssl.SSLContex
 async def _join(
     peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, max_bytes: int
 ) -> Channel:
-    magic, version, theirs = _HELLO.unpack(await reader.readexactly(_HELLO.size))
-    _check_hello(peer, magic, version)
+    theirs = await _read_hello(peer, reader)
     ours = os.urandom(32)
     # Over both nonces: a proof that somebody has recorded is worth nothing on another connection.
-    writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, ours) + _proof(secret, _SIDES[0], theirs, ours))
+    writer.write(_hello(ours) + _proof(secret, _SIDES[0], theirs, ours))
     # The server proves itself only after the client has: what it sends to a stranger can't be used to guess the secret.
     if await reader.readexactly(1) != _ACCEPTED:
         (length,) = _REFUSAL.unpack(await reader.readexactly(_REFUSAL.size))
@@ -209,14 +219,15 @@ async def _admit(
     peer: str,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    secret: bytes,
+    secrets: Sequence[bytes],
     ours: bytes,
     max_bytes: int,
 ) -> Channel:
-    magic, version, theirs = _HELLO.unpack(await reader.readexactly(_HELLO.size))
-    _check_hello(peer, magic, version)
+    theirs = await _read_hello(peer, reader)
     (proof,) = _PROOF.unpack(await reader.readexactly(_PROOF.size))
-    if not hmac.compare_digest(proof, _proof(secret, _SIDES[0], ours, theirs)):
+    # The server proves the secret that the client has proved: the client may not know others yet, or any more.
+    secret = next((one for one in secrets if hmac.compare_digest(proof, _proof(one, _SIDES[0], ours, theirs))), None)
+    if secret is None:
         raise RpcAuthenticationError(
             peer, "the caller could not prove that it knows the secret; both processes need the same one"
         )
@@ -224,13 +235,30 @@ async def _admit(
     return Channel(peer, max_bytes, reader, writer, _proof(secret, b"key", ours, theirs), False)
 
 
-def _check_hello(peer: str, magic: bytes, version: int) -> None:
+def _hello(nonce: bytes) -> bytes:
+    name = release().encode()[:_RELEASE_BYTES].ljust(_RELEASE_BYTES, b"\0")
+    return _HELLO.pack(_MAGIC, PROTOCOL_VERSION, nonce) + name
+
+
+async def _read_hello(peer: str, reader: asyncio.StreamReader) -> bytes:
+    """Return the nonce of the other side.
+
+    Raises:
+        RpcProtocolError: it speaks another protocol.
+        RpcVersionError: it speaks another version.
+    """
+    magic, version, nonce = _HELLO.unpack(await reader.readexactly(_HELLO.size))
     if magic != _MAGIC:
         raise RpcProtocolError(peer, f"it does not speak firesteel's protocol: it began with {magic!r}")
+    name = (await reader.readexactly(_RELEASE_BYTES)).rstrip(b"\0").decode(errors="replace") if version > 1 else ""
     if version != PROTOCOL_VERSION:
+        theirs = f"firesteel {name}" if name else "an earlier release"
         raise RpcVersionError(
-            peer, f"it speaks version {version} of the protocol, this process speaks version {PROTOCOL_VERSION}"
+            peer,
+            f"it is {theirs} and speaks version {version} of the protocol, this process is firesteel {release()} and "
+            f"speaks version {PROTOCOL_VERSION}",
         )
+    return bytes(nonce)
 
 
 def _proof(secret: bytes, purpose: bytes, server_nonce: bytes, client_nonce: bytes) -> bytes:

@@ -28,7 +28,7 @@ from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.rpc.channel import accept_channel
 from firesteel.runtime.rpc.rpc_errors import RpcConnectionError
 from firesteel.runtime.rpc.rpc_service import Gateway, InMemoryRpcService, RpcCall, fail
-from firesteel.runtime.rpc.secret import rpc_secret
+from firesteel.runtime.rpc.secret import ClusterSecret, Secret, cluster_secret
 from firesteel.runtime.rpc.tcp_connection import IncomingConnection, OutgoingConnection
 from firesteel.runtime.thread_pools import MESSAGES
 
@@ -47,7 +47,8 @@ class TcpRpcService(InMemoryRpcService):
     `RpcConnectionError`. Flink: `runtime.rpc.pekko.PekkoRpcService`.
 
     Args:
-        secret: The shared secret that processes prove to know before anything is read; see `rpc_secret`.
+        secret: The shared secret that processes prove to know before anything is read; see
+            `cluster_secret`.
         host: This process's address as seen by others.
         port: The port to listen on; 0 for any free one.
         bind_host: The interface to listen on; `host` if it is None.
@@ -69,7 +70,7 @@ class TcpRpcService(InMemoryRpcService):
 
     def __init__(
         self,
-        secret: bytes,
+        secret: Secret,
         host: str = "127.0.0.1",
         port: int = 0,
         bind_host: str | None = None,
@@ -79,13 +80,12 @@ class TcpRpcService(InMemoryRpcService):
         tls: InternalTls | None = None,
     ) -> None:
         super().__init__(clock, timeout_s, serialize_calls=True)
-        self._secret = secret
+        self._secret = ClusterSecret.of(secret)
         self._host = host
         self._port = port
         self._bind_host = bind_host or host
         self._framesize_bytes = framesize_bytes
-        self._server_tls = None if tls is None else tls.server_context()
-        self._client_tls = None if tls is None else tls.client_context()
+        self._tls = tls
         self._listener: asyncio.Server | None = None
         self._outgoing: dict[str, OutgoingConnection] = {}
         self._incoming: set[IncomingConnection] = set()
@@ -93,7 +93,7 @@ class TcpRpcService(InMemoryRpcService):
         self._is_stopped = False
 
     @classmethod
-    def of_job_manager(cls, configuration: Mapping[str, str], secret: bytes | None = None) -> TcpRpcService:
+    def of_job_manager(cls, configuration: Mapping[str, str], secret: Secret | None = None) -> TcpRpcService:
         """Return the service for `jobmanager.rpc.address`, `jobmanager.rpc.port` and `jobmanager.bind-host`.
 
         Raises:
@@ -104,7 +104,7 @@ class TcpRpcService(InMemoryRpcService):
         return cls._of(configuration, secret, host, port, JOBMANAGER_BIND_HOST.text_in(configuration))
 
     @classmethod
-    def of_task_manager(cls, configuration: Mapping[str, str], secret: bytes | None = None) -> TcpRpcService:
+    def of_task_manager(cls, configuration: Mapping[str, str], secret: Secret | None = None) -> TcpRpcService:
         """Return the service for `taskmanager.host`, `taskmanager.rpc.port` and `taskmanager.bind-host`.
 
         Raises:
@@ -116,10 +116,15 @@ class TcpRpcService(InMemoryRpcService):
 
     @classmethod
     def _of(
-        cls, configuration: Mapping[str, str], secret: bytes | None, host: str, port: int, bind_host: str | None
+        cls,
+        configuration: Mapping[str, str],
+        secret: Secret | None,
+        host: str,
+        port: int,
+        bind_host: str | None,
     ) -> TcpRpcService:
         return cls(
-            secret or rpc_secret(configuration),
+            secret or cluster_secret(configuration),
             host,
             port,
             bind_host,
@@ -206,9 +211,8 @@ class TcpRpcService(InMemoryRpcService):
         connection = self._outgoing.get(peer.netloc)
         # So a process that has restarted at the same address is found by the next call.
         if connection is None or connection.is_closed:
-            connection = OutgoingConnection(
-                peer.hostname, peer.port, self._secret, self._framesize_bytes, self._client_tls
-            )
+            tls = None if self._tls is None else self._tls.client_context()
+            connection = OutgoingConnection(peer.hostname, peer.port, self._secret.current, self._framesize_bytes, tls)
             self._outgoing[peer.netloc] = connection
         return connection
 
@@ -219,7 +223,8 @@ class TcpRpcService(InMemoryRpcService):
             transport.abort()
             return
         try:
-            channel = await accept_channel(reader, writer, self._secret, self._framesize_bytes, self._server_tls)
+            tls = None if self._tls is None else self._tls.server_context()
+            channel = await accept_channel(reader, writer, self._secret.accepted, self._framesize_bytes, tls)
         except RpcConnectionError as error:
             logger.warning("a connection was refused: %s", error)
             return

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from firesteel.common.options.rpc_options import HEARTBEAT_TIMEOUT, TASKMANAGER_HOST, TASKMANAGER_REGISTRATION_TIMEOUT
 from firesteel.common.options.slot_options import TASKMANAGER_SLOT_TIMEOUT
+from firesteel.common.stack_frames import ThreadText, threads_of_this_process
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
@@ -32,6 +33,7 @@ from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.job_leader_service import JobLeaderService
 from firesteel.runtime.taskexecutor.log_files import LogFile, LogFiles
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotAllocationError,
@@ -216,6 +218,14 @@ class TaskExecutor(RpcEndpoint):
     async def request_log_piece(self, name: str, offset: int) -> bytes:
         """Return a part of a log file."""
         return await REQUESTED_FILES.run((self._logs or LogFiles(None)).read, name, offset)
+
+    async def request_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        """Sample the stacks of a job's subtasks here."""
+        return await self._runner.sample_stacks(request)
+
+    async def request_thread_dump(self) -> tuple[ThreadText, ...]:
+        """Return the threads of its process and of its slots'."""
+        return (*await REQUESTED_FILES.run(threads_of_this_process), *await self._runner.dump_threads())
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
         """Disconnect a JobMaster that no longer needs this TaskExecutor."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from firesteel.common.stack_frames import ThreadText
 from firesteel.errors import FiresteelError
 from firesteel.runtime.resourcemanager.slot_report import SlotStatus, TaskExecutorHeartbeatPayload
 from firesteel.runtime.slotpool.resource_profile import UNKNOWN, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.log_files import LogFile
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = [
@@ -142,6 +144,14 @@ class TaskExecutorGateway(Protocol):
         Raises:
             LogFileNotFoundError: the file does not exist.
         """
+        ...
+
+    async def request_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        """Sample the stacks of a job's subtasks here."""
+        ...
+
+    async def request_thread_dump(self) -> tuple[ThreadText, ...]:
+        """Return the threads of its process and of its slots'."""
         ...
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:

@@ -32,7 +32,7 @@ from firesteel.runtime.highavailability.high_availability import ClientHighAvail
 from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
 from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.process_usage import usage_of_this_process
-from firesteel.runtime.rpc import RpcService, TcpRpcService
+from firesteel.runtime.rpc import RpcService, Secret, TcpRpcService
 from firesteel.runtime.taskexecutor.log_files import LogFiles
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
@@ -50,14 +50,17 @@ class TaskManagerRunner:
     Args:
         configuration: The cluster's configuration.
         runner_factory: Creates the task runner.
-        secret: The secret for RPC and high availability; None uses `rpc_secret`.
+        secret: The secret for RPC and high availability; None uses `cluster_secret`.
 
     Attributes:
         ended: Done when the process should exit; its result is the error that is the reason, or None.
     """
 
     def __init__(
-        self, configuration: Mapping[str, str], runner_factory: TaskRunnerFactory, secret: bytes | None = None
+        self,
+        configuration: Mapping[str, str],
+        runner_factory: TaskRunnerFactory,
+        secret: Secret | None = None,
     ) -> None:
         self._configuration = configuration
         self._runner_factory = runner_factory
@@ -100,7 +103,7 @@ class TaskManagerRunner:
 
 
 def _who_leads(
-    configuration: Mapping[str, str], rpc: RpcService, secret: bytes | None
+    configuration: Mapping[str, str], rpc: RpcService, secret: Secret | None
 ) -> ClientHighAvailabilityServices:
     if HA_TYPE.of(configuration) != "NONE":
         return ha_services(configuration, secret)

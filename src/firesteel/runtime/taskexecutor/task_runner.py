@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from firesteel.common.stack_frames import ThreadText
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = ["TaskRunner", "TaskRunnerFactory", "TaskStateListener"]
@@ -45,6 +47,14 @@ class TaskRunner(Protocol):
 
     async def close(self) -> None:
         """Stop everything."""
+
+    async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        """Sample the stacks of a job's subtasks here; those without samples are left out."""
+        ...
+
+    async def dump_threads(self) -> tuple[ThreadText, ...]:
+        """Return the threads of all processes that it has started."""
+        ...
 
 
 class TaskRunnerFactory(Protocol):

@@ -9,9 +9,10 @@ from firesteel.columns.kernels.correlate import (
     LookupJoinFactory,
     SetOperationFactory,
 )
+from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
-from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
+from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.connectors.table_connector import Batches
 from firesteel.table.planner.rel import rel

@@ -1,4 +1,4 @@
-"""Packages that only some connectors need: imported late, and named with their extra if they are missing."""
+"""Packages that only some features need: imported late, and named with their extra if they are missing."""
 
 from __future__ import annotations
 

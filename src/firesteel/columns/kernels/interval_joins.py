@@ -1,0 +1,166 @@
+"""Interval joins by whole batches. Flink: `TimeIntervalJoin`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
+from firesteel.columns.hashing import Hashes, row_hashes
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernels.chosen import ChosenKernel
+from firesteel.columns.kernels.column_joins import PairMatcher
+from firesteel.columns.kernels.live_rows import parts_of
+from firesteel.columns.kernels.time_joins import IntervalJoin, IntervalPlan
+from firesteel.columns.kernels.timed_side import TimedSide
+from firesteel.columns.kernels.windows import US
+from firesteel.columns.rows import batch_of
+
+_PAIRS = 1 << 17
+"""Number of pairs that are looked at, and about that of those emitted, at once."""
+_SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class IntervalJoinFactory(IntervalPlan):
+    """Plan of a join of rows whose times satisfy `low <= left - right <= high` (ms)."""
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return ChosenIntervalJoin(self)
+
+
+class ChosenIntervalJoin(ChosenKernel[IntervalJoinFactory]):
+    """A join by whole batches; row by row if state is on disk, unless the restored one is columns."""
+
+    def _choose(self, context: KernelContext) -> Kernel:
+        has_columns = any(context.table(f"{name} rows").data for name in _SIDES)
+        goes_by_rows = context.is_state_on_disk and not has_columns
+        return IntervalJoin(self._plan) if goes_by_rows else ColumnIntervalJoin(self._plan)
+
+
+class ColumnIntervalJoin(TimedKernel):
+    """Keeps the rows of both sides as long as matching rows may still arrive.
+
+    State: the rows of each side, see `TimedSide`.
+    """
+
+    def __init__(self, plan: IntervalPlan) -> None:
+        super().__init__()
+        self._plan = plan
+        kind = plan.join.kind
+        self._outer = (kind in ("LEFT", "FULL"), kind in ("RIGHT", "FULL"))
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition and open the state."""
+        super().open(context)
+        self._matcher = PairMatcher(self._plan.join, context)
+        keys = self._plan.join.keys
+        self._sides = tuple(TimedSide(keys[index], context, name) for index, name in enumerate(_SIDES))
+        for index in range(2):
+            self._take_former(index)
+
+    def _take_former(self, index: int) -> None:
+        """Take over the rows that `IntervalJoin` stored, as former releases did."""
+        join, table = self._plan.join, self.context.table(_SIDES[index])
+        found = [entry for entries in table.data.values() for entry in entries]
+        if found:
+            rows = batch_of([row for _, row, _ in found], self._matcher.types[index])
+            times, marks = np.array([time for time, *_ in found]), np.array([mark for *_, mark in found], bool)
+            self._sides[index].add(rows, times, marks, row_hashes(rows, join.keys[index]))
+        for key in list(table.data):
+            table.remove(key)
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._matcher.close()
+
+    def flush(self) -> None:
+        """Write what has changed."""
+        for side in self._sides:
+            side.flush()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Join the rows, none of which matches another one, with those of the other side that arrived before."""
+        times, hashes = self._times(index, batch), self._matcher.hashes(index, batch)
+        has_null = self._matcher.has_null_key(index, batch)
+        may_fit = (times > self._past(index)) if self._plan.is_rowtime else np.ones(batch.length, bool)
+        waits = may_fit & ~has_null
+        matched = np.zeros(batch.length, bool)
+        for start, stop in parts_of(self._sides[1 - index].counts(hashes, *self._bounds(index, times)), _PAIRS):
+            part = slice(start, stop)
+            rows = batch.slice(start, stop)
+            matched[part] = self._join(index, rows, hashes[part], times[part], has_null[part], waits[part])
+        kept = np.flatnonzero(waits)
+        self._sides[index].add(batch.take(kept), times[kept], matched[kept], hashes[kept])
+
+    def _times(self, index: int, batch: ColumnBatch) -> Array:
+        if not self._plan.is_rowtime:
+            return np.full(batch.length, self.context.now_ms())
+        column = batch.columns[self._plan.right_time if index else self._plan.left_time]
+        times: Array = np.floor_divide(column.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), US)
+        return times
+
+    def _bounds(self, index: int, times: Array) -> tuple[Array, Array]:
+        """Return the times between which the rows lie that match rows of a side with given times, both included."""
+        plan = self._plan
+        return (times - plan.high, times - plan.low) if index == 0 else (times + plan.low, times + plan.high)
+
+    def _join(
+        self, index: int, rows: ColumnBatch, hashes: Hashes, times: Array, has_null: Array, waits: Array
+    ) -> Array:
+        """Emit the pairs of rows, and rows that nothing can match; return which rows have matched."""
+        other = self._sides[1 - index]
+        places, numbers = other.find(hashes, *self._bounds(index, times))
+        if has_null.any():
+            places, numbers = places[~has_null[places]], numbers[~has_null[places]]
+        parts, orders = [], []
+        matched = np.zeros(rows.length, bool)
+        if len(places):
+            others = other.take(numbers)
+            fits = np.flatnonzero(self._matcher.fits(index, rows, places, others))
+            places, numbers = places[fits], numbers[fits]
+            parts.append(self._matcher.paired(index, rows.take(places), others.take(fits)))
+            orders.append(places)
+            matched[places] = True
+            if self._outer[1 - index]:
+                other.mark(numbers)
+        if self._outer[index]:
+            alone = np.flatnonzero(~matched & ~waits)
+            parts.append(self._matcher.padded(index, rows.take(alone)))
+            orders.append(alone)
+        self._emit(parts, orders)
+        return matched
+
+    def _emit(self, parts: list[ColumnBatch], orders: list[Array]) -> None:
+        parts = [ColumnBatch(part.columns, part.length) for part in parts if part.length]
+        if len(parts) == 1:
+            self.context.emit(parts[0])
+        elif parts:
+            self.context.emit(concat(parts).take(np.argsort(np.concatenate(orders), kind="stable")))
+
+    def _past(self, index: int) -> int:
+        """Return the time up to which no rows of a side have matches any more."""
+        past = self._watermark + self._plan.low if index == 0 else self._watermark - self._plan.high
+        return max(MIN_WATERMARK, min(past, MAX_WATERMARK))
+
+    def watermark(self, timestamp: int) -> int:
+        """Remove the rows that nothing can match any more; emit the unmatched ones of an outer side."""
+        self._watermark = timestamp
+        if self._plan.is_rowtime and (self.context.is_streaming or timestamp == MAX_WATERMARK):
+            self._clean()
+        return timestamp
+
+    def _clean(self) -> None:
+        for index, side in enumerate(self._sides):
+            lonely = side.expire(self._past(index))
+            if lonely is not None and self._outer[index]:
+                self.context.emit(self._matcher.padded(index, lonely))
+
+    def end(self) -> None:
+        """Emit the remaining unmatched rows of outer sides."""
+        if self._plan.is_rowtime:
+            self._watermark = MAX_WATERMARK
+            self._clean()

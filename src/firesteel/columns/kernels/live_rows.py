@@ -1,0 +1,222 @@
+"""Rows that come and go, as columns: one side of a join of changelogs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.hashing import Hashes, row_hashes
+from firesteel.columns.kernels.hash_index import HashIndex
+from firesteel.columns.kernels.key_numbers import comparable
+from firesteel.columns.kernels.row_groups import RowGroups
+from firesteel.columns.kernels.row_store import RowStore
+from firesteel.columns.kernels.saved_rows import SavedRows
+from firesteel.columns.kernels.segments import first_of_segments, running_max
+from firesteel.columns.row_keys import freeze, key_column
+from firesteel.columns.rows import DELETE, UPDATE_BEFORE
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How a batch changes the rows of its side.
+
+    Attributes:
+        is_effective: Which rows of the batch come or go; the others take back what is not there.
+        added: The rows of the batch that are still there after it, in their order.
+        removed: The numbers of rows that were there before it and are gone.
+    """
+
+    is_effective: Array
+    added: Array
+    removed: Array
+
+
+class LiveRows:
+    """The rows of one side, numbered in the order in which they came.
+
+    State: a log of rows with 1 for those that came and -1 for those that went.
+
+    Args:
+        keys: The key columns.
+        log: The log; its state has been restored.
+    """
+
+    def __init__(self, keys: tuple[int, ...], log: SavedRows) -> None:
+        self._keys = keys
+        self._log = log
+        self._store = RowStore(matches=np.int64)
+        self._by_key = HashIndex()
+        self._by_row: HashIndex | None = None
+        self._unsaved: list[ColumnBatch] = []
+        for rows in log.rows():
+            self._replay(rows)
+        self._unsaved.clear()
+
+    def _replay(self, rows: ColumnBatch) -> None:
+        signs = rows.columns[-1].to_numpy()
+        kinds = np.where(signs < 0, DELETE, 0).astype(np.int8)
+        restored = ColumnBatch(rows.columns[:-1], rows.length, kinds if kinds.any() else None)
+        changes = self.changes(restored)
+        self.apply(restored, row_hashes(restored, self._keys), changes, np.zeros(rows.length, np.int64))
+
+    @property
+    def matches(self) -> Array:
+        """Return how many rows of the other side each row matches, as far as the join counts them."""
+        return self._store.values["matches"]
+
+    def has_null(self, rows: ColumnBatch) -> Array:
+        """Return per row whether a key is NULL, which equals nothing."""
+        found = np.zeros(rows.length, bool)
+        for key in self._keys:
+            if rows.columns[key].null_count:
+                found |= rows.columns[key].is_null().to_numpy(zero_copy_only=False)
+        return found
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def counts(self, hashes: Hashes) -> Array:
+        """Return about how many rows have keys with each of some hashes."""
+        return self._by_key.counts(hashes)
+
+    def find(self, hashes: Hashes) -> tuple[Array, Array]:
+        """Return positions in hashes, ascending, and the numbers of the rows whose keys have that hash, ascending."""
+        places, numbers = self._by_key.find(hashes)
+        is_there = self._store.is_there[numbers]
+        return (places, numbers) if is_there.all() else (places[is_there], numbers[is_there])
+
+    def take(self, numbers: Array) -> ColumnBatch:
+        """Return some rows."""
+        return self._store.take(numbers)
+
+    def all(self) -> tuple[ColumnBatch, Array] | None:
+        """Return all rows and their numbers, or None if there are none."""
+        numbers = self._store.numbers()
+        return (self.take(numbers), numbers) if len(numbers) else None
+
+    # --- changing ------------------------------------------------------------------------------------------------
+
+    def changes(self, batch: ColumnBatch) -> Changes:
+        """Return how the rows of a batch, one after the other, change the rows that are there."""
+        signs = np.ones(batch.length, np.int64)
+        if batch.kinds is not None:
+            signs[(batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)] = -1
+        everything = np.ones(batch.length, bool)
+        if (signs > 0).all():
+            return Changes(everything, np.arange(batch.length), np.zeros(0, np.int64))
+        groups = RowGroups([comparable(column) for column in batch.columns], batch.length)
+        owners, known = self._same(batch.take(groups.first_rows()), groups, signs)
+        before = np.bincount(owners, minlength=groups.count)
+        order = np.argsort(groups.codes, kind="stable")
+        codes = groups.codes[order]
+        is_first = first_of_segments(codes)
+        starts = np.flatnonzero(is_first)
+        sums = np.cumsum(signs[order])
+        sums -= np.repeat(sums[starts] - signs[order][starts], groups.sizes) - before[codes]
+        # What would take the number of rows below 0 takes back what is not there, and counts no further.
+        missing = running_max(np.maximum(-sums, 0), is_first)
+        left = sums + missing
+        ended = left[np.append(starts[1:], len(codes)) - 1]
+        missing_before = np.where(is_first, 0, np.roll(missing, 1))
+        is_effective = everything
+        is_effective[order] = missing == missing_before
+        return Changes(is_effective, _last(order, codes, signs, ended - before), _first(owners, known, before - ended))
+
+    def _same(self, firsts: ColumnBatch, groups: RowGroups, signs: Array) -> tuple[Array, Array]:
+        """Return the rows that are there and equal those of groups with retractions: group and number of each."""
+        sought = np.unique(groups.codes[signs < 0])
+        if self._by_row is None:
+            self._by_row = HashIndex()
+            found = self.all()
+            if found is not None:
+                self._by_row.add(row_hashes(found[0], range(len(found[0].columns))), found[1])
+        rows = firsts.take(sought)
+        places, numbers = self._by_row.find(row_hashes(rows, range(len(rows.columns))))
+        is_there = self._store.is_there[numbers]
+        places, numbers = places[is_there], numbers[is_there]
+        if len(places):
+            is_same = are_equal(rows.take(places), self.take(numbers))
+            places, numbers = places[is_same], numbers[is_same]
+        return sought[places], numbers
+
+    def apply(self, batch: ColumnBatch, hashes: Hashes, changes: Changes, matches: Array) -> None:
+        """Change the rows, given the hashes of the keys of the batch and how many others each of its rows matches."""
+        if len(changes.removed):
+            self._unsaved.append(_signed(self.take(changes.removed), -1))
+            self._store.remove(changes.removed)
+        added = replace(batch.take(changes.added), kinds=None)
+        if added.length:
+            self._append(added, hashes[changes.added], matches[changes.added])
+        if self._store.is_sparse:
+            numbers = self._store.compact()
+            for index in filter(None, (self._by_key, self._by_row)):
+                index.renumber(numbers)
+
+    def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array) -> None:
+        numbers = self._store.append(rows, matches=matches)
+        if self._by_row is not None:
+            self._by_row.add(row_hashes(rows, range(len(rows.columns))), numbers)
+        is_null = self.has_null(rows)
+        self._by_key.add(*((hashes, numbers) if not is_null.any() else (hashes[~is_null], numbers[~is_null])))
+        self._unsaved.append(_signed(rows, 1))
+
+    def flush(self) -> None:
+        """Write what has changed since the last version."""
+        self._log.save(self._unsaved, self._store.left, self._saved_form)
+        self._unsaved.clear()
+
+    def _saved_form(self) -> list[ColumnBatch]:
+        found = self.all()
+        return [] if found is None else [_signed(found[0], 1)]
+
+
+def _signed(rows: ColumnBatch, sign: int) -> ColumnBatch:
+    return ColumnBatch((*rows.columns, pa.array(np.full(rows.length, sign, np.int8))), rows.length)
+
+
+def _last(order: Array, codes: Array, signs: Array, numbers: Array) -> Array:
+    """Return the last rows that come of each group, given how many, in their order; rows are sorted by group."""
+    comes = np.flatnonzero(signs[order] > 0)
+    group = codes[comes]
+    ends = np.searchsorted(group, group, "right")
+    found: Array = np.sort(order[comes[ends - np.arange(len(group)) <= numbers[group]]])
+    return found
+
+
+def _first(owners: Array, known: Array, numbers: Array) -> Array:
+    """Return the first rows of each group, given the ascending groups of rows and how many."""
+    places = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    return known[places < numbers[owners]]
+
+
+def are_equal(rows: ColumnBatch, others: ColumnBatch) -> Array:
+    """Return which rows are the same as the others in their places; NULL is the same as NULL."""
+    same = np.ones(rows.length, bool)
+    for left, right in zip(rows.columns, others.columns, strict=True):
+        same &= _are_same(left, right)
+    return same
+
+
+def _are_same(left: pa.Array, right: pa.Array) -> Array:
+    if pa.types.is_nested(left.type) or pa.types.is_null(left.type):
+        pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
+        return np.array([freeze(a) == freeze(b) for a, b in pairs], bool)
+    found = pc.equal(key_column(left), key_column(right))
+    if left.null_count or right.null_count:
+        found = pc.if_else(pc.is_null(found), pc.and_(left.is_null(), right.is_null()), found)
+    same: Array = found.to_numpy(zero_copy_only=False)
+    return same
+
+
+def parts_of(counts: Array, limit: int) -> Sequence[tuple[int, int]]:
+    """Return where to cut rows, given the number of pairs of each, so that parts have about a number of pairs."""
+    if not len(counts):
+        return []
+    parts = np.cumsum(counts) // limit
+    starts = np.flatnonzero(np.diff(parts, prepend=parts[:1] - 1)).tolist()
+    return list(zip(starts, [*starts[1:], len(counts)], strict=True))

@@ -1,0 +1,97 @@
+"""Rows that come and go, as columns, with numbers in the order in which they came.
+
+Why: `docs/decisions/0056-rows-that-come-and-go-on-columns.md`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
+from firesteel.columns.kernels.row_index import should_merge
+
+LEAST = 10_000
+"""Number of rows up to which those that are gone are not let go of."""
+
+
+class RowStore:
+    """Rows by number, with a value of each of some kinds.
+
+    Args:
+        **kinds: The name and type of the values.
+
+    Attributes:
+        is_there: Whether each row is there; it is longer than the rows are many.
+        values: The values by name, likewise.
+        length: The number of rows, gone ones included.
+        left: The number of rows that are there.
+    """
+
+    def __init__(self, **kinds: type) -> None:
+        self._parts: list[ColumnBatch] = []
+        self.is_there = np.zeros(0, bool)
+        self.values: dict[str, Array] = {name: np.zeros(0, kind) for name, kind in kinds.items()}
+        self.length = self.left = 0
+
+    def append(self, rows: ColumnBatch, **values: Array) -> Array:
+        """Add rows with their values, and return their numbers."""
+        start, stop = self.length, self.length + rows.length
+        if stop > len(self.is_there):
+            # Doubled, so that adding rows one by one copies each a constant number of times on average.
+            more = max(stop, 2 * len(self.is_there)) - len(self.is_there)
+            self.is_there = np.concatenate([self.is_there, np.zeros(more, bool)])
+            self.values = {
+                name: np.concatenate([part, np.zeros(more, part.dtype)]) for name, part in self.values.items()
+            }
+        self.is_there[start:stop] = True
+        for name, part in values.items():
+            self.values[name][start:stop] = part
+        self.length, self.left = stop, self.left + rows.length
+        self._parts.append(rows)
+        while len(self._parts) > 1 and should_merge(*self._parts[-2:]):
+            self._parts[-2:] = [concat(self._parts[-2:])]
+        return np.arange(start, stop)
+
+    def remove(self, numbers: Array) -> None:
+        """Remove rows that are there."""
+        self.is_there[numbers] = False
+        self.left -= len(numbers)
+
+    def numbers(self) -> Array:
+        """Return the numbers of the rows that are there."""
+        return np.flatnonzero(self.is_there[: self.length])
+
+    def take(self, numbers: Array, columns: tuple[int, ...] | None = None) -> ColumnBatch:
+        """Return rows, or some columns of them; there is at least one row in the store."""
+        parts = self._parts
+        if columns is not None:
+            parts = [ColumnBatch(tuple(part.columns[column] for column in columns), part.length) for part in parts]
+        if len(parts) == 1:
+            return parts[0].take(numbers)
+        starts = np.cumsum([0, *(part.length for part in parts)])
+        owners = np.searchsorted(starts, numbers, "right") - 1
+        order = np.argsort(owners, kind="stable")
+        cuts = np.searchsorted(owners[order], np.arange(len(parts) + 1))
+        taken = [
+            part.take(numbers[order[cuts[place] : cuts[place + 1]]] - starts[place]) for place, part in enumerate(parts)
+        ]
+        back = np.empty(len(numbers), np.int64)
+        back[order] = np.arange(len(numbers))
+        return concat(taken).take(back)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Return whether most rows are gone."""
+        return self.length > 2 * self.left + LEAST
+
+    def compact(self) -> Array:
+        """Let go of the rows that are gone, and return the new number of each row; -1 for those."""
+        kept = self.numbers()
+        numbers = np.full(self.length, -1)
+        numbers[kept] = np.arange(len(kept))
+        self._parts = [self.take(kept)] if len(kept) else []
+        self.is_there = np.ones(len(kept), bool)
+        self.values = {name: part[kept] for name, part in self.values.items()}
+        self.length = self.left = len(kept)
+        return numbers

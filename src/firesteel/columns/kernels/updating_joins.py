@@ -1,0 +1,150 @@
+"""Inner and outer joins of changelogs by whole batches. Flink: `StreamingJoinOperator`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
+from firesteel.columns.hashing import Hashes
+from firesteel.columns.kernel import KernelContext, PlannedKernel
+from firesteel.columns.kernels.column_joins import PairMatcher
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.join_state import CHANGES
+from firesteel.columns.kernels.live_rows import LiveRows, parts_of
+from firesteel.columns.kernels.saved_rows import SavedRows
+from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE
+
+_PAIRS = 1 << 17
+"""Number of pairs that are looked at, and about that of those emitted, at once."""
+
+_GONE, _PAIR, _AGAIN = range(3)
+"""The order of what a pair emits: its padded row goes, the pair, a padded row comes again."""
+
+
+class UpdatingJoin(PlannedKernel[JoinPlan]):
+    """Joins the rows of a batch with those of the other side that are there.
+
+    An outer join counts the matches of each row: it emits a row padded with NULLs while there are none.
+
+    State: the rows of both sides, see `LiveRows`. The matches are counted anew when a job is restored.
+    """
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition and restore the rows."""
+        super().open(context)
+        plan = self._plan
+        self._outer = (plan.kind in ("LEFT", "FULL"), plan.kind in ("RIGHT", "FULL"))
+        self._matcher = PairMatcher(plan, context)
+        self._sides = tuple(
+            LiveRows(keys, SavedRows(context.table(name), keys, context.max_parallelism))
+            for name, keys in zip(CHANGES, plan.keys, strict=True)
+        )
+        for index in np.flatnonzero(self._outer).tolist():
+            self._count_matches(index)
+
+    def _count_matches(self, index: int) -> None:
+        side = self._sides[index]
+        found = side.all()
+        if found is not None:
+            rows, numbers = found
+            hashes = self._matcher.hashes(index, rows)
+            for start, stop in self._parts(index, hashes):
+                places, _, _ = self._pairs(index, rows.slice(start, stop), hashes[start:stop])
+                side.matches[numbers[start:stop]] = np.bincount(places, minlength=stop - start)
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._matcher.close()
+
+    def flush(self) -> None:
+        """Write what has changed."""
+        for side in self._sides:
+            side.flush()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Join the rows of a batch, none of which matches another one, with those of the other side."""
+        side = self._sides[index]
+        if not self._outer[index]:
+            batch = batch.filter(~side.has_null(batch))  # they match nothing, so they would only fill the state
+        changes = side.changes(batch)
+        hashes, matches = self._matcher.hashes(index, batch), np.zeros(batch.length, np.int64)
+        effective = np.flatnonzero(changes.is_effective)
+        rows, found = batch.take(effective) if len(effective) < batch.length else batch, hashes[effective]
+        for start, stop in self._parts(index, found):
+            matches[effective[start:stop]] = self._join(index, rows.slice(start, stop), found[start:stop])
+        side.apply(batch, hashes, changes, matches)
+
+    def _parts(self, index: int, hashes: Hashes) -> Sequence[tuple[int, int]]:
+        return parts_of(self._sides[1 - index].counts(hashes), _PAIRS)
+
+    def _pairs(self, index: int, rows: ColumnBatch, hashes: Hashes) -> tuple[Array, Array, ColumnBatch | None]:
+        """Return the places of rows and the numbers of the other rows that they match, and these, if there are any."""
+        other = self._sides[1 - index]
+        places, numbers = other.find(hashes)
+        if len(places):
+            is_null = self._sides[index].has_null(rows)
+            if is_null.any():
+                places, numbers = places[~is_null[places]], numbers[~is_null[places]]
+        if not len(places):
+            return places, numbers, None
+        others = other.take(numbers)
+        fits = self._matcher.fits(index, rows, places, others)
+        if fits.all():
+            return places, numbers, others
+        return places[fits], numbers[fits], others.take(np.flatnonzero(fits))
+
+    def _join(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
+        """Emit what rows change, and return how many others each of them matches."""
+        places, numbers, others = self._pairs(index, rows, hashes)
+        matches = np.bincount(places, minlength=rows.length)
+        kinds = rows.kinds_or_inserts()
+        goes = (kinds == UPDATE_BEFORE) | (kinds == DELETE)
+        if any(self._outer):  # What an outer join emits may replace a padded row, so it is no update, as in Flink.
+            kinds = np.where(goes, DELETE, INSERT).astype(np.int8)
+        rows = replace(rows, kinds=kinds)
+        parts, orders = [], []
+        if others is not None:
+            parts.append(self._matcher.paired(index, rows.take(places), others))
+            orders.append(4 * np.arange(len(places)) + _PAIR)
+        if self._outer[1 - index] and others is not None:
+            is_gone, is_again = self._recount(index, numbers, goes[places])
+            for chosen, kind, order in ((is_gone, DELETE, _GONE), (is_again, INSERT, _AGAIN)):
+                padded = np.flatnonzero(chosen)
+                kept = ColumnBatch(others.take(padded).columns, len(padded), np.full(len(padded), kind, np.int8))
+                parts.append(self._matcher.padded(1 - index, kept))
+                orders.append(4 * padded + order)
+        if self._outer[index]:
+            alone = np.flatnonzero(matches == 0)
+            parts.append(self._matcher.padded(index, rows.take(alone)))
+            # Before the first pair of the next row, and behind the last one of the row before.
+            orders.append(4 * np.searchsorted(places, alone) - 1)
+        if parts:
+            self._emit(concat(parts), np.concatenate(orders))
+        return matches
+
+    def _emit(self, rows: ColumnBatch, order: Array) -> None:
+        if (np.diff(order) < 0).any():
+            rows = rows.take(np.argsort(order, kind="stable"))
+        is_plain = rows.kinds is not None and not rows.kinds.any()
+        if rows.length:
+            self.context.emit(replace(rows, kinds=None) if is_plain else rows)
+
+    def _recount(self, index: int, numbers: Array, goes: Array) -> tuple[Array, Array]:
+        """Count the matches of the other rows of pairs; return which pairs are a first match or end a last one."""
+        other = self._sides[1 - index]
+        order = np.argsort(numbers, kind="stable")
+        sought, steps = numbers[order], np.where(goes[order], -1, 1)
+        starts = np.flatnonzero(first_of_segments(sought))
+        sums = np.cumsum(steps)
+        sizes = np.diff(starts, append=len(sought))
+        after = sums - np.repeat(sums[starts] - steps[starts], sizes) + other.matches[sought]
+        ends = starts + sizes - 1
+        other.matches[sought[ends]] = after[ends]
+        is_gone, is_again = np.empty(len(order), bool), np.empty(len(order), bool)
+        is_gone[order], is_again[order] = (after == 1) & (steps > 0), (after == 0) & (steps < 0)
+        return is_gone, is_again
