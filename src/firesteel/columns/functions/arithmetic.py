@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.calendar import shifted
+from firesteel.columns.decimal_words import decimals_of, from_int64, int64_of, rounded
 from firesteel.columns.functions.accumulators import WIDE, fit_decimal
 from firesteel.columns.functions.function import (
     CallSite,
@@ -122,19 +123,61 @@ def _remainder(left: Column, right: Column) -> Column:
 
 
 def _decimal(name: str, call: CallSite) -> Kernel:
-    """Return the kernel for decimals: Arrow's if its result type equals Flink's, else one value at a time."""
+    """Return the kernel for decimals: Arrow's if its result type equals Flink's, else integers, else value by value."""
     left, right = (as_decimal(data_type) for data_type in call.types)
     target, operand_types = call.arrow_type, [arrow_type(left), arrow_type(right)]
     slow = per_row(lambda _: _decimal_function(name, call.type))(call)
 
     def kernel(columns: list[Column], length: int) -> Column:
-        if name not in "+-*" or target.precision == t.MAX_DECIMAL_PRECISION:
-            return slow(columns, length)
         casts = [column.cast(data_type) for column, data_type in zip(columns, operand_types, strict=True)]
+        if name not in "+-*" or target.precision == t.MAX_DECIMAL_PRECISION:
+            found = _of_integers(name, casts, target)
+            return slow(columns, length) if found is None else found
         result = _KERNELS[name](*casts)
         return result if result.type == target else result.cast(target)
 
     return kernel
+
+
+def _of_integers(name: str, columns: list[Column], target: pa.DataType) -> Column | None:
+    """Return the results if all values, and those on the way to the results, are integers of less than 62 bits."""
+    left, right = (int64_of(column) for column in columns)
+    arrays = [column for column in columns if not isinstance(column, pa.Scalar)]
+    if left is None or right is None or not arrays or name == "%":
+        return None
+    largest = [max(1, int(np.abs(values).max(initial=0))) for values in (left, right)]
+    scales = [column.type.scale for column in columns]
+    divisor: Any = 1
+    if name in "+-":
+        scale = max(*scales, target.scale)
+        factors = [10 ** (scale - own) for own in scales]
+        if max(size * factor for size, factor in zip(largest, factors, strict=True)) >= 2**60:
+            return None
+        left, right = left * factors[0], right * factors[1]
+        found = left + right if name == "+" else left - right
+    elif name == "*":
+        scale = max(sum(scales), target.scale)
+        if largest[0] * largest[1] * 10 ** (scale - sum(scales)) >= 2**61:
+            return None
+        found = left * right * 10 ** (scale - sum(scales))
+    else:
+        scale, shift = target.scale, target.scale + scales[1] - scales[0]
+        nulls = columns[1].is_null().to_numpy(zero_copy_only=False) if arrays[-1] is columns[1] else False
+        divisor = np.where(nulls, 1, right)
+        if shift < 0 or largest[0] * 10**shift >= 2**61 or largest[1] >= 2**61 or not divisor.all():
+            return None  # also to tell which row divides by zero
+        found = left * 10**shift
+    if scale > target.scale:
+        divisor = 10 ** (scale - target.scale)
+        if divisor >= 2**61:
+            return None
+    if name == "/" or scale > target.scale:
+        found = rounded(np.broadcast_to(found, len(arrays[0])), divisor)
+    is_null = np.abs(found) >= 10 ** min(target.precision, 18) if target.precision < 19 else np.zeros(len(found), bool)
+    for array in arrays:
+        if array.null_count:
+            is_null = is_null | array.is_null().to_numpy(zero_copy_only=False)
+    return decimals_of(from_int64(np.ascontiguousarray(found)), target, is_null if is_null.any() else None)
 
 
 def _decimal_function(name: str, data_type: Any) -> Callable[[Any, Any], Any]:
