@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.calendar import shifted
+from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import decimals_of, from_int64, int64_of, rounded
 from firesteel.columns.functions.accumulators import WIDE, fit_decimal
 from firesteel.columns.functions.function import (
@@ -141,43 +142,62 @@ def _decimal(name: str, call: CallSite) -> Kernel:
 
 def _of_integers(name: str, columns: list[Column], target: pa.DataType) -> Column | None:
     """Return the results if all values, and those on the way to the results, are integers of less than 62 bits."""
-    left, right = (int64_of(column) for column in columns)
+    operands = [int64_of(column) for column in columns]
     arrays = [column for column in columns if not isinstance(column, pa.Scalar)]
-    if left is None or right is None or not arrays or name == "%":
+    if operands[0] is None or operands[1] is None or not arrays or name not in _OF_INTEGERS:
         return None
-    largest = [max(1, int(np.abs(values).max(initial=0))) for values in (left, right)]
     scales = [column.type.scale for column in columns]
-    divisor: Any = 1
-    if name in "+-":
-        scale = max(*scales, target.scale)
-        factors = [10 ** (scale - own) for own in scales]
-        if max(size * factor for size, factor in zip(largest, factors, strict=True)) >= 2**60:
-            return None
-        left, right = left * factors[0], right * factors[1]
-        found = left + right if name == "+" else left - right
-    elif name == "*":
-        scale = max(sum(scales), target.scale)
-        if largest[0] * largest[1] * 10 ** (scale - sum(scales)) >= 2**61:
-            return None
-        found = left * right * 10 ** (scale - sum(scales))
-    else:
-        scale, shift = target.scale, target.scale + scales[1] - scales[0]
-        nulls = columns[1].is_null().to_numpy(zero_copy_only=False) if arrays[-1] is columns[1] else False
-        divisor = np.where(nulls, 1, right)
-        if shift < 0 or largest[0] * 10**shift >= 2**61 or largest[1] >= 2**61 or not divisor.all():
-            return None  # also to tell which row divides by zero
-        found = left * 10**shift
-    if scale > target.scale:
-        divisor = 10 ** (scale - target.scale)
-        if divisor >= 2**61:
-            return None
-    if name == "/" or scale > target.scale:
-        found = rounded(np.broadcast_to(found, len(arrays[0])), divisor)
-    is_null = np.abs(found) >= 10 ** min(target.precision, 18) if target.precision < 19 else np.zeros(len(found), bool)
+    found = _OF_INTEGERS[name](name, operands[0], operands[1], scales, target.scale)
+    if found is None:
+        return None
+    numbers = np.ascontiguousarray(np.broadcast_to(found, len(arrays[0])))
+    is_null = np.zeros(len(numbers), bool)
+    if target.precision <= _DIGITS_OF_INT64:
+        is_null |= np.abs(numbers) >= 10**target.precision
     for array in arrays:
         if array.null_count:
-            is_null = is_null | array.is_null().to_numpy(zero_copy_only=False)
-    return decimals_of(from_int64(np.ascontiguousarray(found)), target, is_null if is_null.any() else None)
+            is_null |= array.is_null().to_numpy(zero_copy_only=False)
+    return decimals_of(from_int64(numbers), target, is_null if is_null.any() else None)
+
+
+def _largest(values: Array | int) -> int:
+    """Return the largest size of a value, at least 1: a factor of 0 must have room, too."""
+    return max(1, int(np.abs(values).max(initial=0)))
+
+
+def _sum(name: str, left: Array | int, right: Array | int, scales: list[int], target: int) -> Array | None:
+    scale = max(*scales, target)
+    first, second = (10 ** (scale - own) for own in scales)
+    if max(_largest(left) * first, _largest(right) * second) >= _ROOM // 2:
+        return None
+    return _rescaled(left * first + right * second if name == "+" else left * first - right * second, scale - target)
+
+
+def _product(name: str, left: Array | int, right: Array | int, scales: list[int], target: int) -> Array | None:
+    scale = max(sum(scales), target)
+    factor = 10 ** (scale - sum(scales))
+    if _largest(left) * _largest(right) * factor >= _ROOM:
+        return None
+    return _rescaled(left * right * factor, scale - target)
+
+
+def _quotient(name: str, left: Array | int, right: Array | int, scales: list[int], target: int) -> Array | None:
+    shift = target + scales[1] - scales[0]
+    if shift < 0 or _largest(left) * 10**shift >= _ROOM or _largest(right) >= _ROOM or not np.all(right):
+        return None  # the divisor may be 0, or NULL, which is 0 here: value by value, the row with 0 is found
+    return rounded(np.asarray(left * 10**shift), right)
+
+
+def _rescaled(values: Array | int, digits: int) -> Array | None:
+    """Return values with so many digits less behind the point."""
+    if not digits:
+        return np.asarray(values)
+    return rounded(np.asarray(values), 10**digits) if 10**digits < _ROOM else None
+
+
+_ROOM = 2**61
+_DIGITS_OF_INT64 = 18
+_OF_INTEGERS = {"+": _sum, "-": _sum, "*": _product, "/": _quotient}
 
 
 def _decimal_function(name: str, data_type: Any) -> Callable[[Any, Any], Any]:
