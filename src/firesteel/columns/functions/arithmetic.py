@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.calendar import shifted
+from firesteel.columns.cells import Array
+from firesteel.columns.decimal_words import decimals_of, from_int64, int64_of, rounded
 from firesteel.columns.functions.accumulators import WIDE, fit_decimal
 from firesteel.columns.functions.function import (
     CallSite,
@@ -122,19 +124,80 @@ def _remainder(left: Column, right: Column) -> Column:
 
 
 def _decimal(name: str, call: CallSite) -> Kernel:
-    """Return the kernel for decimals: Arrow's if its result type equals Flink's, else one value at a time."""
+    """Return the kernel for decimals: Arrow's if its result type equals Flink's, else integers, else value by value."""
     left, right = (as_decimal(data_type) for data_type in call.types)
     target, operand_types = call.arrow_type, [arrow_type(left), arrow_type(right)]
     slow = per_row(lambda _: _decimal_function(name, call.type))(call)
 
     def kernel(columns: list[Column], length: int) -> Column:
-        if name not in "+-*" or target.precision == t.MAX_DECIMAL_PRECISION:
-            return slow(columns, length)
         casts = [column.cast(data_type) for column, data_type in zip(columns, operand_types, strict=True)]
+        if name not in "+-*" or target.precision == t.MAX_DECIMAL_PRECISION:
+            found = _of_integers(name, casts, target)
+            return slow(columns, length) if found is None else found
         result = _KERNELS[name](*casts)
         return result if result.type == target else result.cast(target)
 
     return kernel
+
+
+def _of_integers(name: str, columns: list[Column], target: pa.DataType) -> Column | None:
+    """Return the results if all values, and those on the way to the results, are integers of less than 62 bits."""
+    operands = [int64_of(column) for column in columns]
+    arrays = [column for column in columns if not isinstance(column, pa.Scalar)]
+    if operands[0] is None or operands[1] is None or not arrays or name not in _OF_INTEGERS:
+        return None
+    scales = [column.type.scale for column in columns]
+    found = _OF_INTEGERS[name](name, operands[0], operands[1], scales, target.scale)
+    if found is None:
+        return None
+    numbers = np.ascontiguousarray(np.broadcast_to(found, len(arrays[0])))
+    is_null = np.zeros(len(numbers), bool)
+    if target.precision <= _DIGITS_OF_INT64:
+        is_null |= np.abs(numbers) >= 10**target.precision
+    for array in arrays:
+        if array.null_count:
+            is_null |= array.is_null().to_numpy(zero_copy_only=False)
+    return decimals_of(from_int64(numbers), target, is_null if is_null.any() else None)
+
+
+def _largest(values: Array | int) -> int:
+    """Return the largest size of a value, at least 1: a factor of 0 must have room, too."""
+    return max(1, int(np.abs(values).max(initial=0)))
+
+
+def _sum(name: str, left: Array | int, right: Array | int, scales: list[int], target: int) -> Array | None:
+    scale = max(*scales, target)
+    first, second = (10 ** (scale - own) for own in scales)
+    if max(_largest(left) * first, _largest(right) * second) >= _ROOM // 2:
+        return None
+    return _rescaled(left * first + right * second if name == "+" else left * first - right * second, scale - target)
+
+
+def _product(name: str, left: Array | int, right: Array | int, scales: list[int], target: int) -> Array | None:
+    scale = max(sum(scales), target)
+    factor = 10 ** (scale - sum(scales))
+    if _largest(left) * _largest(right) * factor >= _ROOM:
+        return None
+    return _rescaled(left * right * factor, scale - target)
+
+
+def _quotient(name: str, left: Array | int, right: Array | int, scales: list[int], target: int) -> Array | None:
+    shift = target + scales[1] - scales[0]
+    if shift < 0 or _largest(left) * 10**shift >= _ROOM or _largest(right) >= _ROOM or not np.all(right):
+        return None  # the divisor may be 0, or NULL, which is 0 here: value by value, the row with 0 is found
+    return rounded(np.asarray(left * 10**shift), right)
+
+
+def _rescaled(values: Array | int, digits: int) -> Array | None:
+    """Return values with so many digits less behind the point."""
+    if not digits:
+        return np.asarray(values)
+    return rounded(np.asarray(values), 10**digits) if 10**digits < _ROOM else None
+
+
+_ROOM = 2**61
+_DIGITS_OF_INT64 = 18
+_OF_INTEGERS = {"+": _sum, "-": _sum, "*": _product, "/": _quotient}
 
 
 def _decimal_function(name: str, data_type: Any) -> Callable[[Any, Any], Any]:

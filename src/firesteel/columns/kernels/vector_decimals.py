@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
+from firesteel.columns.decimal_words import WORDS, decimals_of, from_int64, rounded, words_of
 from firesteel.columns.functions.accumulators import WIDE, State
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 
@@ -27,8 +28,6 @@ _FULL = 2**62
 """From here on a part of a sum may have no room for the rows of a batch."""
 NARROW = 18
 """Digits that fit into an int64."""
-WORDS = np.dtype([("low", "<u8"), ("high", "<i8")])
-"""The unscaled value of a decimal of 128 bits, as Arrow stores it."""
 
 
 class VectorDecimalSum(VectorCall):
@@ -96,10 +95,7 @@ class VectorDecimalSum(VectorCall):
         limit = 2**61 // factor
         is_wide |= (words["high"] != low >> 63) | (low > limit) | (low < -limit)
         divisors = np.where(counts == 0, 1, counts)
-        low = np.where(is_wide, 0, low) * np.sign(divisors) * factor
-        divisors = np.abs(divisors)
-        quotients = (2 * np.abs(low) + divisors) // (2 * divisors) * np.sign(low)
-        found = _from_int64(quotients)
+        found = from_int64(rounded(np.where(is_wide, 0, low) * factor, divisors))
         for place in np.flatnonzero(is_wide & (counts != 0)).tolist():
             number, count = self._numbers([part[place : place + 1] for part in fields])[0], int(counts[place])
             quotient = (2 * abs(number) * factor + abs(count)) // (2 * abs(count))
@@ -141,30 +137,11 @@ class VectorDecimalExtreme(VectorCall):
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the extremes as `WORDS`, and a mask of the groups without one."""
-        return _from_int64(fields[0]), fields[1] == 0
+        return from_int64(fields[0]), fields[1] == 0
 
     def column(self, values: Array, nulls: Array | None) -> pa.Array:
         """Return results as a column."""
         return decimals_of(values, self.type, nulls)
-
-
-def words_of(column: pa.Array) -> Array:
-    """Return the unscaled values of decimals; those of NULL are arbitrary."""
-    data = column.buffers()[1]
-    values: Array = np.frombuffer(data, WORDS, len(column), column.offset * WORDS.itemsize)
-    return values
-
-
-def decimals_of(words: Array, kind: pa.DataType, nulls: Array | None) -> pa.Array:
-    """Return decimals with given unscaled values."""
-    validity = None if nulls is None else pa.array(~nulls).buffers()[1]
-    return pa.Array.from_buffers(kind, len(words), [validity, pa.py_buffer(np.ascontiguousarray(words))])
-
-
-def _from_int64(values: Array) -> Array:
-    words = np.empty(len(values), WORDS)
-    words["low"], words["high"] = values.view(np.uint64), values >> 63
-    return words
 
 
 def _composed(parts: Fields) -> tuple[Array, Array]:
