@@ -104,6 +104,16 @@ def test_the_line_has_the_rate_and_what_is_awaited(monkeypatch):
         assert part in text
 
 
+def test_the_line_has_the_share_of_bounded_sources_and_the_lag_of_others() -> None:
+    line = progress_view.LineOfProgress(lambda: 0.0)
+    half = replace(vertex(ExecutionState.RUNNING, 0, 10), share_read=0.5, pending_records=10)
+    behind = replace(vertex(ExecutionState.RUNNING, 0, 10), pending_records=1234)
+    bytes_behind = replace(vertex(ExecutionState.RUNNING, 0, 10), pending_bytes=2_500_000)
+    text = line.text(details(JobStatus.RUNNING, half, replace(half, share_read=0.25), behind, bytes_behind))
+    assert text.endswith("38% of the input, 1,234 records behind, 2.5 MB behind")
+    assert "of the input" not in line.text(details(JobStatus.RUNNING, replace(half, share_read=None)))
+
+
 def test_an_interrupt_that_arrives_twice_is_one():
     calls = []
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Duration, Types, WatermarkStrategy
+from firesteel.coordinator.source_metrics import SourceMetrics
 from firesteel.coordinator.source_splits import KnownKeys, SourceSplits, deal, fill
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
@@ -433,3 +434,76 @@ def test_a_batch_stops_at_the_limit_of_a_split() -> None:
     assert [split.stop_after(0, units) for units in (0, 1, 5, 9, 10, 1000)] == [0, 100, 100, 100, 400, 900]
     assert split.stop_after(100, 7) == 400
     assert split.grown_to(950, (*split.stops, Stop(950, 1)), grows=False).units_after(400) == 11
+
+
+def left(splits: SplitEnumerator, subtask: int) -> dict[str, float]:
+    """The metrics of a subtask that tell what it has left, by their names without the operator."""
+    one = SubtaskReport(next(iter(splits._sources)), subtask, 0, 0, False)
+    return {name.rpartition(".")[2]: value for name, value in splits.metrics_of(one).items()}
+
+
+def test_the_backlog_follows_reading_growth_deletion_and_other_parallelisms() -> None:
+    splits = enumerator(Growing())
+    splits.plan(0)
+    assert [left(splits, subtask)["pendingRecords"] for subtask in range(2)] == [4, 0]
+    assert "shareRead" not in left(splits, 0), "an endless source has no share"
+    LENGTHS["a"], LENGTHS["b"] = 9, 7
+    splits.plan(10)
+    assert [left(splits, subtask)["pendingRecords"] for subtask in range(2)] == [6, 3]
+    later = enumerator(Growing(), parallelism=3)
+    later.restore(splits.snapshot())
+    assert sum(left(later, subtask)["pendingRecords"] for subtask in range(3)) == 9
+    kept = Retained()
+    kept.last = 10
+    splits = enumerator(kept, parallelism=1)
+    splits.plan(0)
+    kept.first = kept.last = 8
+    kept.last = 12
+    splits._sources[next(iter(splits._sources))].splits.discover(10, at_once=True)
+    assert left(splits, 0)["pendingRecords"] == 4, "what was deleted is not left"
+
+
+def test_files_are_counted_in_bytes_and_the_share_goes_on_after_a_restore(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("0123456789" * 64)
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path / "in")).build()
+    splits = enumerator(source, parallelism=1, elements=2)
+    assert left(splits, 0).get("shareRead") is None, "nothing was discovered yet"
+    splits.plan(0)
+    assert (left(splits, 0)["pendingBytes"], left(splits, 0)["shareRead"]) == (512, 0.2)
+    later = enumerator(source, parallelism=1, elements=2)
+    later.restore(splits.snapshot())
+    later.plan(1)
+    assert (left(later, 0)["pendingBytes"], left(later, 0)["shareRead"]) == (384, 0.4)
+
+
+def test_sources_of_a_hybrid_have_equal_shares() -> None:
+    source = hybrid(NumberSequenceSource(1, 4), NumberSequenceSource(1, 400))
+    splits = enumerator(source, parallelism=1, elements=4)
+    shares = []
+    while not splits.has_ended:
+        splits.plan(0)
+        shares.append(left(splits, 0)["shareRead"])
+    assert shares[0] == 0.5
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_a_source_is_idle_since_it_was_given_something_to_read() -> None:
+    seconds = 100.0
+    splits = SourceSplits(Growing(), 1)
+    metrics = SourceMetrics("Source: it", splits, lambda: seconds, lambda: 5000)
+    seconds += 2
+    one = SubtaskReport("v", 0, 0, 0, False, metrics={"currentOutputWatermark": 4000})
+    assert metrics.of(one) == {
+        "Source__it.sourceIdleTime": 2000,
+        "Source__it.pendingRecords": 0,
+        "Source__it.totalRecordsRead": 0,
+        "Source__it.watermarkLag": 1000,
+    }
+    metrics.batch_ended({0: 7})
+    seconds += 1
+    metrics.batch_ended({0: 0})
+    assert metrics.of(one)["Source__it.sourceIdleTime"] == 1000
+    ended = SubtaskReport("v", 0, 0, 0, True, metrics={"currentOutputWatermark": 2**63 - 1})
+    assert "Source__it.watermarkLag" not in metrics.of(ended)
+    assert metrics.of(ended)["Source__it.sourceIdleTime"] == 0

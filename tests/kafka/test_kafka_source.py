@@ -27,6 +27,7 @@ from firesteel.datastream.formats.json import JsonRowDeserializationSchema
 from firesteel.errors import InvalidProgramError
 from firesteel.functions.source_reading import SourceReaderContext
 from firesteel.functions.splits import Split, SplitRange
+from firesteel.task.batch_plan import SubtaskReport
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 
@@ -56,6 +57,27 @@ def read(source: KafkaSource, parallelism: int = 1, **how: Any) -> list[str]:
     env = environment(parallelism)
     env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka", Types.STRING()).print()
     return sorted(line.partition("> ")[2] or line for line in run_local(env, **how).lines)
+
+
+def test_the_backlog_is_what_the_broker_has_beyond_the_position(broker: Broker) -> None:
+    name = broker.topic(2)
+    for partition in range(2):
+        broker.write(name, [(f"{i}", 1000) for i in range(50)], partition=partition)
+    env = environment(2)
+    source = builder(broker, name, bounded=False).set_starting_offsets(EARLIEST).build()
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka", Types.STRING()).print()
+    splits = SplitEnumerator(env.get_stream_graph().get_job_graph(), {}, 10)
+    (vertex,) = splits._sources
+
+    def behind() -> list[float]:
+        reports = [SubtaskReport(vertex, subtask, 0, 0, False) for subtask in range(2)]
+        return [splits.metrics_of(report)["Source__kafka.pendingRecords"] for report in reports]
+
+    splits.plan(next(_times))
+    assert behind() == [40, 40]
+    broker.write(name, [("late", 1000)] * 7, partition=0)
+    splits.plan(next(_times))
+    assert sorted(behind()) == [30, 37]
 
 
 # --- where reading starts and ends ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
@@ -60,8 +61,10 @@ async def test_a_job_is_shown_with_graph_slots_and_history(
     job_id = await a_running_job(rest)
     rest.cluster.data_plane.printed[job_id] = "1> (<b>é</b>,1)\n" * 300
     for progress in range(1, 40):
-        records = [SubtaskProgress(an_id("source"), 0, 0, progress * progress * 100, False, {})]
+        behind = {"Source__source.pendingRecords": 40 - progress}
+        records = [SubtaskProgress(an_id("source"), 0, 0, progress * progress * 100, False, behind)]
         rest.cluster.query.listener.subtasks_progressed(records)
+        rest.cluster.query.listener.batch_ended(BatchTimes(1, {"read": 0.01, "operators": progress / 100}))
         await settle()
         await rest.view.samples.take()
     await browser.open(f"{rest.server.address}/#/jobs/{job_id}", width, dark)
@@ -69,6 +72,9 @@ async def test_a_job_is_shown_with_graph_slots_and_history(
     charts = "[...document.querySelectorAll('.charts section')].filter(one => one.querySelector('svg'))"
     assert await browser.run(f"{charts}.map(one => one.querySelector('h3').innerText)") == [
         "Records read",
+        "Records behind",
+        "Batch: read",
+        "Batch: operators",
         "Memory of the JobManager",
     ], "charts are those of figures that were above zero"
     text = await browser.run("document.body.innerText")

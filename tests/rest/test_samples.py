@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from firesteel.rest import samples
 from firesteel.rest.samples import Samples
+from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from tests.rest.rest_cluster import Rest
 from tests.runtime.helpers import an_id, job_graph, settle
@@ -16,11 +17,26 @@ async def test_samples_are_taken_of_running_jobs_and_kept_after_their_end(rest: 
     times = iter(range(1000, 9000, 5000))
     taken = Samples(rest.view.dispatcher, lambda: next(times))
     for records in (10, 30):
-        progress = [SubtaskProgress(an_id("source"), 0, 0, records, False, {})]
+        metrics = {"Source__s.pendingRecords": 100 - records, "Source__s.shareRead": records / 100}
+        progress = [SubtaskProgress(an_id("source"), 0, 0, records, False, metrics)]
         rest.cluster.query.listener.subtasks_progressed(progress)
+        rest.cluster.query.listener.batch_ended(BatchTimes(1, {"read": 0.25, "commit": 0.5}))
         await settle()
         await taken.take()
     assert [(one.time_ms, one.read, one.restarts) for one in taken.of(job.job_id)] == [(1000, 10, 0), (6000, 30, 0)]
+    assert [(one.pending_records, one.pending_bytes) for one in taken.of(job.job_id)] == [(90, None), (70, None)]
+    assert [one.batches.batches for one in taken.of(job.job_id)] == [1, 2]
+    await rest.view.samples.take()
+    found = await rest.get(f"/firesteel/jobs/{job.job_id}/history")
+    assert (found["pending-records"], found["batches"]) == ([70], [2])
+    assert (found["batch-read-time"], found["batch-plan-time"]) == ([500], [0])
+    rest.forget()
+    (behind,) = await rest.get(
+        f"/jobs/{job.job_id}/vertices/{an_id('source')}/subtasks/metrics?get=Source__s.pendingRecords&agg=sum"
+    )
+    assert behind["sum"] == 70
+    (commit,) = await rest.get(f"/jobs/{job.job_id}/metrics?get=accumulateBatchCommitTimeMs")
+    assert commit["value"] == "1000.0"
     assert taken.of(job.job_id)[0].memory > 1_000_000
     await rest.cluster.finish_query()
     await taken.take()

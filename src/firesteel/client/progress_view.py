@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from rich.console import Console, RenderableType
+from rich.filesize import decimal
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
@@ -149,7 +150,7 @@ class _LiveTable:
 
 
 class LineOfProgress:
-    """One line on a job: state, time, records and their rate, restarts.
+    """One line on a job: state, time, records and their rate, share of bounded sources, lag of others, restarts.
 
     Args:
         clock: Returns the time in seconds.
@@ -172,6 +173,8 @@ class LineOfProgress:
             parts.append(awaited)
         elif read:  # Nobody counts what stays within one chain of operators.
             parts += [f"{read:,} records read", f"{self._rate:,.0f}/s"]
+        if not awaited:
+            parts += _of_sources(details)
         if details.restarts:
             parts.append(f"restarts: {details.restarts}")
         return ", ".join(parts)
@@ -203,6 +206,18 @@ class LiveLine(_LiveTable):
 
     def _shown(self, details: JobDetails) -> RenderableType:
         return Text(self._line.text(details), no_wrap=True, overflow="ellipsis")
+
+
+def _of_sources(details: JobDetails) -> list[str]:
+    """Return which share bounded sources have read, on average, and how far the others are behind."""
+    bounded = [vertex.share_read for vertex in details.vertices if vertex.share_read is not None]
+    others = [vertex for vertex in details.vertices if vertex.share_read is None]
+    found = [f"{sum(bounded) / len(bounded):.0%} of the input"] if bounded else []
+    if records := sum(vertex.pending_records or 0 for vertex in others):
+        found.append(f"{records:,} records behind")
+    if size := sum(vertex.pending_bytes or 0 for vertex in others):
+        found.append(f"{decimal(size)} behind")
+    return found
 
 
 def _awaited(details: JobDetails) -> str:

@@ -28,7 +28,7 @@ class NumberSequenceSource(Source[int]):
         [1, 2, 3, 4, 5]
     """
 
-    reading_hints = ReadingHints()
+    reading_hints = ReadingHints(unit="Records")
 
     def __init__(self, start: int, end: int) -> None:
         super().__init__()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from firesteel.common.trust.restricted_pickle import load_plain
+from firesteel.coordinator.backlog import Backlog
 from firesteel.functions.connector_base import Source
 from firesteel.functions.source_reading import ReadingHints
 from firesteel.functions.splits import WITHOUT_SPLITS, Known, Split, SplitRange
@@ -61,6 +62,7 @@ class SourceState:
         discovered_ms: Time of the last discovery in ms; -1 if there was none. Later runs have other clocks: to them
             only the sign matters.
         ended: Whether the source has ended.
+        read: Units that were read of the current source of a HybridSource.
     """
 
     parallelism: int
@@ -71,6 +73,7 @@ class SourceState:
     dealt: int = 0
     discovered_ms: int = -1
     ended: bool = False
+    read: int = 0
 
 
 class SourceSplits:
@@ -108,6 +111,7 @@ class SourceSplits:
         self._untold: list[dict[str, Split]] = [{} for _ in range(self._parallelism)]
         self._told: set[str] = set()
         self._ended: set[int] = set()
+        self._backlog = Backlog(self._parallelism)
         for split in state.splits.values():
             self._list(split)
 
@@ -127,6 +131,7 @@ class SourceSplits:
                 positions=dict(state.positions),
                 known=KnownKeys(state.known.keys),
                 ended=False,
+                read=getattr(state, "read", 0),  # Checkpoints of earlier versions do not have it.
             )
         )
 
@@ -165,6 +170,7 @@ class SourceSplits:
             # Keys are those of one source; the next one may have the same.
             self.state.known = KnownKeys()
             self.state.discovered_ms = -1
+            self.state.read = 0
             self._discover(now)
             asks = True
         return asks
@@ -211,6 +217,7 @@ class SourceSplits:
         """Add a new or changed split to those to read or to announce."""
         split_id, subtask = split.split_id, split.subtask_index
         self.state.splits[split_id] = split
+        self._backlog.update(split_id, subtask, split.units_after(self._position(split)))
         if self._position(split) < split.end:
             self._unread[subtask][split_id] = split
             self._untold[subtask].pop(split_id, None)
@@ -228,6 +235,31 @@ class SourceSplits:
         for split_id, split in self.state.splits.items():
             found[split.subtask_index][split_id] = self._position(split) >= split.end
         return [splits or {WITHOUT_SPLITS: True} for splits in found]
+
+    # --- what is left ------------------------------------------------------------------------------------------------
+
+    def units_left(self, subtask: int) -> int:
+        """Return the units that a subtask has not read, of the splits that are known."""
+        return self._backlog.left(subtask)
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of its input that a bounded source has read, from 0 to 1; None as long as its end is unknown.
+
+        The sources of a HybridSource count as equally large, as the size of a later one is not known before.
+        """
+        if self.is_endless or not all(part.is_bounded() for part in self._parts):
+            return None
+        if self.state.ended:
+            return 1.0
+        if self.state.discovered_ms < 0 or any(split.grows for split in self._growing()):
+            return None
+        whole = self.state.read + self._backlog.total
+        return (self.state.phase + (self.state.read / whole if whole else 1.0)) / len(self._parts)
+
+    def _growing(self) -> Iterable[Split]:
+        """Return the splits that may grow, and perhaps others."""
+        return () if self._rediscover_ms is None else self.state.splits.values()
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -270,6 +302,9 @@ class SourceSplits:
         split_id, state = split.split_id, self.state
         start = self._position(split)
         end = split.stop_after(start, amount)
+        left = max(split.units_after(end), 0)
+        self.state.read += max(split.units_after(start) - left, 0)
+        self._backlog.update(split_id, split.subtask_index, left)
         is_last = end >= split.end and not split.grows
         if split.stops:
             split = self._without_stops_before(split, end)

@@ -13,11 +13,13 @@ from typing import Any
 from firesteel.coordinator.batch_sizes import BatchSizes
 from firesteel.coordinator.idle_splits import IdleSplits
 from firesteel.coordinator.input_clock import InputClock
+from firesteel.coordinator.source_metrics import SourceMetrics
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
 from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.regions import regions_of
+from firesteel.operators.chain.subtask import described_operators
 from firesteel.operators.sources.described_source import source_of
 from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 from firesteel.task.state_types import load_sources
@@ -48,6 +50,7 @@ class _Source:
         has_watermarks = strategy is not None and strategy.generator_kind != "none"
         source = source_of(vertex.chain[0].operator)
         self.splits = SourceSplits(source, vertex.parallelism, configuration, has_watermarks)
+        self.metrics = SourceMetrics(described_operators(vertex)[0][1], self.splits)
         self.alignment = None if strategy is None else strategy.alignment
         timeout = None if strategy is None or not has_watermarks else strategy.idle_timeout
         self._idle = None if timeout is None else IdleSplits(timeout.to_millis(), vertex.parallelism)
@@ -104,6 +107,7 @@ class _Source:
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
         """Update the estimated bytes per unit, from the subtask where they are largest, and the watermarks."""
         given, self._given = self._given, {}
+        self.metrics.batch_ended({subtask: units for (_, subtask), units in given.items()})
         reports = list(reports)
         if self._idle is not None:
             self._idle.batch_ended(reports)
@@ -234,6 +238,11 @@ class SplitEnumerator:
         self._aligner.observe(reports)
         for source in self._sources.values():
             source.batch_ended(report for report in reports if report.vertex_id == source.vertex_id)
+
+    def metrics_of(self, report: SubtaskReport) -> dict[str, float]:
+        """Return what the planner measures of a subtask: what is left to read; empty if it is no source."""
+        source = self._sources.get(report.vertex_id)
+        return {} if source is None else source.metrics.of(report)
 
     def batch_took(self, seconds: float, is_first_try: bool = True) -> None:
         """Record the duration of the last batch; only that of a first try tells what its elements cost."""

@@ -105,7 +105,7 @@ class Source(WithoutJava, Generic[T_out]):
     Their ends are then discovered at the interval until all are reached. In BATCH mode they are read at once.
     """
 
-    reading_hints = ReadingHints(first_elements=64)
+    reading_hints = ReadingHints(first_elements=64, unit="Records")
     """What the planner of batches should know; few first elements, as one may also have megabytes."""
 
     staging: Any = None

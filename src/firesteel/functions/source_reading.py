@@ -25,6 +25,8 @@ class ReadingHints:
         first_elements: Number of elements that the first batch reads per subtask; few where the cost of an element may
             be large.
         open_at_once: Maximum number of splits that a subtask reads in turns; each may keep a file or a connection open.
+        unit: What a position counts, `Records` or `Bytes`, so that what is left to read can be shown; empty if it is
+            something else.
     """
 
     units_per_element: int = 1
@@ -32,6 +34,7 @@ class ReadingHints:
     is_in_order: bool = False
     first_elements: int = 1000
     open_at_once: int = 16
+    unit: str = ""
 
 
 class SourceEnumerator:

@@ -10,7 +10,9 @@ from firesteel.rest.cluster import job_id_of
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Answer, Call, Route, Text
 from firesteel.rest.samples import INTERVAL_S
+from firesteel.runtime.autoscaler.job_scaler import ScalingDecision
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
+from firesteel.runtime.executiongraph.batch_times import PARTS
 
 _DIRECTORY = Path(__file__).parent / "dashboard"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -56,8 +58,19 @@ async def _stdout(call: Call) -> Answer:
     return {"offset": offset, "text": text}
 
 
-SAMPLED = ("timestamp", "read-records", "write-records", "restarts", "checkpoint-duration", "memory")
-"""The figures of a job that are sampled."""
+SAMPLED = (
+    "timestamp",
+    "read-records",
+    "write-records",
+    "restarts",
+    "checkpoint-duration",
+    "memory",
+    "pending-records",
+    "pending-bytes",
+    "batches",
+    *(f"batch-{part}-time" for part in PARTS),
+)
+"""The figures of a job that are sampled; times of batches are totals in ms."""
 
 
 async def _history(call: Call) -> Answer:
@@ -65,10 +78,37 @@ async def _history(call: Call) -> Answer:
     samples = call.cluster.samples.of(job_id_of(call.path["jobid"]))
     figures: dict[str, list[Json]] = {name: [] for name in SAMPLED}
     for one in samples:
-        row = (one.time_ms, one.read, one.written, one.restarts, one.checkpoint_ms, one.memory)
+        of_job = (one.time_ms, one.read, one.written, one.restarts, one.checkpoint_ms, one.memory)
+        parts = (round(1000 * one.batches.seconds.get(part, 0.0), 3) for part in PARTS)
+        row = (*of_job, one.pending_records, one.pending_bytes, one.batches.batches, *parts)
         for name, figure in zip(SAMPLED, row, strict=True):
             figures[name].append(figure)
     return {"interval": round(INTERVAL_S * 1000), **figures}
+
+
+async def _autoscaler(call: Call) -> Answer:
+    """Return the last decisions of a job's autoscaler, newest first, with their rates in units of the sources."""
+    try:
+        dispatcher = await call.cluster.dispatcher()
+        decisions = await dispatcher.request_scaling_decisions(job_id_of(call.path["jobid"]))
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    return {"enabled": decisions is not None, "decisions": [_decision(one) for one in decisions or ()]}
+
+
+def _decision(decision: ScalingDecision) -> dict[str, Json]:
+    return {
+        "timestamp": decision.time_ms,
+        "region": decision.region,
+        "before": dict(decision.before),
+        "after": dict(decision.after),
+        "utilization": round(decision.busy, 4),
+        "source-data-rate": round(decision.arrival, 1),
+        "true-processing-rate": round(decision.true_rate, 1),
+        "lag": round(decision.pending),
+        "executed": decision.is_carried_out,
+        "error": decision.error or None,
+    }
 
 
 ROUTES = (
@@ -77,5 +117,6 @@ ROUTES = (
     Route("GET", "/dashboard/app.js", _file("app.js"), produces="text/javascript"),
     Route("GET", "/firesteel/jobs/{jobid}/slots", _slots),
     Route("GET", "/firesteel/jobs/{jobid}/history", _history),
+    Route("GET", "/firesteel/jobs/{jobid}/autoscaler", _autoscaler),
     Route("GET", "/firesteel/jobs/{jobid}/stdout", _stdout, query={"offset": {"type": "integer", "minimum": 0}}),
 )

@@ -52,6 +52,7 @@ _STATES: Final = {"FINISHED": "finished", "CANCELED": "cancelled", "FAILED": "fa
 
 _LACKING: Final[dict[str, Json]] = {
     "/firesteel/jobs/[^/]+/stdout": {"offset": 0, "text": ""},
+    "/firesteel/jobs/[^/]+/autoscaler": {"enabled": False, "decisions": []},
     "/firesteel/jobs/[^/]+/slots": {"taskmanagers": []},
     "/firesteel/jobs/[^/]+/history": {"interval": 0, **{name: [] for name in SAMPLED}},
     "/jobs/[^/]+/vertices/[^/]+/watermarks": [],

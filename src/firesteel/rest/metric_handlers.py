@@ -12,6 +12,7 @@ from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import STRING, Answer, Call, Route, Schema
+from firesteel.runtime.executiongraph.batch_times import PARTS
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.process_usage import ProcessUsage, usage_of_this_process
@@ -87,6 +88,9 @@ def of_job(job: JobDetails, now: int) -> Values:
         "numberOfInProgressCheckpoints": job.checkpoints.in_progress,
         "lastCheckpointRestoreTimestamp": -1 if restored is None else restored.restored_ms,
     }
+    if job.batches.batches:
+        parts = {f"accumulateBatch{part.capitalize()}TimeMs": job.batches.seconds[part] for part in PARTS}
+        values |= {"numBatches": job.batches.batches, **{name: round(s * 1000, 3) for name, s in parts.items()}}
     latest = job.checkpoints.latest
     if latest is not None:
         values |= {

@@ -43,6 +43,13 @@ _JOB = {
     "lastCheckpointFullSize": "bytes of all state in the newest checkpoint",
     "lastCheckpointDuration": "duration of the newest checkpoint, in milliseconds",
     "lastCompletedCheckpointId": "number of the newest checkpoint",
+    "numBatches": "batches that were processed",
+    "accumulateBatchPlanTimeMs": "total time in which batches were planned, in milliseconds",
+    "accumulateBatchReadTimeMs": "total time in which batches waited for the slowest source, in milliseconds",
+    "accumulateBatchOperatorsTimeMs": "total time in which batches waited for the slowest operators, in milliseconds",
+    "accumulateBatchStateTimeMs": "total time in which batches waited for state to be written, in milliseconds",
+    "accumulateBatchExchangeTimeMs": "total time of batches for exchanges and Spark's tasks, in milliseconds",
+    "accumulateBatchCommitTimeMs": "total time in which batches were committed, in milliseconds",
     "lastCheckpointCompletedTimestamp": "when the newest checkpoint was complete, in milliseconds since 1970",
 }
 _TASK = {
@@ -60,10 +67,22 @@ _TASK = {
     "idleTimeMsPerSecond": "time in which operators process nothing, in milliseconds per second",
     "backPressuredTimeMsPerSecond": "time in which a batch waits for slower subtasks, in milliseconds per second",
     "accumulateBusyTimeMs": "total time in which operators have processed batches, in milliseconds",
+    "accumulateReadTimeMs": "total time in which a source itself has read, in milliseconds",
     "accumulateIdleTimeMs": "total time in which operators have processed nothing, in milliseconds",
     "accumulateBackPressuredTimeMs": "total time in which batches have waited for slower subtasks, in milliseconds",
     "currentInputWatermark": "watermark of the input, in milliseconds since 1970",
     "currentOutputWatermark": "watermark of the output, in milliseconds since 1970",
     "numLateRecordsDropped": "records that a window operator has dropped as late",
 }
-HELP: dict[str, str] = _PROCESS | _CLUSTER | _JOB | _TASK
+_SOURCE = {
+    "pendingRecords": "records that the source has not read, as far as known after its last batch",
+    "pendingBytes": "bytes that the source has not read, as far as known after its last batch",
+    "totalRecordsRead": "records that all subtasks of the source have read, also before a restart",
+    "totalBytesRead": "bytes that all subtasks of the source have read, also before a restart",
+    "shareRead": "share of its input that a bounded source has read, from 0 to 1",
+    "sourceIdleTime": "time since the source has read anything, in milliseconds",
+    "watermarkLag": "time by which the watermark of the source lies behind the clock, in milliseconds",
+    "currentFetchEventTimeLag": "time from the timestamp of the last fetched record to its fetch, in milliseconds",
+    "currentEmitEventTimeLag": "time from the event time of the last emitted record to its emission, in milliseconds",
+}
+HELP: dict[str, str] = _PROCESS | _CLUSTER | _JOB | _TASK | _SOURCE

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from firesteel.errors import FiresteelError
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
+from firesteel.runtime.executiongraph.batch_times import NO_BATCHES, BatchTimes
 from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.process_usage import usage_of_this_process
 from firesteel.runtime.thread_pools import REQUESTED_FILES
@@ -35,6 +36,9 @@ class Sample:
         restarts: How often it has restarted.
         checkpoint_ms: Duration of its last checkpoint in ms; None if it has taken none.
         memory: Resident bytes of the JobManager and its descendants.
+        pending_records: Records that its sources have not read; None if none of them counts records.
+        pending_bytes: The same in bytes.
+        batches: Its batches so far, and where their time went.
     """
 
     time_ms: int
@@ -43,6 +47,9 @@ class Sample:
     restarts: int
     checkpoint_ms: int | None
     memory: int
+    pending_records: int | None = None
+    pending_bytes: int | None = None
+    batches: BatchTimes = NO_BATCHES
 
 
 class Samples:
@@ -103,5 +110,13 @@ class Samples:
                 job.restarts,
                 None if latest is None else latest.duration_ms,
                 memory,
+                _total(vertex.pending_records for vertex in job.vertices),
+                _total(vertex.pending_bytes for vertex in job.vertices),
+                job.batches,
             )
         )
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -45,7 +45,8 @@ class IdleSlots:
 
     def report(self, stage: int, slot: int, try_number: int) -> StageReport:
         """Return the report on behalf of a skipped slot, which has not changed."""
-        return replace(self._last[stage, slot], committables=[], try_number=try_number, stored=NOTHING_STORED)
+        last = self._last[stage, slot]
+        return replace(last, committables=[], try_number=try_number, stored=NOTHING_STORED, state_s=0.0)
 
     def batch_ended(self, reports: Iterable[StageReport]) -> None:
         """Remember the reports of a batch."""

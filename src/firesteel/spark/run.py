@@ -22,7 +22,7 @@ from firesteel.spark.cancellation_timeout import cancellation_timeout_s
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.failures import failure_of_exit, failure_of_spark_error
 from firesteel.spark.printed_texts import PrintedTexts
-from firesteel.task.batch_plan import StageReport
+from firesteel.task.batch_plan import StageReport, SubtaskReport
 from firesteel.task.stage_plan import StagePlan
 
 logger = logging.getLogger(__name__)
@@ -156,12 +156,16 @@ class Run:
             # The loop is closed, so nobody waits for the answer any more.
             self._stopping.set()
 
+    def _planned(self, subtask: SubtaskReport) -> dict[str, float]:
+        """Return metrics of a subtask that its slot does not know."""
+        return {}
+
+    def _progress_of(self, s: SubtaskReport) -> SubtaskProgress:
+        metrics = s.metrics | self._planned(s)
+        return SubtaskProgress(s.vertex_id, s.subtask_index, s.records_in, s.records_out, s.has_ended, metrics)
+
     def _tell_progress(self, reports: list[StageReport]) -> None:
-        progress = [
-            SubtaskProgress(s.vertex_id, s.subtask_index, s.records_in, s.records_out, s.has_ended, s.metrics)
-            for report in reports
-            for s in report.subtasks
-        ]
+        progress = [self._progress_of(subtask) for report in reports for subtask in report.subtasks]
         self._tell(self._listener.subtasks_progressed, progress)
 
 

@@ -28,6 +28,7 @@ from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.runtime.jobmaster.job_activity import BatchStats
 from firesteel.runtime.thread_pools import JOBS
+from firesteel.spark.batch_parts import BatchParts
 from firesteel.spark.commits import commit
 from firesteel.spark.gateway import CORES
 from firesteel.spark.lanes import Lanes
@@ -35,7 +36,7 @@ from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
 from firesteel.spark.small_batches import small_batches
-from firesteel.task.batch_plan import BatchPlan, StageReport
+from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
 
@@ -70,6 +71,7 @@ class StreamingRun(Run):
         self._clock = SteadyClock()
         self._begun_s = float("-inf")
         self._is_idle = False
+        self._parts = BatchParts()
         self._last_reports: list[StageReport] = []
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
@@ -152,9 +154,11 @@ class StreamingRun(Run):
             is_savepoint=any(request.is_savepoint for request in asked),
         )
         at = self._checkpoints.next_batch()
+        self._parts.planned()
         reports = pipeline.run_batch(
             at, plan, self._checkpoints.parents, self._stopping.is_set, is_small=self._enumerator.is_small
         )
+        self._parts.processed()
         self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         has_more = any(report.awaits_checkpoint for report in reports)
@@ -170,15 +174,20 @@ class StreamingRun(Run):
         batch = BatchStats(self._region, at.batch_id, begun_ms, round(took_s * 1000), is_checkpoint, tries)
         self._tell(self._listener.batch_processed, batch)
         self._enumerator.batch_took(took_s, is_first_try=tries == 1)
+        self._tell(self._listener.batch_ended, self._parts.ended(reports))
         if self._enumerator.has_ended:
             self._last_reports = reports
         else:
             self._tell_progress(reports)
 
+    def _planned(self, subtask: SubtaskReport) -> dict[str, float]:
+        return self._enumerator.metrics_of(subtask)
+
     def _next_plan(self) -> BatchPlan | None:
         """Wait until there is work to do, and return the next batch; None if the run is being stopped."""
         while not self._stopping.is_set():
             self._wake.clear()
+            self._parts.begin()
             self._checkpoints.settle()
             wait_s: float | None = None
             match self._protocol.next_step(self._enumerator.has_ended):

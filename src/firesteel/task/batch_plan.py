@@ -45,6 +45,7 @@ class StageReport:
         try_number: The try of the batch.
         stored: The files for checkpoints that are in the remote store by now, and the error of an upload, if any.
         awaits_checkpoint: Whether a sink has something to show with a later checkpoint, even if there is no input.
+        state_s: Time in seconds for which the slot has written its version.
     """
 
     stage: int
@@ -56,6 +57,7 @@ class StageReport:
     try_number: int
     stored: Stored = NOTHING_STORED
     awaits_checkpoint: bool = False
+    state_s: float = 0.0
 
 
 SlotOf = Callable[[str, int], int]

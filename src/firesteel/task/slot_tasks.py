@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -279,12 +280,14 @@ class SlotTasks:
         # Taken before the state is written, which must not have them any more.
         committables = [one for subtask in subtasks for one in subtask.committables()]
         # Before ended subtasks are closed: a closed operator has no keyed state to write.
+        begun_s = time.perf_counter()
         chain = self._write_version(stage, at, parent, batch)
+        state_s = time.perf_counter() - begun_s
         for subtask in subtasks:
             subtask.close_if_ended()
         self._at[stage] = chain
         stored = self._store_for_checkpoint(stage, chain, parent, batch)
-        report = self._report(stage, committables, chain, at.number, stored)
+        report = replace(self._report(stage, committables, chain, at.number, stored), state_s=state_s)
         yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
 
     def _begin_batch(self, subtasks: Iterable[Subtask], batch: BatchPlan) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph, ParallelismBounds
+from firesteel.graph.parallelism import set_max_parallelism
 from firesteel.graph.resource_requirements import ResourceRequirementsError
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
@@ -70,6 +71,21 @@ async def test_a_running_job_gets_the_parallelism_that_is_required(cluster: Clus
     [rescale] = (await rescales(cluster, job_id)).history
     assert (rescale.cause, rescale.end) == (TriggerCause.UPDATE_REQUIREMENT, RescaleEnd.SUCCEEDED)
     assert ([*rescale.before.values()], [*rescale.after.values()]) == ([2, 2], [a, b])
+
+
+async def test_a_second_change_is_not_that_of_the_first_request(cluster: Cluster, monkeypatch) -> None:
+    prepare = cluster.data_plane.restore
+
+    async def restore(graph: JobGraph) -> bytes | None:
+        set_max_parallelism(graph)  # as the data plane of Spark does
+        return await prepare(graph)
+
+    monkeypatch.setattr(cluster.data_plane, "restore", restore)
+    job_id = await cluster.submit(pair())
+    for number, wanted in enumerate([(3, 4), (1, 2), (4, 4)], 1):
+        await require(cluster, job_id, *wanted)
+        assert await parallelism(cluster, job_id) == [*wanted]
+        assert len((await rescales(cluster, job_id)).history) == number
 
 
 async def test_the_history_of_a_job_continues(cluster: Cluster) -> None:

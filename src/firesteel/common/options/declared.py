@@ -6,6 +6,7 @@ from functools import cache
 from types import ModuleType
 
 from firesteel.common.options import (
+    autoscaler_options,
     checkpointing_options,
     execution_options,
     file_options,
@@ -34,6 +35,7 @@ AREAS: dict[str, tuple[ModuleType, ...]] = {
     "Jobs": (pipeline_options, execution_options, python_options),
     "Checkpoints and state": (checkpointing_options, state_options),
     "Restarts and scheduling": (restart_options, rescale_options),
+    "Autoscaler": (autoscaler_options,),
     "Slots and TaskManagers": (slot_options,),
     "Network addresses and RPC": (rpc_options,),
     "REST API and dashboard": (rest_options,),

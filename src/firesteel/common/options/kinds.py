@@ -19,6 +19,7 @@ __all__ = [
     "integer_from",
     "memory",
     "number",
+    "number_between",
     "ports",
     "string",
     "text_kind",
@@ -77,6 +78,18 @@ def integer_from(least: int) -> Kind[int]:
         return int(text)
 
     return Kind("int", parse)
+
+
+def number_between(least: float, most: float) -> Kind[float]:
+    """Return the type of numbers from `least` to `most`."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if not least <= value <= most:
+            raise ValueError(f"{text!r} is not a number from {least:g} to {most:g}")
+        return value
+
+    return Kind("float", parse)
 
 
 def _ports(text: str) -> tuple[int, ...]:

@@ -2,7 +2,8 @@
 
 `flink_options.txt` and `flink_table_options.txt` contain the options of Flink 2.3, including those without an effect
 in firesteel: `option_classes` says which they are. Those of tables include the ones of the planner that Flink's
-documentation leaves out, such as `table.exec.emit.early-fire.enabled`.
+documentation leaves out, such as `table.exec.emit.early-fire.enabled`. `flink_operator_options.txt` contains the
+options of the autoscaler in the Flink Kubernetes operator (`AutoScalerOptions`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from firesteel.common.options.declared import declared_options
 from firesteel.common.options.deprecated_keys import deprecated_keys
 
 __all__ = ["doubt_about", "flink_options", "known_options", "misspelt_option"]
+
+_RECORDED = ("flink_options.txt", "flink_table_options.txt", "flink_operator_options.txt")
 
 FREE_PREFIXES = (
     "spark.",
@@ -40,7 +43,7 @@ _SLIPS = 2
 @cache
 def flink_options() -> frozenset[str]:
     """Return the names of Flink's options."""
-    texts = (Path(__file__).with_name(name).read_text() for name in ("flink_options.txt", "flink_table_options.txt"))
+    texts = (Path(__file__).with_name(name).read_text() for name in _RECORDED)
     return frozenset(name for text in texts for name in text.split())
 
 

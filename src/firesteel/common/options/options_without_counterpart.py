@@ -114,6 +114,14 @@ _CLUSTER = (
         "slot.request.max-interval slotmanager.declare-needed-resource.delay slotmanager.min-total-resource.* "
         "slotmanager.number-of-slots.min slotmanager.requirement-check.delay",
     ),
+    OptionRule(
+        "slots have no heap of Java's, and the autoscaler runs beside the jobs",
+        "job.autoscaler.memory.* job.autoscaler.flink.rest-client.timeout",
+    ),
+    OptionRule(
+        "they belong to `job.autoscaler.observed-scalability.enabled`, which is refused",
+        "job.autoscaler.observed-scalability.*",
+    ),
     OptionRule("set `cluster.evenly-spread-out-slots`", "taskmanager.load-balance.mode"),
     OptionRule(
         "user code is interrupted once, at the cancellation",

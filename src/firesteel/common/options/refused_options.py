@@ -46,6 +46,15 @@ _RESULTS = (
     OptionRule(
         "only `slotmanager.number-of-slots.max` limits what the cluster requests", "slotmanager.max-total-resource.*"
     ),
+    OptionRule("the autoscaler has no calendar", "job.autoscaler.excluded.periods", ("",)),
+    OptionRule(
+        "`job.autoscaler.vertex.max-parallelism` and `slotmanager.number-of-slots.max` limit what a job gets",
+        "job.autoscaler.quota.memory job.autoscaler.quota.cpu",
+    ),
+    OptionRule("slots are processes whose memory is not tuned", "job.autoscaler.memory.tuning.enabled", _OFF),
+    OptionRule(
+        "more slots are expected to be faster in proportion", "job.autoscaler.observed-scalability.enabled", _OFF
+    ),
     OptionRule("give it per account: `fs.azure.account.key.<account>.<host>`", "fs.azure.account.key"),
 )
 

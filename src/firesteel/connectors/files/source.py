@@ -120,7 +120,7 @@ class FileSource(Source[T_out]):
         """Type of the elements, as declared by the format."""
         return self.settings.format.produced_type
 
-    reading_hints = ReadingHints(units_per_element=64, splits_at_once=16, is_in_order=True)
+    reading_hints = ReadingHints(units_per_element=64, splits_at_once=16, is_in_order=True, unit="Bytes")
 
     def create_enumerator(self, configuration: Mapping[str, str]) -> SourceEnumerator:
         """Return the enumerator of files."""

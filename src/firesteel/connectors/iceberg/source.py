@@ -20,6 +20,7 @@ from firesteel.connectors.iceberg.tables import IcebergTableAddress
 from firesteel.connectors.table_connector import ScanRequest
 from firesteel.connectors.table_options import Options
 from firesteel.functions.connector_base import Source, SourceSplit
+from firesteel.functions.source_reading import ReadingHints
 
 if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table
@@ -128,6 +129,8 @@ class IcebergSource(Source[ColumnBatch]):
         request: The columns to read, and the partitions that a filter leaves.
         monitor_ms: Interval in ms at which new snapshots are discovered; None reads the present ones and ends.
     """
+
+    reading_hints = ReadingHints(first_elements=64)  # A position is a file.
 
     def __init__(
         self, address: IcebergTableAddress, files: SnapshotRange, request: ScanRequest, monitor_ms: int | None

@@ -61,7 +61,7 @@ class KafkaSource(Source[T_out]):
         >>> orders = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "orders")
     """
 
-    reading_hints = ReadingHints()
+    reading_hints = ReadingHints(unit="Records")
 
     def __init__(self, settings: KafkaSourceSettings) -> None:
         super().__init__()

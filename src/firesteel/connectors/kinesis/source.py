@@ -70,7 +70,7 @@ class KinesisSource(Source[Any]):
         super().__init__()
         self.settings = settings
 
-    reading_hints = ReadingHints()
+    reading_hints = ReadingHints(unit="Records")
 
     def create_enumerator(self, configuration: Mapping[str, str]) -> SourceEnumerator:
         """Return the enumerator of shards."""

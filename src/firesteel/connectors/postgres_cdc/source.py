@@ -17,7 +17,7 @@ class PostgresCdcSource(Source[ColumnBatch]):
         settings: The settings.
     """
 
-    reading_hints = ReadingHints(units_per_element=UNITS_PER_ROW, open_at_once=1)
+    reading_hints = ReadingHints(units_per_element=UNITS_PER_ROW, open_at_once=1, unit="Bytes")
 
     def __init__(self, settings: CdcSettings) -> None:
         super().__init__()

@@ -178,7 +178,9 @@ class Subtask:
             "accumulateBusyTimeMs": round(self.busy_s * 1000),
         }
         own["currentOutputWatermark"] = self.operators[-1][1].watermark
-        if self.source is None:
+        if self.source is not None:
+            own["accumulateReadTimeMs"] = round(self.source.read_s * 1000)
+        else:
             own["currentInputWatermark"] = self.gate.watermark
         return own | measured(self.task.metrics)
 

@@ -16,6 +16,16 @@ _WITHOUT_SEPARATORS = str.maketrans(" .:,", "____")
 M = TypeVar("M")
 
 
+def metric_scope(name: str) -> str:
+    """Return the name of an operator or a group as it stands in the names of metrics.
+
+    Example:
+        >>> metric_scope("Source: orders.eu")
+        'Source__orders_eu'
+    """
+    return name.translate(_WITHOUT_SEPARATORS)
+
+
 class TaskMetricGroup(MetricGroup):
     """A group of metrics; `registry` maps dotted names to the metrics of the whole subtask."""
 
@@ -44,7 +54,7 @@ class TaskMetricGroup(MetricGroup):
         return self._register(name, TaskDistribution())
 
     def _register(self, name: str, metric: M) -> M:
-        parts = (part.translate(_WITHOUT_SEPARATORS) for part in (*self._path, name))
+        parts = (metric_scope(part) for part in (*self._path, name))
         registered: M = self._registry.setdefault(".".join(parts), metric)
         return registered
 

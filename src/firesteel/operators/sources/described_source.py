@@ -18,7 +18,7 @@ class CollectionSource(Source[Any]):
         elements: The elements.
     """
 
-    reading_hints = ReadingHints()
+    reading_hints = ReadingHints(unit="Records")
 
     def __init__(self, elements: tuple[Any, ...]) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, repeat
@@ -13,8 +14,10 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.functions.connector_base import CommitRequest
 from firesteel.functions.source_reading import SourceReaderContext
 from firesteel.functions.splits import CHUNK_BYTES, Chunk, Idleness, SplitRange, StampedElements
+from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.chain.user_metrics import TaskMetricGroup
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.operators.sources.described_source import source_committer_id, source_of
 from firesteel.operators.sources.split_watermarks import SplitWatermarks
@@ -36,6 +39,7 @@ class SourceRunner(Operator):
 
     Attributes:
         bytes_sent: Returns the number of bytes that the subtask has sent so far.
+        read_s: Time in seconds for which the source itself has read, without the operators that follow.
     """
 
     bytes_sent: Callable[[], int] = staticmethod(lambda: 0)
@@ -55,6 +59,9 @@ class SourceRunner(Operator):
         self._extract = None if assigner is None else method_of(assigner, "extract_timestamp")
         self._sizes = SizeEstimate()
         self._step = _FIRST_ELEMENTS
+        self._metrics = TaskMetricGroup(task.metrics, (name,))
+        self._lags: dict[str, int] = {}
+        self.read_s = 0.0
         self.has_ended = False
 
     @property
@@ -87,7 +94,9 @@ class SourceRunner(Operator):
             if not reading:
                 return
             part, chunks = reading.popleft()
+            begun_s = time.perf_counter()
             chunk = next(chunks, None)
+            self.read_s += time.perf_counter() - begun_s
             if chunk is None:
                 # Only the last range of a split: others go on in the next batch, and keep their generator.
                 if part.is_last:
@@ -96,10 +105,22 @@ class SourceRunner(Operator):
             reading.append((part, chunks))
             values, stamps = chunk if isinstance(chunk, StampedElements) else (chunk, None)
             self._sizes.add(values)
+            self._note_lag("currentFetchEventTimeLag", stamps)
             for start, piece in self._pieces_of(values):
                 own = None if stamps is None else stamps[start : start + len(piece)]
-                self._watermarks.emit(part.split.split_id, piece, self._timestamps_of(piece, own))
+                times = self._timestamps_of(piece, own)
+                self._watermarks.emit(part.split.split_id, piece, times)
+                self._note_lag("currentEmitEventTimeLag", times)
                 yield
+
+    def _note_lag(self, name: str, times: Sequence[int | None] | None) -> None:
+        """Note how far the last of some elements lies behind the time; without event time there is no such metric."""
+        last = times[-1] if times else None
+        if last is None or last == MIN_TIMESTAMP:
+            return
+        if name not in self._lags:
+            self._metrics.gauge(name, lambda: self._lags[name])
+        self._lags[name] = now_ms() - last
 
     def _chunks_of(self, part: SplitRange) -> Iterator[Chunk]:
         if part.start == part.end:

@@ -122,10 +122,14 @@ function chart(title, points, shown) {
 }
 // The change per second of a total; a total that falls begins anew, as after a restart.
 const rates = (times, totals) => times.map((time, i) => [time, i === 0 || totals[i] < totals[i - 1] ? null : 1000 * (totals[i] - totals[i - 1]) / Math.max(1, time - times[i - 1])]);
+// The time of a part per batch; it has a gap where no batch ended.
+const perBatch = (times, totals, batches) => times.map((time, i) => [time, i === 0 || batches[i] <= batches[i - 1] ? null : (totals[i] - totals[i - 1]) / (batches[i] - batches[i - 1])]);
+const BATCH_PARTS = ["plan", "read", "operators", "state", "exchange", "commit"], millis = value => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 function charts(history) {
   const times = history.timestamp, perSecond = value => `${count(Math.round(value))}/s`, of = name => times.map((time, i) => [time, history[name][i]]);
   const drawn = [chart("Records read", rates(times, history["read-records"]), perSecond), chart("Records written", rates(times, history["write-records"]), perSecond),
-    chart("Checkpoint duration", of("checkpoint-duration"), duration), chart("Restarts", of("restarts"), count), chart("Memory of the JobManager", of("memory"), bytes)].filter(Boolean);
+    chart("Records behind", of("pending-records"), count), chart("Bytes behind", of("pending-bytes"), bytes),
+    ...BATCH_PARTS.map(part => chart(`Batch: ${part}`, perBatch(times, history[`batch-${part}-time`], history.batches), millis)), chart("Checkpoint duration", of("checkpoint-duration"), duration), chart("Restarts", of("restarts"), count), chart("Memory of the JobManager", of("memory"), bytes)].filter(Boolean);
   return drawn.length ? make("div", {class: "charts"}, drawn) : make("p", {}, "Charts begin after ten seconds.");
 }
 const outputs = new Map();  // what each job has printed, as far as it was asked for
@@ -155,11 +159,18 @@ function subtasks(job, v) {
     onclick: () => rescale(job.jid, v.id, change)}, text);
   return {number: make("span", {}, button("−", -1), ` ${v.parallelism} `, button("+", 1))};
 }
+function scalings({decisions}, job) {
+  if (!decisions.length) return [];
+  const names = new Map(job.vertices.map(v => [v.id, v.name]));
+  const changes = d => Object.keys(d.after).map(id => `${names.get(id) || id}: ${d.before[id]} → ${d.after[id]}`).join("; ");
+  return [make("h2", {}, "Autoscaler"), table(["Decided", "Change", "Busy", "Coming in", "Possible", "Behind", "State"], decisions.map(d => [at(d.timestamp), changes(d), {number: `${Math.round(100 * d.utilization)} %`},
+    {number: `${count(Math.round(d["source-data-rate"]))}/s`}, {number: `${count(Math.round(d["true-processing-rate"]))}/s`}, {number: count(d.lag)}, d.executed ? "requested" : d.error || "not carried out"]))];
+}
 const sizes = (rescale, key) => Object.values(rescale.vertices).map(v => v[key]).join(", ");
 async function jobPage(id) {
-  const [job, {exceptionHistory}, checkpoints, slots, printed, history, rescales] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
+  const [job, {exceptionHistory}, checkpoints, slots, printed, history, rescales, autoscaler] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
     ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`), printedBy(id),
-    ask(`firesteel/jobs/${id}/history`), ask(`jobs/${id}/rescales/history`)]);
+    ask(`firesteel/jobs/${id}/history`), ask(`jobs/${id}/rescales/history`), ask(`firesteel/jobs/${id}/autoscaler`)]);
   const marks = await Promise.all(job.vertices.map(vertex => ask(`jobs/${id}/vertices/${vertex.id}/watermarks`)));
   job.watermarks = new Map(job.vertices.map((vertex, i) => [vertex.id, marks[i].map(m => Number(m.value)).sort((a, b) => a - b)[0]]));
   const over = ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
@@ -183,6 +194,7 @@ async function jobPage(id) {
       {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, {number: bytes(c.state_size)}, c.external_path]), "None was taken."),
     ...(rescales.length ? [make("h2", {}, "Changes of the parallelism"), table(["Begun", "Cause", "Before", "After", "Duration", "End"], rescales.map(r => [at(r.startTimestampInMillis), r.triggerCause,
       {number: sizes(r, "preRescaleParallelism")}, {number: sizes(r, "postRescaleParallelism")}, {number: r.endTimestampInMillis ? duration(r.endTimestampInMillis - r.startTimestampInMillis) : ""}, r.terminatedReason || "in progress"]))] : []),
+    ...scalings(autoscaler, job),
     make("h2", {}, "Exceptions"), exceptionHistory.entries.length ? exceptionHistory.entries.map(e => [make("p", {}, at(e.timestamp)), make("pre", {tabindex: 0}, e.stacktrace)]).flat() : make("p", {}, "None."),
     make("div", {class: "live"}, make("h2", {}, "Stdout"), printed ? make("pre", {tabindex: 0, id: "stdout"}, printed) : make("p", {}, "Nothing was printed.")),
     make("h2", {}, "Timeline"), timeline(job)].flat();

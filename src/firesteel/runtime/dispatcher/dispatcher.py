@@ -13,6 +13,8 @@ from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
 from firesteel.common.trust import pickling
 from firesteel.graph.artifacts import pack_artifacts
 from firesteel.graph.job_graph import JobGraph, ParallelismBounds
+from firesteel.runtime.autoscaler.autoscalers import Autoscalers
+from firesteel.runtime.autoscaler.job_scaler import ScalingDecision
 from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
     ClusterOverview,
@@ -103,6 +105,7 @@ class Dispatcher(FencedRpcEndpoint):
         self._on_fatal_error = on_fatal_error
         self._listeners = listeners
         self._runners: dict[str, JobManagerRunner] = {}
+        self._autoscalers = Autoscalers(self, self, self._configuration)
         self._outstanding: set[str] = set()
         self._is_stopping = False
         self._terminations: dict[str, asyncio.Future[object]] = {}
@@ -200,6 +203,11 @@ class Dispatcher(FencedRpcEndpoint):
     async def request_resource_requirements(self, job_id: str) -> Mapping[str, ParallelismBounds]:
         """Return the bounds of the parallelism of each vertex."""
         return await (await self._job_master(job_id)).request_resource_requirements()
+
+    async def request_scaling_decisions(self, job_id: str) -> tuple[ScalingDecision, ...] | None:
+        """Return the last decisions of a job's autoscaler, newest first; None if it has none."""
+        await self.request_job_status(job_id)
+        return self._autoscalers.decisions(job_id)
 
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
         """Take a savepoint of a running job and return its path."""
@@ -334,6 +342,7 @@ class Dispatcher(FencedRpcEndpoint):
         self._runners[job_graph.job_id] = runner
         await runner.start()
         self.spawn(self._follow(runner), f"following job {job_graph.job_id}")
+        self._autoscalers.begin(job_graph)
 
     async def _create_job_master(
         self, session_id: str, job_graph: JobGraph, on_terminated: Callable[[ArchivedExecutionGraph], object]
@@ -363,6 +372,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _follow(self, runner: JobManagerRunner) -> None:
         await asyncio.wait([runner.result])
+        self._autoscalers.ended(runner.job_id)
         # The submission failed and has removed it, or the job runs again under its id.
         if self._runners.get(runner.job_id) is not runner:
             return

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph, ParallelismBounds
+from firesteel.runtime.autoscaler.job_scaler import ScalingDecision
 from firesteel.runtime.dispatcher.job_submission import JobSubmissionError
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -109,6 +110,14 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+        """
+        ...
+
+    async def request_scaling_decisions(self, job_id: str) -> tuple[ScalingDecision, ...] | None:
+        """Return the last decisions of a job's autoscaler, newest first; None if it has none.
+
+        Raises:
+            JobNotFoundError: there is no such job.
         """
         ...
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import NO_CHECKPOINTS, CheckpointsSummary
+from firesteel.runtime.executiongraph.batch_times import NO_BATCHES, NO_REGIONS, BatchTimes
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
@@ -44,6 +46,11 @@ class JobVertexDetails:
         start_ms: Time in ms at which the first subtask was deployed, or None.
         end_ms: Time in ms at which the last subtask ended, or None.
         attempt: The highest current attempt number.
+        pending_records: Records that a source has not read yet, as far as known after its last batch; None if it does
+            not count them.
+        pending_bytes: The same in bytes, for sources whose positions are bytes.
+        units_read: The records, or bytes if these are pending, that a source has read, also before a restart.
+        share_read: The share of its input that a bounded source has read, from 0 to 1; None for others.
     """
 
     id: str
@@ -56,6 +63,10 @@ class JobVertexDetails:
     start_ms: int | None = None
     end_ms: int | None = None
     attempt: int = 0
+    pending_records: int | None = None
+    pending_bytes: int | None = None
+    units_read: int | None = None
+    share_read: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,7 @@ class JobDetails:
         tasks: Number of subtasks of all vertices in each state, without states that have none.
         checkpoints: The checkpoints since a JobMaster started the job.
         job_type: STREAMING or BATCH.
+        regions: The batches of each region since a JobMaster started the job, and where their time went.
     """
 
     job_id: str
@@ -91,6 +103,12 @@ class JobDetails:
     tasks: dict[ExecutionState, int] = field(default_factory=dict)
     checkpoints: CheckpointsSummary = NO_CHECKPOINTS
     job_type: str = "STREAMING"
+    regions: Mapping[int, BatchTimes] = field(default_factory=dict)
+
+    @property
+    def batches(self) -> BatchTimes:
+        """The batches of all regions."""
+        return sum(self.regions.values(), NO_BATCHES)
 
     def overview(self) -> JobDetails:
         """Return the details without the vertices."""
@@ -148,13 +166,17 @@ class ArchivedExecutionGraph:
         return JobResult(details.job_id, details.status, details.duration_ms, failure)
 
 
-def job_details(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
+def job_details(
+    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, regions: Mapping[int, BatchTimes] = NO_REGIONS
+) -> JobDetails:
     """Return the details of a job at the time `now_ms`."""
     vertices = tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values())
-    return replace(job_overview(graph, now_ms, checkpoints), vertices=vertices)
+    return replace(job_overview(graph, now_ms, checkpoints, regions), vertices=vertices)
 
 
-def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
+def job_overview(
+    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, regions: Mapping[int, BatchTimes] = NO_REGIONS
+) -> JobDetails:
     """Return the details without the vertices, at a cost that does not depend on the size of the job."""
     start_ms = graph.status_timestamps[JobStatus.INITIALIZING]
     end_ms = graph.status_timestamps[graph.status] if graph.status.is_terminal else None
@@ -172,14 +194,19 @@ def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSum
         tasks=graph.state_counts(),
         checkpoints=checkpoints,
         job_type=graph.job_graph.job_type,
+        regions=dict(regions),
     )
 
 
 def archive(
-    graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary, rescales: RescalesSummary = NO_RESCALES
+    graph: ExecutionGraph,
+    now_ms: int,
+    checkpoints: CheckpointsSummary,
+    rescales: RescalesSummary = NO_RESCALES,
+    regions: Mapping[int, BatchTimes] = NO_REGIONS,
 ) -> ArchivedExecutionGraph:
     """Return a snapshot of the job."""
-    details = job_details(graph, now_ms, checkpoints)
+    details = job_details(graph, now_ms, checkpoints, regions)
     of_job = _of_job(graph.job_graph)
     return ArchivedExecutionGraph(details, graph.history.copy(), graph.state_to_dict(), **of_job, rescales=rescales)
 
@@ -227,6 +254,8 @@ def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:
     executions = [subtask.current for subtask in vertex.vertices]
     starts = [e.timestamps[ExecutionState.DEPLOYING] for e in executions if ExecutionState.DEPLOYING in e.timestamps]
     is_over = all(execution.state.is_terminal for execution in executions)
+    shares = _of_source(vertex, "shareRead")
+    read = _of_source(vertex, "totalRecordsRead") or _of_source(vertex, "totalBytesRead")
     return JobVertexDetails(
         id=vertex.id,
         name=vertex.name,
@@ -238,4 +267,20 @@ def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:
         start_ms=min(starts, default=None),
         end_ms=max(execution.timestamps[execution.state] for execution in executions) if is_over else None,
         attempt=max(execution.attempt_number for execution in executions),
+        pending_records=_total(_of_source(vertex, "pendingRecords")),
+        pending_bytes=_total(_of_source(vertex, "pendingBytes")),
+        units_read=None if not read else round(max(read)),
+        share_read=min(shares, default=None),
     )
+
+
+def _of_source(vertex: ExecutionJobVertex, name: str) -> list[float]:
+    """Return the values of a metric of a source operator, as far as its subtasks report it."""
+    if vertex.job_vertex.inputs:
+        return []
+    found = [subtask.current.metrics.total_of(name) for subtask in vertex.vertices]
+    return [value for value in found if value is not None]
+
+
+def _total(values: list[float]) -> int | None:
+    return round(sum(values)) if values else None

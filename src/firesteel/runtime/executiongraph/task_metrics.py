@@ -27,6 +27,10 @@ _STEP_MS = 5_000
 """Interval at which totals are sampled."""
 
 
+_GROWING = (".sourceIdleTime", ".watermarkLag")
+"""Ends of the names of metrics that grow with the time since the last report: between batches nothing is reported."""
+
+
 class TaskMetrics:
     """The reported totals of an attempt, with derived rates and times.
 
@@ -49,6 +53,11 @@ class TaskMetrics:
     def busy_ms(self) -> float:
         """The reported total of busy time in ms."""
         return self._last.get(BUSY_MS, 0)
+
+    def total_of(self, name: str) -> float | None:
+        """Return the sum of the last values of operators' metrics of this name; None if there are none."""
+        found = [value for key, value in self._last.items() if key.endswith(f".{name}")]
+        return sum(found) if found else None
 
     def report(self, values: Mapping[str, float], now_ms: int, since_ms: int, held_up_ms: float = 0.0) -> None:
         """Update the totals reported by an attempt that runs since `since_ms`.
@@ -77,6 +86,8 @@ class TaskMetrics:
         found = {**self._last, "accumulateIdleTimeMs": idle_ms}
         if is_over:
             return found
+        since_report_ms = max(0, until_ms - self._last_ms)
+        found |= {name: found[name] + since_report_ms for name in found if name.endswith(_GROWING)}
         found |= self._rates(until_ms)
         busy = min(1000.0, found["busyTimeMsPerSecond"])
         held_up = min(1000.0 - busy, found["backPressuredTimeMsPerSecond"])

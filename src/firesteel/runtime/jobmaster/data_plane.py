@@ -10,6 +10,7 @@ from typing import Protocol
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
+from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.job_activity import BatchStats
@@ -102,6 +103,9 @@ class DataPlaneListener(Protocol):
 
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
         """Update the totals of subtasks; a `finished` subtask becomes FINISHED."""
+
+    def batch_ended(self, times: BatchTimes) -> None:
+        """Add the times of a batch."""
 
     def batch_processed(self, batch: BatchStats) -> None:
         """Handle the end of a batch, for traces."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from firesteel.common.cases import case
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.graph.job_graph import JobGraph, ParallelismBounds
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointsSummary
+from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.executiongraph.execution_errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
@@ -328,19 +330,22 @@ class JobMaster(FencedRpcEndpoint):
 
     async def request_job_details(self) -> JobDetails:
         """Return the details of the job."""
-        return job_details(self.graph, self.clock.now_ms(), self._queries.checkpoints.summary())
+        return job_details(self.graph, *self._measured())
 
     async def request_job_overview(self) -> JobDetails:
         """Return the details of the job without its vertices."""
-        return job_overview(self.graph, self.clock.now_ms(), self._queries.checkpoints.summary())
+        return job_overview(self.graph, *self._measured())
 
     async def request_job(self) -> ArchivedExecutionGraph:
         """Return the current execution graph of the job."""
         return self._archive()
 
     def _archive(self) -> ArchivedExecutionGraph:
-        rescales = self._rescaler.summary()
-        return archive(self.graph, self.clock.now_ms(), self._queries.checkpoints.summary(), rescales)
+        now_ms, checkpoints, regions = self._measured()
+        return archive(self.graph, now_ms, checkpoints, self._rescaler.summary(), regions)
+
+    def _measured(self) -> tuple[int, CheckpointsSummary, dict[int, BatchTimes]]:
+        return self.clock.now_ms(), self._queries.checkpoints.summary(), self._queries.batches
 
     # Decisions of Scheduler and SlotPool
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
+from firesteel.runtime.executiongraph.batch_times import NO_BATCHES, BatchTimes
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.task_metrics import held_up_ms
 from firesteel.runtime.failure import TaskFailure
@@ -33,6 +34,7 @@ class JobQueries:
 
     Attributes:
         checkpoints: Records each checkpoint.
+        batches: The batches of each region so far, with the time that they took.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class JobQueries:
         self._on_started = on_started
         self._runs: dict[int, QueryRun] = {}
         self.checkpoints = CheckpointStatsTracker()
+        self.batches: dict[int, BatchTimes] = {}
 
     def start(self, action: StartQuery) -> None:
         """Start the query of a region."""
@@ -60,6 +63,7 @@ class JobQueries:
         self._runs[action.region] = QueryRun(
             self._endpoint,
             self._progressed,
+            self._batch_ended,
             self.checkpoints,
             self._activity,
             self._finished,
@@ -106,6 +110,9 @@ class JobQueries:
                 execution.measured(report.metrics, self._endpoint.clock.now_ms(), waited_ms)
             if report.finished:
                 self._perform(self._parts.scheduler.subtask_finished(report.vertex_id, report.subtask_index))
+
+    def _batch_ended(self, region: int, times: BatchTimes) -> None:
+        self.batches[region] = self.batches.get(region, NO_BATCHES) + times
 
     async def trigger_savepoint(self, directory: str | None, after: AfterSavepoint) -> str:
         """Take a savepoint and return its path.

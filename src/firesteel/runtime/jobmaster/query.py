@@ -11,6 +11,7 @@ from firesteel.runtime.checkpoint.checkpoint_stats import (
     CheckpointStatsTracker,
     RestoredCheckpoint,
 )
+from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import (
@@ -60,6 +61,7 @@ class QueryRun:
     Args:
         endpoint: The JobMaster, whose main thread runs everything.
         on_progress: Called with new totals.
+        on_batch: Called with the times of each batch.
         checkpoints: Records each checkpoint.
         activity: Told of checkpoints and batches.
         on_finished: Called when all input is processed.
@@ -72,6 +74,7 @@ class QueryRun:
         self,
         endpoint: RpcEndpoint,
         on_progress: Callable[[int, int, Sequence[SubtaskProgress]], object],
+        on_batch: Callable[[int, BatchTimes], object],
         checkpoints: CheckpointStatsTracker,
         activity: JobActivity,
         on_finished: Callable[[int, int], object],
@@ -84,6 +87,7 @@ class QueryRun:
         self._job_id = query.job_id
         self._endpoint = endpoint
         self._on_progress = on_progress
+        self._on_batch = on_batch
         self._checkpoints = checkpoints
         self._activity = activity
         self._on_finished = on_finished
@@ -108,6 +112,12 @@ class QueryRun:
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
             self._on_progress(self._region, self._run, progress)
+
+    def batch_ended(self, times: BatchTimes) -> None:
+        """Add the times of a batch."""
+        self._endpoint.validate_runs_in_main_thread()
+        if not self._is_stopping:
+            self._on_batch(self._region, times)
 
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
         """Handle a checkpoint that was taken and committed."""

@@ -246,4 +246,6 @@ def _with_parallelism(job_graph: JobGraph, parallelism: Parallelism) -> JobGraph
     copied = job_graph.copy()
     for vertex in copied.vertices:
         vertex.parallelism = parallelism[vertex.id]
+    # Restoring a graph gives its vertices the upper bounds that it has, and these would be those of an earlier request.
+    copied.resource_requirements = {vertex: ParallelismBounds(1, number) for vertex, number in parallelism.items()}
     return copied
