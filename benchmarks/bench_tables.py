@@ -175,7 +175,7 @@ _STATEFUL = {
         "WHERE place <= 1",
     ),
     "lag": (
-        "LAG and FIRST_VALUE per key",
+        "The value of the row before, per key",
         "id BIGINT, before DOUBLE",
         "SELECT id, LAG(amount) OVER (PARTITION BY {key} ORDER BY ts) FROM t",
     ),
@@ -185,7 +185,7 @@ _STATEFUL = {
         "SELECT id, SUM(amount) OVER w, MAX(amount) OVER w FROM t WINDOW w AS (PARTITION BY {key} ORDER BY ts)",
     ),
     "top_n_updates": (
-        "The ten kinds with most rows of each key: Top-N over a changelog",
+        "The three kinds with most rows of each key: Top-N over a changelog",
         "k STRING, kind STRING, n BIGINT",
         "SELECT k, kind, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY n DESC) AS place FROM "
         "(SELECT {key} AS k, kind, COUNT(*) AS n FROM t GROUP BY {key}, kind)) WHERE place <= 3",

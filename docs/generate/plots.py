@@ -100,6 +100,14 @@ def sql() -> str:
     return grouped_bars("Throughput of SQL over 1,000,000 rows", "rows per second", groups, colors)
 
 
+def operators() -> str:
+    """Return the plot of the operators of SQL, as ratios to Flink SQL."""
+    rows = rows_below("2026-11-27_sql_operators.md", "Operators\n")
+    groups = [(row[0], [("firesteel", _number(row[4]))]) for row in rows]
+    title = "Operators of streaming SQL, 1,000,000 rows"
+    return grouped_bars(title, "times as fast as Flink SQL", groups, {"firesteel": ORANGE}, label_width=400)
+
+
 def latency() -> str:
     """Return the plot of latencies."""
     colors = {"p50": BLUE, "p99": "#8fb8e0"}
@@ -215,6 +223,7 @@ def grouped_bars(
 PLOTS: Mapping[str, Callable[[], str]] = {
     "plot_throughput.svg": throughput,
     "plot_sql.svg": sql,
+    "plot_operators.svg": operators,
     "plot_latency.svg": latency,
     "plot_start.svg": start,
     "plot_scaling.svg": scaling,

@@ -133,6 +133,7 @@ def test_an_input_that_never_expires_keeps_its_rows() -> None:
 def test_rows_restored_without_a_time_start_to_age_when_they_are_read() -> None:
     before = Run(join("LEFT"), ttl_ms=0)
     before.give(("a", 1))
+    before.kernel.flush()
     run = Run(join("LEFT"), backend=before.backend)
     assert run.give(("a", 7), index=1)[-1] == (INSERT, ("a", 1, "a", 7))
     assert run.give(("a", 8), after_ms=TTL_MS, index=1) == []
