@@ -105,7 +105,7 @@ def operators() -> str:
     rows = rows_below("2026-11-27_sql_operators.md", "Operators\n")
     groups = [(row[0], [("firesteel", _number(row[4]))]) for row in rows]
     title = "Operators of streaming SQL, 1,000,000 rows"
-    return grouped_bars(title, "times as fast as Flink SQL", groups, {"firesteel": ORANGE}, label_width=400)
+    return grouped_bars(title, "times as fast as Flink SQL", groups, {"firesteel": ORANGE}, label_width=450)
 
 
 def latency() -> str:
