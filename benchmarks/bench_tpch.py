@@ -68,7 +68,7 @@ def _firesteel(directory: Path) -> Callable[[str], object]:
 def _spark(directory: Path) -> Callable[[str], object]:
     from baselines import session
 
-    spark = session()
+    spark = session({"spark.driver.memory": "4g"})  # for the tables that it broadcasts
     for path in directory.iterdir():
         spark.read.parquet(str(path)).createOrReplaceTempView(path.name)
     return lambda query: spark.sql(query).collect()
