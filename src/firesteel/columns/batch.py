@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from firesteel.columns.cells import Array
+
 
 class Kind(IntEnum):
     """The kind of change that a changelog row makes. Flink: `types.RowKind`, with the same numbers."""
@@ -58,6 +60,14 @@ class ColumnBatch:
         """Return the rows that have a value in a column."""
         values = self.columns[column]
         return self.filter(values.is_valid().to_numpy(zero_copy_only=False)) if values.null_count else self
+
+    def has_null(self, columns: Iterable[int]) -> Array:
+        """Return per row whether it has NULL in one of some columns."""
+        found = np.zeros(self.length, bool)
+        for column in columns:
+            if self.columns[column].null_count:
+                found |= self.columns[column].is_null().to_numpy(zero_copy_only=False)
+        return found
 
     def filter(self, mask: np.ndarray[Any, Any]) -> ColumnBatch:
         """Return the rows where a boolean numpy array is true."""

@@ -20,6 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from firesteel.columns.cells import Array
+
 
 class _NotANumber(float):
     """The only NaN in rows: equal to itself, and after all other numbers in their order."""
@@ -91,6 +93,18 @@ def freeze(value: Any) -> Hashable:
 def key_column(column: pa.Array) -> pa.Array:
     """Return a column whose values Arrow compares as rows do: floats become the integers of their bits."""
     return pa.array(float_bits(column), mask=_nulls(column)) if pa.types.is_floating(column.type) else column
+
+
+def are_same(left: pa.Array, right: pa.Array) -> Array:
+    """Return which values of two columns are the same in a row; NULL is the same as NULL."""
+    if pa.types.is_nested(left.type) or pa.types.is_null(left.type):
+        pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
+        return np.array([freeze(a) == freeze(b) for a, b in pairs], bool)
+    found = pc.equal(key_column(left), key_column(right))
+    if left.null_count or right.null_count:
+        found = pc.if_else(pc.is_null(found), pc.and_(left.is_null(), right.is_null()), found)
+    same: Array = found.to_numpy(zero_copy_only=False)
+    return same
 
 
 def float_bits(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.row_keys import freeze, python_values
 
@@ -47,11 +48,17 @@ def kinds_list(batch: ColumnBatch) -> list[int]:
     return [0] * batch.length if batch.kinds is None else batch.kinds.tolist()
 
 
-def signs_of(batch: ColumnBatch) -> np.ndarray[Any, Any] | None:
+def are_retractions(kinds: Array) -> Array:
+    """Return which kinds take a row back."""
+    found: Array = (kinds == UPDATE_BEFORE) | (kinds == DELETE)
+    return found
+
+
+def signs_of(batch: ColumnBatch) -> Array | None:
     """Return -1 for each row that is retracted and 1 for the others; None if no row is retracted."""
     if batch.kinds is None:
         return None
-    retracted = (batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)
+    retracted = are_retractions(batch.kinds)
     return np.where(retracted, -1, 1) if retracted.any() else None
 
 

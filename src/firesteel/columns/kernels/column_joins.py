@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
@@ -22,7 +21,7 @@ from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_index import RowIndex, pairs
 from firesteel.columns.rex import input_columns
-from firesteel.columns.row_keys import freeze, key_column
+from firesteel.columns.row_keys import are_same
 from firesteel.columns.values import arrow_type
 
 _PAIRS = 1 << 17
@@ -63,11 +62,7 @@ class PairMatcher:
 
     def has_null_key(self, index: int, batch: ColumnBatch) -> Array:
         """Return per row of side `index` whether a key is NULL, which equals nothing."""
-        found = np.zeros(batch.length, bool)
-        for column in self._plan.keys[index]:
-            if batch.columns[column].null_count:
-                found |= batch.columns[column].is_null().to_numpy(zero_copy_only=False)
-        return found
+        return batch.has_null(self._plan.keys[index])
 
     def hashes(self, index: int, batch: ColumnBatch) -> Hashes:
         """Return the hashes of the keys of side `index`."""
@@ -101,12 +96,7 @@ class PairMatcher:
         equal = np.ones(len(rows), bool)
         here, there = pa.array(rows), pa.array(positions)
         for a, b in zip(self._plan.keys[index], self._plan.keys[1 - index], strict=True):
-            left, right = batch.columns[a].take(here), other.columns[b].take(there)
-            if pa.types.is_nested(left.type):
-                found = [freeze(x) == freeze(y) for x, y in zip(left.to_pylist(), right.to_pylist(), strict=True)]
-                equal &= np.array(found, bool)
-            else:
-                equal &= pc.equal(key_column(left), key_column(right)).to_numpy(zero_copy_only=False)
+            equal &= are_same(batch.columns[a].take(here), other.columns[b].take(there))
         return equal
 
     def _holds(self, index: int, batch: ColumnBatch, rows: Array, other: ColumnBatch, positions: Array) -> Array:
@@ -173,7 +163,7 @@ class CompleteJoin:
         self._plan = plan
         self._emit = context.emit
         self._is_semi = plan.kind in ("SEMI", "ANTI")
-        self._outer = (plan.kind in ("LEFT", "FULL"), plan.kind in ("RIGHT", "FULL"))
+        self._outer = plan.outer
         self._matcher = PairMatcher(plan, context)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from firesteel.columns.kernels.group_store import GroupStore
 from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
-from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, signs_of
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of
 
 _Results = tuple[Array, Array | None]
 GroupState = list[Cell]
@@ -196,7 +196,7 @@ class GroupVectors:
         is_second = np.arange(len(rows)) != np.repeat(np.cumsum(numbers) - numbers, numbers)
         update = np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)
         kinds = np.where(is_insert[rows], INSERT, np.where(is_delete[rows], DELETE, update)).astype(np.int8)
-        places = np.where((kinds == UPDATE_BEFORE) | (kinds == DELETE), before[rows], after[rows])
+        places = np.where(are_retractions(kinds), before[rows], after[rows])
         taken = pa.array(rows)
         columns = [keys.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)]
         for call, (values, nulls) in zip(self._calls, found, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes, row_hashes
-from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.column_joins import PairMatcher
 from firesteel.columns.kernels.live_rows import parts_of
@@ -50,8 +50,7 @@ class ColumnIntervalJoin(TimedKernel):
     def __init__(self, plan: IntervalPlan) -> None:
         super().__init__()
         self._plan = plan
-        kind = plan.join.kind
-        self._outer = (kind in ("LEFT", "FULL"), kind in ("RIGHT", "FULL"))
+        self._outer = plan.join.outer
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition and open the state."""
@@ -86,8 +85,9 @@ class ColumnIntervalJoin(TimedKernel):
         """Join the rows, none of which matches another one, with those of the other side that arrived before."""
         times, hashes = self._times(index, batch), self._matcher.hashes(index, batch)
         has_null = self._matcher.has_null_key(index, batch)
-        may_fit = (times > self._past(index)) if self._plan.is_rowtime else np.ones(batch.length, bool)
-        waits = may_fit & ~has_null
+        waits = ~has_null
+        if self._plan.is_rowtime:
+            waits &= times > self._plan.past(index, self._watermark)
         matched = np.zeros(batch.length, bool)
         for start, stop in parts_of(self._sides[1 - index].counts(hashes, *self._bounds(index, times)), _PAIRS):
             part = slice(start, stop)
@@ -141,11 +141,6 @@ class ColumnIntervalJoin(TimedKernel):
         elif parts:
             self.context.emit(concat(parts).take(np.argsort(np.concatenate(orders), kind="stable")))
 
-    def _past(self, index: int) -> int:
-        """Return the time up to which no rows of a side have matches any more."""
-        past = self._watermark + self._plan.low if index == 0 else self._watermark - self._plan.high
-        return max(MIN_WATERMARK, min(past, MAX_WATERMARK))
-
     def watermark(self, timestamp: int) -> int:
         """Remove the rows that nothing can match any more; emit the unmatched ones of an outer side."""
         self._watermark = timestamp
@@ -155,7 +150,7 @@ class ColumnIntervalJoin(TimedKernel):
 
     def _clean(self) -> None:
         for index, side in enumerate(self._sides):
-            lonely = side.expire(self._past(index))
+            lonely = side.expire(self._plan.past(index, self._watermark))
             if lonely is not None and self._outer[index]:
                 self.context.emit(self._matcher.padded(index, lonely))
 

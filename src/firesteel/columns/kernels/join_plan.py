@@ -38,6 +38,11 @@ class JoinPlan:
     has_updates: bool = True
     state_ttl_ms: tuple[int | None, int | None] = (None, None)
 
+    @property
+    def outer(self) -> tuple[bool, bool]:
+        """Return for each input whether its rows without a match are emitted with NULLs for the other."""
+        return self.kind in ("LEFT", "FULL"), self.kind in ("RIGHT", "FULL")
+
     def ttls_ms(self, context: KernelContext) -> tuple[int, int]:
         """Return the time to live of each input's state; 0 means no expiry."""
         left, right = (context.state_ttl_ms if ttl is None else ttl for ttl in self.state_ttl_ms)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
@@ -18,8 +17,8 @@ from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.row_store import RowStore
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import first_of_segments, running_max
-from firesteel.columns.row_keys import freeze, key_column
-from firesteel.columns.rows import DELETE, UPDATE_BEFORE
+from firesteel.columns.row_keys import are_same
+from firesteel.columns.rows import DELETE, signs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,6 @@ class LiveRows:
         """Return how many rows of the other side each row matches, as far as the join counts them."""
         return self._store.values["matches"]
 
-    def has_null(self, rows: ColumnBatch) -> Array:
-        """Return per row whether a key is NULL, which equals nothing."""
-        found = np.zeros(rows.length, bool)
-        for key in self._keys:
-            if rows.columns[key].null_count:
-                found |= rows.columns[key].is_null().to_numpy(zero_copy_only=False)
-        return found
-
     # --- reading -------------------------------------------------------------------------------------------------
 
     def counts(self, hashes: Hashes) -> Array:
@@ -86,9 +77,7 @@ class LiveRows:
 
     def find(self, hashes: Hashes) -> tuple[Array, Array]:
         """Return positions in hashes, ascending, and the numbers of the rows whose keys have that hash, ascending."""
-        places, numbers = self._by_key.find(hashes)
-        is_there = self._store.is_there[numbers]
-        return (places, numbers) if is_there.all() else (places[is_there], numbers[is_there])
+        return self._store.there(*self._by_key.find(hashes))
 
     def take(self, numbers: Array) -> ColumnBatch:
         """Return some rows."""
@@ -103,12 +92,9 @@ class LiveRows:
 
     def changes(self, batch: ColumnBatch) -> Changes:
         """Return how the rows of a batch, one after the other, change the rows that are there."""
-        signs = np.ones(batch.length, np.int64)
-        if batch.kinds is not None:
-            signs[(batch.kinds == UPDATE_BEFORE) | (batch.kinds == DELETE)] = -1
-        everything = np.ones(batch.length, bool)
-        if (signs > 0).all():
-            return Changes(everything, np.arange(batch.length), np.zeros(0, np.int64))
+        signs = signs_of(batch)
+        if signs is None:
+            return Changes(np.ones(batch.length, bool), np.arange(batch.length), np.zeros(0, np.int64))
         groups = RowGroups([comparable(column) for column in batch.columns], batch.length)
         owners, known = self._same(batch.take(groups.first_rows()), groups, signs)
         before = np.bincount(owners, minlength=groups.count)
@@ -123,7 +109,7 @@ class LiveRows:
         left = sums + missing
         ended = left[np.append(starts[1:], len(codes)) - 1]
         missing_before = np.where(is_first, 0, np.roll(missing, 1))
-        is_effective = everything
+        is_effective = np.empty(batch.length, bool)
         is_effective[order] = missing == missing_before
         return Changes(is_effective, _last(order, codes, signs, ended - before), _first(owners, known, before - ended))
 
@@ -136,9 +122,7 @@ class LiveRows:
             if found is not None:
                 self._by_row.add(row_hashes(found[0], range(len(found[0].columns))), found[1])
         rows = firsts.take(sought)
-        places, numbers = self._by_row.find(row_hashes(rows, range(len(rows.columns))))
-        is_there = self._store.is_there[numbers]
-        places, numbers = places[is_there], numbers[is_there]
+        places, numbers = self._store.there(*self._by_row.find(row_hashes(rows, range(len(rows.columns)))))
         if len(places):
             is_same = are_equal(rows.take(places), self.take(numbers))
             places, numbers = places[is_same], numbers[is_same]
@@ -161,7 +145,7 @@ class LiveRows:
         numbers = self._store.append(rows, matches=matches)
         if self._by_row is not None:
             self._by_row.add(row_hashes(rows, range(len(rows.columns))), numbers)
-        is_null = self.has_null(rows)
+        is_null = rows.has_null(self._keys)
         self._by_key.add(*((hashes, numbers) if not is_null.any() else (hashes[~is_null], numbers[~is_null])))
         self._unsaved.append(_signed(rows, 1))
 
@@ -198,18 +182,7 @@ def are_equal(rows: ColumnBatch, others: ColumnBatch) -> Array:
     """Return which rows are the same as the others in their places; NULL is the same as NULL."""
     same = np.ones(rows.length, bool)
     for left, right in zip(rows.columns, others.columns, strict=True):
-        same &= _are_same(left, right)
-    return same
-
-
-def _are_same(left: pa.Array, right: pa.Array) -> Array:
-    if pa.types.is_nested(left.type) or pa.types.is_null(left.type):
-        pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
-        return np.array([freeze(a) == freeze(b) for a, b in pairs], bool)
-    found = pc.equal(key_column(left), key_column(right))
-    if left.null_count or right.null_count:
-        found = pc.if_else(pc.is_null(found), pc.and_(left.is_null(), right.is_null()), found)
-    same: Array = found.to_numpy(zero_copy_only=False)
+        same &= are_same(left, right)
     return same
 
 

@@ -172,7 +172,7 @@ class RegularJoin(Kernel):
 
     def __init__(self, plan: JoinPlan, counts_anew: bool = False) -> None:
         self._plan, self._counts_anew = plan, counts_anew
-        self._outer = (plan.kind in ("LEFT", "FULL"), plan.kind in ("RIGHT", "FULL"))
+        self._outer = plan.outer
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition."""

@@ -62,6 +62,11 @@ class RowStore:
         """Return the numbers of the rows that are there."""
         return np.flatnonzero(self.is_there[: self.length])
 
+    def there(self, places: Array, numbers: Array) -> tuple[Array, Array]:
+        """Return those pairs of a place and the number of a row whose row is there."""
+        is_there = self.is_there[numbers]
+        return (places, numbers) if is_there.all() else (places[is_there], numbers[is_there])
+
     def take(self, numbers: Array, columns: tuple[int, ...] | None = None) -> ColumnBatch:
         """Return rows, or some columns of them; there is at least one row in the store."""
         parts = self._parts

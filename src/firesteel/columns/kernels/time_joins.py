@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_joins import Matcher, has_null
@@ -35,6 +35,11 @@ class IntervalPlan:
     high: int
     is_rowtime: bool
 
+    def past(self, index: int, watermark: int) -> int:
+        """Return the time up to which no rows of a side have matches any more."""
+        past = watermark + self.low if index == 0 else watermark - self.high
+        return max(MIN_WATERMARK, min(past, MAX_WATERMARK))
+
 
 class IntervalJoin(TimedKernel):
     """Keeps the rows of both sides as long as matching rows may still arrive. Flink: `TimeIntervalJoin`.
@@ -45,8 +50,7 @@ class IntervalJoin(TimedKernel):
     def __init__(self, plan: IntervalPlan) -> None:
         super().__init__()
         self._plan = plan
-        kind = plan.join.kind
-        self._outer = (kind in ("LEFT", "FULL"), kind in ("RIGHT", "FULL"))
+        self._outer = plan.join.outer
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition."""
@@ -106,11 +110,7 @@ class IntervalJoin(TimedKernel):
 
     def _may_fit(self, index: int, time: int) -> bool:
         """Return whether a matching row of the other side may still arrive."""
-        return not self._plan.is_rowtime or time > self._past(index)
-
-    def _past(self, index: int) -> int:
-        """Return the time up to which no rows of a side have matches any more."""
-        return self._watermark + self._plan.low if index == 0 else self._watermark - self._plan.high
+        return not self._plan.is_rowtime or time > self._plan.past(index, self._watermark)
 
     def _alone(self, index: int, row: Row) -> None:
         nulls = (None,) * len(self._matcher.left if index else self._matcher.right)
@@ -127,7 +127,7 @@ class IntervalJoin(TimedKernel):
         for index, table in enumerate(self._tables):
             if not self._plan.is_rowtime:
                 continue
-            past = self._past(index)
+            past = self._plan.past(index, self._watermark)
             for key in self._due[index].take(past):
                 entries = table.data.get(key) or []
                 left = entries[bisect_right(entries, past, key=_TIME) :]

@@ -83,9 +83,7 @@ class TimedSide:
 
     def find(self, hashes: Hashes, low: Array, high: Array) -> tuple[Array, Array]:
         """Return positions in hashes, ascending, and the numbers of rows with that hash and a time within bounds."""
-        places, numbers = self._index.find(hashes, low, high)
-        is_there = self._store.is_there[numbers]
-        return (places, numbers) if is_there.all() else (places[is_there], numbers[is_there])
+        return self._store.there(*self._index.find(hashes, low, high))
 
     def take(self, numbers: Array) -> ColumnBatch:
         """Return some rows."""

@@ -17,7 +17,7 @@ from firesteel.columns.kernels.join_state import CHANGES
 from firesteel.columns.kernels.live_rows import LiveRows, parts_of
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import first_of_segments
-from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE
+from firesteel.columns.rows import DELETE, INSERT, are_retractions
 
 _PAIRS = 1 << 17
 """Number of pairs that are looked at, and about that of those emitted, at once."""
@@ -38,7 +38,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         """Compile the condition and restore the rows."""
         super().open(context)
         plan = self._plan
-        self._outer = (plan.kind in ("LEFT", "FULL"), plan.kind in ("RIGHT", "FULL"))
+        self._outer = plan.outer
         self._matcher = PairMatcher(plan, context)
         self._sides = tuple(
             LiveRows(keys, SavedRows(context.table(name), keys, context.max_parallelism))
@@ -70,7 +70,8 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         """Join the rows of a batch, none of which matches another one, with those of the other side."""
         side = self._sides[index]
         if not self._outer[index]:
-            batch = batch.filter(~side.has_null(batch))  # they match nothing, so they would only fill the state
+            # Rows with NULL in their key match nothing, so they would only fill the state.
+            batch = batch.filter(~self._matcher.has_null_key(index, batch))
         changes = side.changes(batch)
         hashes, matches = self._matcher.hashes(index, batch), np.zeros(batch.length, np.int64)
         effective = np.flatnonzero(changes.is_effective)
@@ -87,7 +88,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         other = self._sides[1 - index]
         places, numbers = other.find(hashes)
         if len(places):
-            is_null = self._sides[index].has_null(rows)
+            is_null = self._matcher.has_null_key(index, rows)
             if is_null.any():
                 places, numbers = places[~is_null[places]], numbers[~is_null[places]]
         if not len(places):
@@ -103,7 +104,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         places, numbers, others = self._pairs(index, rows, hashes)
         matches = np.bincount(places, minlength=rows.length)
         kinds = rows.kinds_or_inserts()
-        goes = (kinds == UPDATE_BEFORE) | (kinds == DELETE)
+        goes = are_retractions(kinds)
         if any(self._outer):  # What an outer join emits may replace a padded row, so it is no update, as in Flink.
             kinds = np.where(goes, DELETE, INSERT).astype(np.int8)
         rows = replace(rows, kinds=kinds)
