@@ -16,6 +16,7 @@ _EXACT = Context(prec=100)
 
 def words_of(column: pa.Array) -> Array:
     """Return the unscaled values of decimals as `WORDS`; those of NULL are arbitrary."""
+    assert pa.types.is_decimal128(column.type), column.type
     values: Array = np.frombuffer(column.buffers()[1], WORDS, len(column), column.offset * WORDS.itemsize)
     return values
 

@@ -1,4 +1,4 @@
-"""Rows that come and go, as columns: one side of a join of changelogs."""
+"""The rows of one side of a join of changelogs, as columns."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from firesteel.columns.rows import DELETE, signs_of
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How a batch changes the rows of its side.
+    """The changes that a batch makes to the rows of its side.
 
     Attributes:
-        is_effective: Which rows of the batch come or go; the others take back what is not there.
-        added: The rows of the batch that are still there after it, in their order.
-        removed: The numbers of rows that were there before it and are gone.
+        is_effective: A mask over the batch, False for retractions of rows that do not exist.
+        added: The places of the rows in the batch that the batch inserts and does not retract, ascending.
+        removed: The numbers of the stored rows that the batch retracts.
     """
 
     is_effective: Array
@@ -37,9 +37,9 @@ class Changes:
 
 
 class LiveRows:
-    """The rows of one side, numbered in the order in which they came.
+    """The rows of one side, numbered in the order of insertion.
 
-    State: a log of rows with 1 for those that came and -1 for those that went.
+    State: a log of rows, with 1 for an inserted and -1 for a deleted row.
 
     Args:
         keys: The key columns.
@@ -91,7 +91,7 @@ class LiveRows:
     # --- changing ------------------------------------------------------------------------------------------------
 
     def changes(self, batch: ColumnBatch) -> Changes:
-        """Return how the rows of a batch, one after the other, change the rows that are there."""
+        """Return how the rows of a batch, applied one after the other, change the stored rows."""
         signs = signs_of(batch)
         if signs is None:
             return Changes(np.ones(batch.length, bool), np.arange(batch.length), np.zeros(0, np.int64))
@@ -104,7 +104,7 @@ class LiveRows:
         starts = np.flatnonzero(is_first)
         sums = np.cumsum(signs[order])
         sums -= np.repeat(sums[starts] - signs[order][starts], groups.sizes) - before[codes]
-        # What would take the number of rows below 0 takes back what is not there, and counts no further.
+        # A retraction that would make the number of rows negative is ignored, and changes no later count.
         missing = running_max(np.maximum(-sums, 0), is_first)
         left = sums + missing
         ended = left[np.append(starts[1:], len(codes)) - 1]
@@ -114,7 +114,7 @@ class LiveRows:
         return Changes(is_effective, _last(order, codes, signs, ended - before), _first(owners, known, before - ended))
 
     def _same(self, firsts: ColumnBatch, groups: RowGroups, signs: Array) -> tuple[Array, Array]:
-        """Return the rows that are there and equal those of groups with retractions: group and number of each."""
+        """Return the stored rows that equal a retracted row of the batch: the group and the number of each."""
         sought = np.unique(groups.codes[signs < 0])
         if self._by_row is None:
             self._by_row = HashIndex()

@@ -1,4 +1,4 @@
-"""Rows that come and go, as columns, with numbers in the order in which they came.
+"""Stores rows as columns; rows are addressed by number, in the order of insertion, and can be deleted.
 
 Why: `docs/decisions/0056-rows-that-come-and-go-on-columns.md`.
 """
@@ -12,20 +12,20 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernels.row_index import should_merge
 
 LEAST = 10_000
-"""Number of rows up to which those that are gone are not let go of."""
+"""Number of deleted rows up to which the store is not compacted."""
 
 
 class RowStore:
-    """Rows by number, with a value of each of some kinds.
+    """Rows by number, each with some values.
 
     Args:
-        **kinds: The name and type of the values.
+        **kinds: The name and numpy type of each value.
 
     Attributes:
-        is_there: Whether each row is there; it is longer than the rows are many.
-        values: The values by name, likewise.
-        length: The number of rows, gone ones included.
-        left: The number of rows that are there.
+        is_there: A flag per row that is cleared when the row is deleted. The array may be longer than `length`.
+        values: An array per value, as long as `is_there`.
+        length: The number of rows, including deleted ones.
+        left: The number of rows without deleted ones.
     """
 
     def __init__(self, **kinds: type) -> None:
@@ -54,21 +54,21 @@ class RowStore:
         return np.arange(start, stop)
 
     def remove(self, numbers: Array) -> None:
-        """Remove rows that are there."""
+        """Delete rows, given by number; none may have been deleted before."""
         self.is_there[numbers] = False
         self.left -= len(numbers)
 
     def numbers(self) -> Array:
-        """Return the numbers of the rows that are there."""
+        """Return the numbers of the rows, without deleted ones, in ascending order."""
         return np.flatnonzero(self.is_there[: self.length])
 
     def there(self, places: Array, numbers: Array) -> tuple[Array, Array]:
-        """Return those pairs of a place and the number of a row whose row is there."""
+        """Return the pairs of a place and a row number, without those of deleted rows."""
         is_there = self.is_there[numbers]
         return (places, numbers) if is_there.all() else (places[is_there], numbers[is_there])
 
     def take(self, numbers: Array, columns: tuple[int, ...] | None = None) -> ColumnBatch:
-        """Return rows, or some columns of them; there is at least one row in the store."""
+        """Return rows by number, or only some of their columns; the store must have had a row."""
         parts = self._parts
         if columns is not None:
             parts = [ColumnBatch(tuple(part.columns[column] for column in columns), part.length) for part in parts]
@@ -87,11 +87,11 @@ class RowStore:
 
     @property
     def is_sparse(self) -> bool:
-        """Return whether most rows are gone."""
+        """Return whether most rows are deleted, so that the store should be compacted."""
         return self.length > 2 * self.left + LEAST
 
     def compact(self) -> Array:
-        """Let go of the rows that are gone, and return the new number of each row; -1 for those."""
+        """Drop the deleted rows, and return the new number of each row; -1 for a deleted one."""
         kept = self.numbers()
         numbers = np.full(self.length, -1)
         numbers[kept] = np.arange(len(kept))

@@ -1,4 +1,4 @@
-"""One side of an interval join, as columns: rows that leave when nothing can match them any more."""
+"""The rows of one side of an interval join, as columns; rows expire when nothing can match them any more."""
 
 from __future__ import annotations
 
@@ -110,10 +110,6 @@ class TimedSide:
         if self._store.is_sparse:
             self._compact()
         return found
-
-    def next_time(self) -> int | None:
-        """Return the earliest time of a row, or None."""
-        return self._queue.next()
 
     def _compact(self) -> None:
         numbers = self._store.compact()
