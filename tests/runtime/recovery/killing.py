@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, DuplicateJobSubmissionError
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
-from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS
+from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS
 from firesteel.runtime.rpc import TcpRpcService
 from tests.objects.server import Bucket, Fault, S3Server
 from tests.runtime.helpers import job_graph
@@ -161,8 +162,11 @@ class Killing:
 
     async def _over(self) -> set[str]:
         """The jobs that have a result."""
+        return await self._stored(DIRTY_RESULTS, CLEAN_RESULTS)
+
+    async def _stored(self, *folders: str) -> set[str]:
         storage = self._ha.stores(None).job_results._storage  # type: ignore[attr-defined]
-        return {*await storage.names(DIRTY_RESULTS), *await storage.names(CLEAN_RESULTS)}
+        return {name for folder in folders for name in await storage.names(folder)}
 
     async def _submit(self, client: int) -> None:
         """Submit one job after the other, each until it is acknowledged."""
@@ -173,15 +177,22 @@ class Killing:
             while job.job_id not in self.figures.acknowledged:
                 try:
                     async with asyncio.timeout(5):
-                        retrieval = self._ha.leader_retrieval(DISPATCHER)
-                        gateway: DispatcherGateway = await leader_gateway(self._rpc, retrieval, DispatcherGateway)
-                        await gateway.submit_job(job)
-                    self.figures.acknowledged.add(job.job_id)
-                except DuplicateJobSubmissionError:
-                    self.figures.acknowledged.add(job.job_id)  # Taken, but the answer was lost.
+                        if await self._is_taken(job):
+                            self.figures.acknowledged.add(job.job_id)
                 except (FiresteelError, TimeoutError):
                     await asyncio.sleep(0.02)
             await asyncio.sleep(self._random.uniform(0, 0.05))
+
+    async def _is_taken(self, job: JobGraph) -> bool:
+        retrieval = self._ha.leader_retrieval(DISPATCHER)
+        gateway: DispatcherGateway = await leader_gateway(self._rpc, retrieval, DispatcherGateway)
+        try:
+            await gateway.submit_job(job)
+        except DuplicateJobSubmissionError:
+            # An earlier try arrived, its answer did not; it may still fail, or be killed before the job is stored.
+            # In this order: meanwhile the job may end.
+            return job.job_id in await self._stored(JOBS, DIRTY_RESULTS, CLEAN_RESULTS)
+        return True
 
 
 def filesystem(directory: Path) -> dict[str, str]:
