@@ -52,7 +52,7 @@ CONDITIONS = st.sampled_from([None, SMALLER])
 class Run:
     """A join in a subtask of its own."""
 
-    def __init__(self, plan, is_streaming=True, ttl_ms=0, state=(), key_groups=None, make=None):
+    def __init__(self, plan, is_streaming=True, ttl_ms=0, state=(), key_groups=None, make=None, **options):
         self.backend = KeyedStateBackend(None, GROUPS)
         self.backend.key_group = lambda key: key[0]
         for delta in state:
@@ -61,7 +61,9 @@ class Run:
         self.kernel = make(plan) if make else JoinFactory(plan).make()
         self.kernel.open(
             KernelContext(
-                is_streaming, GROUPS, self.backend.table, self.output.append, None, lambda: 0, state_ttl_ms=ttl_ms
+                *(is_streaming, GROUPS, self.backend.table, self.output.append, None, lambda: 0),
+                state_ttl_ms=ttl_ms,
+                configuration=options,
             )
         )
 
@@ -172,10 +174,13 @@ def test_the_state_of_an_inner_join_is_split_by_key_groups(before, after, keys):
 
 
 @settings(max_examples=100, deadline=None)
-@given(BATCHES, KEYS, CONDITIONS, st.sampled_from(["INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"]))
-def test_bounded_joins_equal_comparing_all_rows(batches, keys, condition, kind):
+@given(
+    *(BATCHES, KEYS, CONDITIONS, st.sampled_from(["INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"])),
+    st.sampled_from(["128 mb", "1 kb", "1 b"]),
+)
+def test_bounded_joins_equal_comparing_all_rows(batches, keys, condition, kind, memory):
     plan = plan_of(kind, keys, condition)
-    run = Run(plan, is_streaming=False)
+    run = Run(plan, is_streaming=False, **{"execution.sorted-inputs.memory": memory})
     sides = ([], [])
     for index, rows in batches:
         assert run.give(index, rows) == []

@@ -38,12 +38,12 @@ MERGEABLE = [plan for plan in CALLS if mergeable_calls(grouping((), [plan])) is 
 class Subtask:
     """A bounded kernel in a subtask."""
 
-    def __init__(self, factory, is_on_disk=False, index=0):
+    def __init__(self, factory, memory="128 mb", index=0):
         self.backend, self.output, self.kernel = KeyedStateBackend(None, 128), [], factory.make()
         self.kernel.open(
             KernelContext(
                 *(False, 128, self.backend.table, self.output.append, None, lambda: 0),
-                is_state_on_disk=is_on_disk,
+                configuration={"execution.sorted-inputs.memory": memory},
                 subtask_index=index,
             )
         )
@@ -55,7 +55,7 @@ class Subtask:
         return self.output
 
 
-def in_two_phases(plan, parts, is_on_disk):
+def in_two_phases(plan, parts, memory):
     partial = [batch for part in parts for batch in Subtask(LocalGroupsFactory(plan)).give(part)]
     keys = range(len(plan.keys))
     groups = [batch.columns[0].to_pylist() for batch in partial] if keys else []
@@ -67,7 +67,7 @@ def in_two_phases(plan, parts, is_on_disk):
                 batch.filter(np.array([len(repr(value)) % 2 == index for value in values], bool))
                 for batch, values in zip(partial, groups, strict=True)
             ]
-        for batch in Subtask(MergedGroupsFactory(plan), is_on_disk, index).give(own):
+        for batch in Subtask(MergedGroupsFactory(plan), memory, index).give(own):
             found += [tuple(map(repr, values)) for values in rows_of(batch)]
     return sorted(found)
 
@@ -82,7 +82,7 @@ def in_one_phase(plan, parts):
 
 
 @settings(max_examples=200, deadline=None)
-@example([[]], (), [call("COUNT")], 1, 1, 1, False)
+@example([[]], (), [call("COUNT")], 1, 1, 1, "1 b")
 @given(
     st.lists(batches_of(EXACT), min_size=1, max_size=3),
     KEYS,
@@ -90,16 +90,16 @@ def in_one_phase(plan, parts):
     st.integers(1, 60),
     st.integers(1, 30),
     st.integers(1, 40),
-    st.booleans(),
+    st.sampled_from(["1 b", "2 kb", "128 mb"]),
 )
-def test_two_phases_give_what_one_gives(parts, keys, calls, sample, most, at_once, is_on_disk):
+def test_two_phases_give_what_one_gives(parts, keys, calls, sample, most, at_once, memory):
     plan = grouping(keys, calls)
     batches = [[batch_of(rows, ARROW) for rows in part] for part in parts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two_phase_groups, "_SAMPLE", sample)
         patch.setattr(two_phase_groups, "_MOST", most)
         patch.setattr(gathered_groups, "_AT_ONCE", at_once)
-        found = in_two_phases(plan, batches, is_on_disk)
+        found = in_two_phases(plan, batches, memory)
     assert found == [tuple(values) for values in in_one_phase(plan, batches)]
 
 
@@ -108,7 +108,7 @@ def test_sums_of_what_is_not_finite_are_those_of_ieee(values):
     plan = grouping((), [call("SUM", DOUBLE), call("AVG", DOUBLE), call("COUNT", DOUBLE)])
     parts = [[batch_of([row(DOUBLE, value)], ARROW)] for value in values]
     total = sum(values)
-    assert in_two_phases(plan, parts, False) == [tuple(map(repr, (total, total / 2, 2)))]
+    assert in_two_phases(plan, parts, "128 mb") == [tuple(map(repr, (total, total / 2, 2)))]
 
 
 def test_what_depends_on_the_order_of_rows_takes_one_phase():

@@ -209,7 +209,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from firesteel.common.keys.key_groups import key_group_assigner
 from firesteel.common.keys.canonical_keys import canonical_key, key_of
-from firesteel.operators.exchange.buffers import pickled
+from firesteel.common.trust.pickling import pickled
 class Color(enum.Enum):
     RED = 1
 class Pair(NamedTuple):

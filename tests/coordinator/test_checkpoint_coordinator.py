@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from firesteel.common.trust.pickling import pickled
 from firesteel.coordinator.checkpoint_coordinator import TRANSITIONS, CheckpointCoordinator, Phase
 from firesteel.coordinator.checkpoint_messages import (
     CheckpointAction,
@@ -22,7 +23,6 @@ from firesteel.coordinator.checkpoint_messages import (
     WriteCheckpoint,
     WriteSavepoint,
 )
-from firesteel.operators.exchange.buffers import pickled
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 

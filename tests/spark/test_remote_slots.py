@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import pytest
 
-from firesteel.operators.exchange.spill import SpillFile
+from firesteel.common.files.spill_file import SpillFile
 from firesteel.spark import remote_slots
 from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.shim import SlotFailedError

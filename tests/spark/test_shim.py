@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.operators.exchange.spill import SpillFile
+from firesteel.common.files.spill_file import SpillFile
 from firesteel.spark import shim
 from firesteel.spark.lanes import Lanes
 from firesteel.task.protocol import Row, StageRequest

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from firesteel.common import Encoder, Types, WatermarkStrategy
+from firesteel.common.files.spill_file import SpillFile
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileSink, OutputFileConfig, RollingPolicy
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import KeyedProcessFunction, MapFunction
 from firesteel.operators.chain.operator_errors import UserFunctionError
-from firesteel.operators.exchange.spill import SpillFile
 from firesteel.task import slot_tasks
 from firesteel.testing import Fault, run_local
 

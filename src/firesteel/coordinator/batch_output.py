@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 from firesteel.common.files.remote_path import AnyPath, size_of
-from firesteel.operators.exchange.buffers import pickled
+from firesteel.common.trust.pickling import pickled
 from firesteel.operators.sinks.committables import Committable, check
 from firesteel.operators.sinks.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from firesteel.common.trust.pickling import pickled
 from firesteel.coordinator.checkpoint_messages import (
     Answer,
     CheckpointAction,
@@ -25,7 +26,6 @@ from firesteel.coordinator.checkpoint_messages import (
     WriteCheckpoint,
     WriteSavepoint,
 )
-from firesteel.operators.exchange.buffers import pickled
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 

@@ -13,6 +13,7 @@ from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, remove_tree
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_PATH
+from firesteel.common.trust.pickling import pickled
 from firesteel.coordinator.checkpoint_messages import Sizes, WriteCheckpoint
 from firesteel.coordinator.stored_checkpoints import (
     check_not_ended,
@@ -20,7 +21,6 @@ from firesteel.coordinator.stored_checkpoints import (
 )
 from firesteel.graph.parallelism import max_parallelism_of
 from firesteel.operators.chain.subtask import operators_of
-from firesteel.operators.exchange.buffers import pickled
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.task.checkpoint_metadata import (
     CheckpointExistsError,

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from firesteel.common.files.durability import make_directory
 from firesteel.common.files.remote_path import RemotePath
 from firesteel.common.options.state_options import RECOVERY_IGNORE_UNCLAIMED
+from firesteel.common.trust.pickling import pickled
 from firesteel.coordinator.checkpoint_messages import CommitPart, Part, Request
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.region_checkpoints import RegionCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.version_files import Chains, VersionFiles
 from firesteel.errors import FiresteelError
-from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.sinks.committables import Committable, check, remove_files
 from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint

@@ -15,11 +15,12 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
+from firesteel.common.files.spill_file import SpillFile
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.values.size_estimate import SizeEstimate
 from firesteel.operators.chain.function_calls import pairs
 from firesteel.operators.chain.operator import MAX_WATERMARK, TaskInfo, Timestamps
-from firesteel.operators.exchange.spill import CHUNK_ELEMENTS, SpilledList, SpillFile, memory_of
+from firesteel.operators.exchange.spill import CHUNK_ELEMENTS, SpilledList, memory_of
 
 Batch = tuple[int, list[Any], list[int | None]]
 """(input, `(key, value)` elements of one key, timestamps)."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.trust.pickling import pickled
 from firesteel.common.values.size_estimate import SizeEstimate
 from firesteel.functions.operator_descriptors import CollectSinkOperator
 from firesteel.graph.job_graph import JobGraph
-from firesteel.operators.exchange.buffers import pickled
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 
 logger = logging.getLogger(__name__)

@@ -13,10 +13,10 @@ from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
 from firesteel.common.keys.canonical_keys import key_keeper
 from firesteel.common.keys.key_groups import key_group_assigner, operator_index
+from firesteel.common.trust.pickling import pickled
 from firesteel.common.values.coercion import coercer
 from firesteel.errors import FiresteelError
 from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
-from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, description_of, type_text
 from firesteel.operators.state.keyed_state_backend import Delta, parts_of
 from firesteel.operators.state.states import has_ttl, table_name

@@ -16,8 +16,8 @@ import pickle
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 
+from firesteel.common.files.spill_file import SpillFile
 from firesteel.operators.chain.operator import TaskInfo
-from firesteel.operators.exchange.spill import SpillFile
 from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.slot_tasks import SlotTasks

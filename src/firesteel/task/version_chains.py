@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from firesteel.operators.exchange.buffers import pickled
+from firesteel.common.trust.pickling import pickled
 from firesteel.operators.state.list_part import ListPart, continued
 from firesteel.task.versions import Chain
 

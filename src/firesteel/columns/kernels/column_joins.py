@@ -7,7 +7,7 @@ Why: `docs/decisions/0030-joins-on-columns.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,9 +20,11 @@ from firesteel.columns.hashing import Hashes, row_hashes
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_index import RowIndex, pairs
+from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows, bytes_of
 from firesteel.columns.rex import input_columns
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.values import arrow_type
+from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 
 _PAIRS = 1 << 17
 """Number of pairs that are checked, and about that of those emitted, at once."""
@@ -169,22 +171,26 @@ class CompleteJoin:
         """Close the user functions."""
         self._matcher.close()
 
-    def join(self, left: Iterable[ColumnBatch], right: Iterable[ColumnBatch]) -> None:
+    def join(self, left: Sequence[ColumnBatch], right: Sequence[ColumnBatch]) -> None:
         """Emit the joined rows."""
-        # Each exchange divides batches by the parallelism; small ones cost more than their rows.
-        sides = tuple([*merged(batches, _PAIRS)] for batches in (left, right))
+        self.join_counted((left, right), (_rows(left), _rows(right)))
+
+    def join_counted(self, sides: tuple[Iterable[ColumnBatch], Iterable[ColumnBatch]], rows: tuple[int, int]) -> None:
+        """Emit the joined rows of sides with known numbers of rows; one of them is read batch by batch."""
         # A semi join emits rows of the left side, each at most once, so it searches with these.
-        build = 1 if self._is_semi or _rows(sides[1]) <= _rows(sides[0]) else 0
+        build = 1 if self._is_semi or rows[1] <= rows[0] else 0
+        # Each exchange divides batches by the parallelism; small ones cost more than their rows.
+        indexed, probe = merged(sides[build], _PAIRS), merged(sides[1 - build], _PAIRS)
         index, without_key = RowIndex(), []
-        for batch in sides[build]:
-            rows, nulls = self._by_key(build, batch)
-            index.add(rows, self._matcher.hashes(build, rows))
+        for batch in indexed:
+            found, nulls = self._by_key(build, batch)
+            index.add(found, self._matcher.hashes(build, found))
             without_key += [nulls] if nulls.length else []
         if self._is_semi:
-            for batch in sides[0]:
+            for batch in probe:
                 self._emit_semi(*self._by_key(0, batch), index, bool(without_key))
         else:
-            self._emit_joined(1 - build, sides[1 - build], index, without_key)
+            self._emit_joined(1 - build, probe, index, without_key)
 
     def _by_key(self, side: int, batch: ColumnBatch) -> tuple[ColumnBatch, ColumnBatch]:
         """Return the rows without a NULL in their key, and those with one."""
@@ -194,7 +200,7 @@ class CompleteJoin:
         return batch.filter(~is_null), batch.take(np.flatnonzero(is_null))
 
     def _emit_joined(
-        self, probe: int, batches: list[ColumnBatch], index: RowIndex, without_key: list[ColumnBatch]
+        self, probe: int, batches: Iterable[ColumnBatch], index: RowIndex, without_key: list[ColumnBatch]
     ) -> None:
         """Emit the rows of side `probe` with those of the index, and the unmatched rows of outer sides."""
         # One mark per row for all batches of the probe side: an unmatched row of the index is known at the end only.
@@ -242,33 +248,62 @@ class CompleteJoin:
         self._emit(self._matcher.padded(side, replace(rows, kinds=None)))
 
 
-def _rows(batches: list[ColumnBatch]) -> int:
+def _rows(batches: Sequence[ColumnBatch]) -> int:
     return sum(batch.length for batch in batches)
 
 
 class BoundedJoin(Kernel):
     """A join of bounded inputs: stores both and joins them at the end of input.
 
-    The rows are no keyed state, because bounded jobs write no versions.
+    The rows are no keyed state, because bounded jobs write no versions. If they have more bytes than
+    `execution.sorted-inputs.memory`, they are in files, in parts by key. They are one part if there are no keys, if one
+    input is broadcast, as it is small, and for NOT IN, which has to know of any NULL; then the input with fewer rows
+    must fit into memory.
     """
 
     def __init__(self, plan: JoinPlan) -> None:
         self._plan = plan
         self._sides: tuple[list[ColumnBatch], list[ColumnBatch]] = ([], [])
+        self._bytes = 0
+        self._spilled: tuple[SpilledRows, ...] = ()
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition."""
         super().open(context)
         self._join = CompleteJoin(self._plan, context)
+        self._memory = SORTED_INPUTS_MEMORY.of(context.configuration)
 
     def close(self) -> None:
-        """Close the user functions."""
+        """Close the user functions, and remove the files."""
         self._join.close()
+        for rows in self._spilled:
+            rows.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows of a batch."""
+        if self._spilled:
+            self._spilled[index].add(batch)
+            return
         self._sides[index].append(batch)
+        self._bytes += bytes_of(batch)
+        if self._bytes > self._memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        is_whole = self._plan.is_broadcast or self._plan.null_aware
+        both = ((), ()) if is_whole else self._plan.keys
+        self._spilled = tuple(SpilledRows(keys, self.context.configuration) for keys in both)
+        for rows, batches in zip(self._spilled, self._sides, strict=True):
+            for batch in merged(batches, _PAIRS):
+                rows.add(batch)
+            batches.clear()
 
     def end(self) -> None:
         """Join the stored rows."""
-        self._join.join(*self._sides)
+        if not self._spilled:
+            self._join.join(*self._sides)
+            return
+        left, right = self._spilled
+        for part in range(PARTS):
+            sides = left.take(part), right.take(part)
+            self._join.join_counted(sides, (left.rows[part], right.rows[part]))

@@ -94,6 +94,12 @@ class GatheredGroups:
             columns = [key.cast(kind) for key, kind in zip(keys, self._types, strict=True)]
             yield ColumnBatch((*columns, *results(self._calls, fields)), count)
 
+    @property
+    def bytes(self) -> int:
+        """The size of the keys and accumulators, without waiting rows."""
+        parts = [*self._keys, *(part for parts in self._fields for part in parts)]
+        return sum(part.nbytes for part in parts)
+
     def partial_results(self) -> Iterator[ColumnBatch]:
         """Yield the accumulators of all groups, see `partial_rows`."""
         for keys, fields, count in self._in_parts():

@@ -10,26 +10,25 @@ Why: `docs/decisions/0059-small-inputs-and-partial-groups.md`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate import GroupAggregate, GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.gathered_groups import GatheredGroups, MergedGroups
-from firesteel.columns.kernels.group_vectors import load, partial_rows, store
-from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.kernels.group_vectors import partial_rows
+from firesteel.columns.kernels.row_groups import can_factorize
+from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows
+from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.kernels.vectorized import group_calls
 from firesteel.columns.values import arrow_type
+from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 
 _SAMPLE = 100_000
 """Rows after which it is known whether they share groups."""
 _MOST = 200_000
-"""Groups that a subtask keeps: those of one phase for keys, or in memory before they go to disk."""
+"""Groups that a subtask keeps before the exchange."""
 
 
 def mergeable_calls(plan: GroupAggregateFactory) -> list[VectorCall] | None:
@@ -110,17 +109,25 @@ class LocalGroups(Kernel):
 
 
 class MergedGroupAggregate(GroupAggregate):
-    """Merges partial results; groups that have no room in memory are kept as those of one phase, on disk."""
+    """Merges partial results; those that have no room in memory are in a file, and are merged part by part."""
 
     def __init__(self, plan: GroupAggregateFactory) -> None:
         super().__init__(replace(plan, keys=tuple(range(len(plan.keys)))))
         self._merging = _calls(plan)
+        self._spilled: SpilledRows | None = None
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
         super().open(context)
         self._calls = self._merging
+        self._memory = SORTED_INPUTS_MEMORY.of(context.configuration)
         self._groups = self._gathered = self._no_groups()
+
+    def close(self) -> None:
+        """Close the functions, and remove the file."""
+        super().close()
+        if self._spilled is not None:
+            self._spilled.close()
 
     def _no_groups(self) -> MergedGroups:
         keys = self._plan.keys
@@ -128,32 +135,25 @@ class MergedGroupAggregate(GroupAggregate):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add partial results to their groups."""
+        if self._spilled is not None:
+            self._spilled.add(batch)
+            return
         self._groups.append(batch)
-        if self.context.is_state_on_disk and self._groups.count > _MOST:
-            self._write()
-
-    def _write(self) -> None:
-        """Add the groups to those on disk."""
-        found = list(self._groups.take(self.context.max_parallelism))
-        self._groups = self._gathered = self._no_groups()
-        entries = [entry for entry, _ in found]
-        self._table.prefetch(entries)
-        before = [known[1] if (known := self._table.data.get(entry)) else self._empty() for entry in entries]
-        fields = self._added(before, [state[1] for _, state in found])
-        for (entry, state), accumulators in zip(found, store(self._merging, fields, len(found)), strict=True):
-            self._table.put(entry, [0, accumulators, state[2]])
-
-    def _added(self, before: Sequence[list[object]], after: Sequence[list[object]]) -> list[Fields]:
-        first, second = load(self._merging, before), load(self._merging, after)
-        assert first is not None
-        assert second is not None
-        groups = RowGroups.numbered(np.arange(len(before)), len(before))
-        calls = zip(self._merging, first, second, strict=True)
-        return [call.fold(groups, parts, added) for call, parts, added in calls]
+        # Adding rows to groups takes copies of both.
+        if self._plan.keys and 4 * self._groups.bytes > self._memory:
+            self._spilled = SpilledRows(self._plan.keys, self.context.configuration)
+            for part in self._groups.partial_results():
+                self._spilled.add(part)
+            self._groups = self._gathered = self._no_groups()
 
     def end(self) -> None:
         """Emit the results."""
-        if self._table.data:
-            self._write()
-            self._gathered = None
-        super().end()
+        if self._spilled is None:
+            super().end()
+            return
+        for part in range(PARTS):
+            groups = self._no_groups()
+            for batch in self._spilled.take(part):
+                groups.append(batch)
+            for batch in groups.results():
+                self.context.emit(batch)

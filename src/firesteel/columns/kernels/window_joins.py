@@ -75,7 +75,7 @@ class WindowJoin(TimedKernel):
         ends = {*left.buckets(), *right.buckets()}
         due = sorted(end for end in ends if self._plan.clock.timer(end - 1) <= timestamp)
         if due:  # The windows are part of the keys, so all of them can be joined at once.
-            self._join.join(_rows(left, due), _rows(right, due))
+            self._join.join([*_rows(left, due)], [*_rows(right, due)])
         for end in due:
             left.remove(end)
             right.remove(end)

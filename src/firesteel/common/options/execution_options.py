@@ -26,7 +26,7 @@ SORTED_INPUTS_MEMORY = Option(
     "execution.sorted-inputs.memory",
     memory,
     "128 mb",
-    "Memory for sorting the input of a keyed operator in BATCH mode; the rest is spilled to disk",
+    "Memory for the input of a keyed operator, a join or GROUP BY in BATCH mode; what is larger is spilled to disk",
 )
 BUFFER_TIMEOUT_ENABLED = Option(
     "execution.buffer-timeout.enabled",

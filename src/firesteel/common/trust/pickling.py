@@ -6,6 +6,7 @@ All modules of firesteel pickle through this one (`tests/common/test_pickling.py
 from __future__ import annotations
 
 import io
+import pickle
 from collections import ChainMap
 from collections.abc import Callable
 from types import CodeType, ModuleType
@@ -13,7 +14,7 @@ from typing import ClassVar
 
 import cloudpickle
 
-__all__ = ["dumps", "pickle_by_value"]
+__all__ = ["dumps", "pickle_by_value", "pickled"]
 
 
 def dumps(value: object) -> bytes:
@@ -35,6 +36,14 @@ def dumps(value: object) -> bytes:
     with io.BytesIO() as file:
         _Pickler(file).dump(value)
         return file.getvalue()
+
+
+def pickled(value: object) -> bytes:
+    """Return the pickled bytes of a value; objects of classes defined in the user's script are pickled by value."""
+    try:
+        return pickle.dumps(value, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return dumps(value)
 
 
 def pickle_by_value(module: ModuleType) -> None:

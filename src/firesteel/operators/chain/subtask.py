@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.keys.key_groups import key_group_range
+from firesteel.common.trust.pickling import pickled
 from firesteel.common.values.coercion import is_immutable_type
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.splits import Idleness, SplitRange
@@ -17,7 +18,6 @@ from firesteel.operators.chain.fusion import fuse
 from firesteel.operators.chain.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.operators.chain.user_metrics import measured
-from firesteel.operators.exchange.buffers import pickled
 from firesteel.operators.exchange.input_gate import Channel, InputGate
 from firesteel.operators.sources.source_runner import SourceRunner
 from firesteel.operators.state.keyed_state_backend import Delta

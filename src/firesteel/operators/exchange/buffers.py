@@ -9,17 +9,9 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from firesteel.common.trust import pickling
+from firesteel.common.trust.pickling import pickled
 
 Item = tuple[list[Any], list[int | None] | None] | int | bool | None
-
-
-def pickled(value: object) -> bytes:
-    """Return the pickled bytes of a value; objects of classes defined in the user's script are pickled by value."""
-    try:
-        return pickle.dumps(value, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return pickling.dumps(value)
 
 
 def encode(items: list[Item]) -> bytes:

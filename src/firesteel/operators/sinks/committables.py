@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from firesteel.common.trust.frame_seal import RecordSeal, sealed_records
+from firesteel.common.trust.pickling import pickled
 from firesteel.errors import FiresteelError
 from firesteel.functions.connector_base import CommitRequest, Committer
-from firesteel.operators.exchange.buffers import pickled
 
 OUTPUT_BYTES = 256 * 1024
 """Largest output of a sink per batch that is sent inline with the batch's reports; more goes through a file."""

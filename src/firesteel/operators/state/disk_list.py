@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeAlias, overload
 from weakref import WeakSet
 
-from firesteel.operators.exchange.buffers import pickled
+from firesteel.common.trust.pickling import pickled
 from firesteel.operators.state.embedded_store import EmbeddedStore
 from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.list_part import ListPart, continued

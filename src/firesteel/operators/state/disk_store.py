@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR, ROCKSDB_TIMERS
-from firesteel.operators.exchange.buffers import pickled
+from firesteel.common.trust.pickling import pickled
 from firesteel.operators.state.cache_memory import CacheShare, approximate_size, memory_of_process
 from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, ListChunks
 from firesteel.operators.state.embedded_store import LONGEST_KEY, EmbeddedStore

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Container, Iterator
 from itertools import islice
 
-from firesteel.operators.exchange.buffers import pickled
+from firesteel.common.trust.pickling import pickled
 from firesteel.operators.state.cache_memory import CacheShare, approximate_size
 from firesteel.operators.state.embedded_store import EmbeddedStore
 from firesteel.operators.state.entries import Entry, Stored

@@ -96,6 +96,7 @@ def _plan(translator: Translator, node: rel.Join) -> JoinPlan:
         node.null_aware,
         translator.retracts(node.left) or translator.retracts(node.right),
         (ttl_ms(node.state_ttl[0]), ttl_ms(node.state_ttl[1])),
+        node.broadcast is not None,
     )
 
 

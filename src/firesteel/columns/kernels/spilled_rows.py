@@ -1,0 +1,86 @@
+"""Rows of bounded inputs that have no room in memory: in a file, in parts by the hash of their keys.
+
+A join or an aggregation then takes one part after the other, as a hash join or aggregation of databases does.
+
+Why: `docs/decisions/0059-small-inputs-and-partial-groups.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.hashing import row_hashes
+from firesteel.common.files.spill_file import SpillFile
+from firesteel.common.files.temporary_directories import temporary_directory
+
+PARTS = 64
+_SHIFT = np.uint64(58)
+"""The highest bits of hashes choose the part: the lowest ones have chosen the subtask."""
+_WAITING_BYTES = 1 << 25
+
+
+def bytes_of(batch: ColumnBatch) -> int:
+    """Return the size of the values of a batch."""
+    return sum(column.nbytes for column in batch.columns)
+
+
+class SpilledRows:
+    """The rows of one input. Equal keys are in the same part; without keys, all rows are in the first one.
+
+    Args:
+        keys: The key columns.
+        configuration: The options of the job, which say where temporary files are.
+
+    Attributes:
+        rows: The number of rows of each part.
+    """
+
+    def __init__(self, keys: tuple[int, ...], configuration: Mapping[str, str]) -> None:
+        self._keys = keys
+        self._file = SpillFile(temporary_directory(configuration))
+        self._places: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
+        self._waiting: list[list[ColumnBatch]] = [[] for _ in range(PARTS)]
+        self._bytes = 0
+        self.rows = [0] * PARTS
+
+    def add(self, batch: ColumnBatch) -> None:
+        """Add rows.
+
+        Raises:
+            DiskReserveError: the disk would become full.
+        """
+        for part, rows in enumerate(self._by_part(batch)):
+            if rows.length:
+                self._waiting[part].append(rows)
+                self.rows[part] += rows.length
+        self._bytes += bytes_of(batch)
+        if self._bytes > _WAITING_BYTES:
+            self._write()
+
+    def _by_part(self, batch: ColumnBatch) -> list[ColumnBatch]:
+        if not self._keys:
+            return [batch]
+        parts = (row_hashes(batch, self._keys) >> _SHIFT).astype(np.uint8)
+        ordered = batch.take(np.argsort(parts, kind="stable"))
+        ends = np.cumsum(np.bincount(parts, minlength=PARTS)).tolist()
+        return [ordered.slice(start, stop) for start, stop in zip([0, *ends], ends, strict=False)]
+
+    def _write(self) -> None:
+        for places, waiting in zip(self._places, self._waiting, strict=True):
+            if waiting:
+                places.append(self._file.write(concat(waiting)))
+                waiting.clear()
+        self._bytes = 0
+
+    def take(self, part: int) -> Iterator[ColumnBatch]:
+        """Yield the rows of a part, in the order in which they were added."""
+        for place in self._places[part]:
+            yield self._file.read(place)
+        yield from self._waiting[part]
+
+    def close(self) -> None:
+        """Free the space of the file."""
+        self._file.close()
