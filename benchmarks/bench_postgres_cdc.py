@@ -18,7 +18,8 @@ import psycopg
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from firesteel.columns import column_types as t
-from firesteel.connectors.postgres_cdc.settings import UNITS_PER_ROW, Address, CdcSettings
+from firesteel.connectors.cdc.splits import UNITS_PER_ROW
+from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
 from firesteel.connectors.postgres_cdc.source import PostgresCdcSource
 from firesteel.connectors.table_connector import Column
 from firesteel.functions.source_reading import SourceReaderContext
@@ -50,7 +51,7 @@ def settings(postgres: Server, slot: str) -> CdcSettings:
     given = postgres.options("orders")
     address = Address(given["hostname"], int(given["port"]), "tester", "-", "postgres", "public", "orders")
     columns = tuple(Column(name, kind) for name, kind in COLUMNS.items())
-    return CdcSettings(address, slot, columns, is_parallel=True, fetch_rows=8192)
+    return CdcSettings(address=address, slot=slot, columns=columns, is_parallel=True, fetch_rows=8192)
 
 
 def snapshot(postgres: Server, slot: str) -> int:

@@ -56,8 +56,12 @@ def postgresql(*options: str) -> Iterator[str]:
 
 
 @contextmanager
-def mariadb() -> Iterator[str]:
-    """The address of a MariaDB server of our own, as `JdbcSink` wants it."""
+def mariadb(*more: str) -> Iterator[str]:
+    """The address of a MariaDB server of our own, as `JdbcSink` wants it.
+
+    Args:
+        more: More options of the server.
+    """
     import pymysql
 
     needs("mariadbd", "mariadb-install-db")
@@ -72,7 +76,7 @@ def mariadb() -> Iterator[str]:
         )
         where = [f"--socket={directory}/socket", f"--pid-file={directory}/pid", f"--port={port}"]
         fast = ["--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=8M", "--skip-name-resolve"]
-        options = [data, "--bind-address=127.0.0.1", f"--init-file={setup}", *where, *fast]
+        options = [data, "--bind-address=127.0.0.1", f"--init-file={setup}", *where, *fast, *more]
         command = [_program("mariadbd"), "--no-defaults", *options]
         process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
         at = {"host": "127.0.0.1", "port": port, "user": "tester", "password": "se&cret", "database": "test"}

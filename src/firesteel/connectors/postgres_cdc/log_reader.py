@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
+from firesteel.connectors.cdc.splits import Log
 from firesteel.connectors.postgres_cdc.changes import ChangeReader, Texts
 from firesteel.connectors.postgres_cdc.pgoutput import (
     Begin,
@@ -24,7 +25,6 @@ from firesteel.connectors.postgres_cdc.pgoutput import (
 from firesteel.connectors.postgres_cdc.replication import require_slot
 from firesteel.connectors.postgres_cdc.server import connect, lsn_text
 from firesteel.connectors.postgres_cdc.settings import CdcSettings
-from firesteel.connectors.postgres_cdc.splits import Log
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
 import io
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.values import to_arrow
+from firesteel.connectors.cdc.column_batches import captured_batch
+from firesteel.connectors.cdc.splits import Chunk, chunk_of, is_log, log_of
 from firesteel.connectors.postgres_cdc.changes import Texts
 from firesteel.connectors.postgres_cdc.log_reader import LogReader
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.server import connect, copied_lines, psycopg_library
-from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
-from firesteel.connectors.postgres_cdc.splits import Chunk, chunk_of, is_log, log_of
+from firesteel.connectors.postgres_cdc.settings import CdcSettings
 from firesteel.connectors.postgres_cdc.text_columns import column_of
 from firesteel.functions.source_reading import SourceReader
 from firesteel.functions.splits import SplitRange
@@ -32,24 +29,6 @@ if TYPE_CHECKING:
 
 _LOG_ROWS = 4096
 _COPIED_ROWS = 8192
-_NAMES = ("+I", "-U", "+U", "-D")
-
-METADATA: Mapping[str, t.DataType] = {
-    "table_name": t.VarCharType(2**31 - 1),
-    "schema_name": t.VarCharType(2**31 - 1),
-    "database_name": t.VarCharType(2**31 - 1),
-    "op_ts": t.LocalZonedTimestampType(3),
-    "row_kind": t.VarCharType(2**31 - 1),
-}
-"""Metadata columns by key."""
-
-_VALUES: Mapping[str, Callable[[Address, Kind, int], object]] = {
-    "table_name": lambda address, kind, time_ms: address.table,
-    "schema_name": lambda address, kind, time_ms: address.schema,
-    "database_name": lambda address, kind, time_ms: address.database,
-    "op_ts": lambda address, kind, time_ms: datetime.datetime.fromtimestamp(time_ms / 1000, datetime.UTC),
-    "row_kind": lambda address, kind, time_ms: _NAMES[kind],
-}
 
 
 class CdcReader(SourceReader):
@@ -93,21 +72,18 @@ class CdcReader(SourceReader):
         changes = self._log.read(end)
         while rows := list(islice(changes, _LOG_ROWS)):
             kinds, texts, times = zip(*rows, strict=True)
-            yield [self._batch(_columns(texts), kinds, times)]
+            yield [self._batch(_columns(texts), len(rows), (kinds, times))]
 
-    def _batch(self, columns: Sequence[pa.Array], kinds: Sequence[Kind] | None, times: Sequence[int]) -> ColumnBatch:
-        """Return a batch of rows; without kinds they are insertions."""
+    def _batch(
+        self, columns: Sequence[pa.Array], length: int, changes: tuple[Sequence[Kind], Sequence[int]] | None = None
+    ) -> ColumnBatch:
+        """Return a batch of rows with kinds and times; without them they are insertions."""
         settings = self._settings
         arrays = [
             column_of(values, column.type, column.name)
             for values, column in zip(columns, settings.columns, strict=True)
         ]
-        for key in settings.metadata:
-            value = _VALUES[key]
-            rows = zip([Kind.INSERT] * len(times) if kinds is None else kinds, times, strict=True)
-            arrays.append(to_arrow([value(settings.address, kind, time) for kind, time in rows], METADATA[key]))
-        stored = None if kinds is None or settings.is_append_only else np.array(kinds, np.int8)
-        return ColumnBatch(tuple(arrays), len(times), stored)
+        return captured_batch(settings, arrays, length, settings.address.names, changes)
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
 
@@ -152,7 +128,7 @@ class CdcReader(SourceReader):
         count = self._settings.fetch_rows
         while lines := list(islice(rows, max(count, _COPIED_ROWS - _COPIED_ROWS % count))):
             columns, length = _parsed(lines, len(self._settings.columns)), len(lines)
-            whole = self._batch(columns, None, [0] * length)
+            whole = self._batch(columns, length)
             yield [whole.slice(first, min(first + count, length)) for first in range(0, length, count)]
 
     def close(self) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from firesteel.common.optional_package import optional_package
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
-from firesteel.connectors.postgres_cdc.splits import KEY_READERS
-from firesteel.connectors.postgres_cdc.text_columns import SESSION, is_readable, readable_types
+from firesteel.connectors.postgres_cdc.text_columns import KEY_READERS, SESSION, is_readable, readable_types
 
 if TYPE_CHECKING:
     from types import ModuleType

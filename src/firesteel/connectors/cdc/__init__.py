@@ -1,0 +1,1 @@
+"""What connectors that capture the changes of tables share."""

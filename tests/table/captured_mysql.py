@@ -1,0 +1,67 @@
+"""A MariaDB server whose tables are captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pymysql
+
+from tests.datastream.connectors import database_servers
+
+LOG = (
+    "--log-bin=binlog",
+    "--server-id=1",
+    "--binlog-format=ROW",
+    "--binlog-row-image=FULL",
+    "--binlog-row-metadata=FULL",
+)
+KEEPS = ("--innodb-flush-log-at-trx-commit=2",)
+"""A killed server loses nothing."""
+
+
+@dataclass(frozen=True)
+class MySqlServer:
+    """A server that writes its log."""
+
+    url: str
+
+    @property
+    def port(self) -> int:
+        """Its port at 127.0.0.1."""
+        return int(self.url.split(":")[-1].split("/")[0])
+
+    def connect(self) -> pymysql.Connection[Any]:
+        """A connection to the database `test`."""
+        at = {"host": "127.0.0.1", "port": self.port, "user": "tester", "password": "se&cret", "database": "test"}
+        return pymysql.connect(**at, autocommit=True)
+
+    def execute(self, *statements: str) -> list[Any]:
+        """Run statements, each in its own transaction, and return the rows of the last one."""
+        with closing(self.connect()) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    def options(self, table: str, **more: str) -> dict[str, str]:
+        """The options of a captured table."""
+        given = {
+            "connector": "mysql-cdc",
+            "hostname": "127.0.0.1",
+            "port": str(self.port),
+            "username": "tester",
+            "password": "se&cret",
+            "database-name": "test",
+            "table-name": table,
+            "server-time-zone": "UTC",
+        }
+        return given | more
+
+
+@contextmanager
+def mysql_server(*more: str) -> Iterator[MySqlServer]:
+    """A server of our own with a log of rows."""
+    with database_servers.mariadb(*LOG, *KEEPS, *more) as url:
+        yield MySqlServer(url.removeprefix("jdbc:").partition("?")[0])

@@ -1,0 +1,482 @@
+"""Tables of a MariaDB server that are captured with their changes."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from firesteel.common.types import RowKind
+from firesteel.connectors.mysql_cdc import server as server_module
+from firesteel.connectors.mysql_cdc.server import log_end
+from firesteel.table.errors import ValidationException
+from firesteel.testing import Fault
+from tests.table.captured_mysql import MySqlServer, mysql_server
+from tests.table.captured_tables import capture, changes, folded
+
+ORDERS = "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED"
+CHUNKS = {"scan.incremental.snapshot.chunk.size": "20"}
+INSERT, BEFORE, AFTER, DELETE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
+
+
+@pytest.fixture(scope="module")
+def mysql() -> Iterator[MySqlServer]:
+    with mysql_server() as found:
+        yield found
+
+
+@pytest.fixture
+def orders(mysql: MySqlServer) -> MySqlServer:
+    mysql.execute(
+        "CREATE OR REPLACE TABLE orders (id int PRIMARY KEY, name text)",
+        "INSERT INTO orders SELECT seq, concat('name ', seq) FROM seq_1_to_250",
+    )
+    return mysql
+
+
+def rows_of(mysql: MySqlServer, query: str = "SELECT * FROM orders") -> list[Any]:
+    return sorted(mysql.execute(query), key=repr)
+
+
+def test_a_table_and_its_changes(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders") | CHUNKS
+    first = changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=1000))
+    assert [kind for kind, _ in first] == [INSERT] * 250
+    orders.execute(
+        "UPDATE orders SET name = 'new' WHERE id = 3",
+        "DELETE FROM orders WHERE id = 4",
+        "UPDATE orders SET id = 1005 WHERE id = 5",
+        "INSERT INTO orders VALUES (1006, 'more')",
+    )
+    second = changes(capture(ORDERS, options, tmp_path, batch_elements=10_000))
+    assert second == [
+        (BEFORE, (3, "name 3")),
+        (AFTER, (3, "new")),
+        (DELETE, (4, "name 4")),
+        (DELETE, (5, "name 5")),
+        (INSERT, (1005, "name 5")),
+        (INSERT, (1006, "more")),
+    ]
+    assert folded(first + second) == rows_of(orders)
+
+
+def test_changes_between_and_during_chunks(orders: MySqlServer, tmp_path: Path) -> None:
+    """Some chunks are read before changes, others after them, and others while there are some."""
+    options, stopping = orders.options("orders") | CHUNKS, threading.Event()
+    found = changes(capture(ORDERS, options, tmp_path, batches=2, batch_elements=20))
+    assert 0 < len(found) < 250
+    orders.execute("UPDATE orders SET name = concat(name, '!') WHERE id % 3 = 0", "DELETE FROM orders WHERE id % 7 = 0")
+    orders.execute(
+        "UPDATE orders SET id = id + 300 WHERE id % 11 = 0", "UPDATE orders SET id = id - 240 WHERE id > 320"
+    )
+
+    def change() -> None:
+        number = 1000
+        while not stopping.is_set():
+            number += 1
+            orders.execute(
+                f"UPDATE orders SET name = 'n{number}' WHERE id % 5 = {number % 5}",
+                f"INSERT INTO orders VALUES ({number}, 'late')",
+                f"DELETE FROM orders WHERE id = {number % 250}",
+                f"UPDATE IGNORE orders SET id = {number % 250} WHERE id = {number - 3}",
+            )
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        found += changes(capture(ORDERS, options, tmp_path, batches=12, batch_elements=60))
+    finally:
+        stopping.set()
+        thread.join()
+    found += changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=100_000))
+    assert folded(found) == rows_of(orders)
+
+
+def test_a_failed_batch_is_read_again(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders") | CHUNKS
+    fault = [Fault(batch=1), Fault(batch=3)]
+    found = changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=100, faults=fault))
+    orders.execute("DELETE FROM orders WHERE id < 100")
+    found += changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=10_000, faults=[Fault(batch=1)]))
+    assert folded(found) == rows_of(orders)
+
+
+def test_files_of_the_log(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders") | {"scan.startup.mode": "latest-offset"}
+    found = changes(capture(ORDERS, options, tmp_path))
+    for id_ in range(5):
+        orders.execute(
+            f"UPDATE orders SET name = 'x' WHERE id BETWEEN {10 * id_ + 1} AND {10 * id_ + 9}", "FLUSH BINARY LOGS"
+        )
+    found += changes(capture(ORDERS, options, tmp_path, batches=3, batch_elements=1))
+    assert 0 < len(found) < 90
+    found += changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=10_000))
+    assert [row[0] for kind, row in found if kind is AFTER] == [10 * i + j for i in range(5) for j in range(1, 10)]
+    file = orders.execute("SHOW MASTER STATUS")[0][0]
+    orders.execute("FLUSH BINARY LOGS", "FLUSH BINARY LOGS", "DELETE FROM orders WHERE id = 1")
+    orders.execute("PURGE BINARY LOGS TO '" + orders.execute("SHOW MASTER STATUS")[0][0] + "'")
+    with pytest.raises(Exception, match=f"has removed {file} of its log: start the job without its savepoint"):
+        capture(ORDERS, options, tmp_path)
+
+
+def test_a_transaction_is_never_divided(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders") | {"scan.startup.mode": "latest-offset"}
+    changes(capture(ORDERS, options, tmp_path))
+    orders.execute("UPDATE orders SET name = 'y'")
+    found = changes(capture(ORDERS, options, tmp_path, batches=1, batch_elements=1))
+    assert len(found) in (0, 500)
+
+
+# --- where to start ---------------------------------------------------------------------------------------------------
+
+
+def position(mysql: MySqlServer) -> tuple[str, int]:
+    file, place, *_ = mysql.execute("SHOW MASTER STATUS")[0]
+    return file, place
+
+
+def test_starts_without_a_snapshot(orders: MySqlServer, tmp_path: Path) -> None:
+    file, place = position(orders)
+    gtid = orders.execute("SELECT @@gtid_binlog_pos")[0][0]
+    latest = orders.options("orders", **{"scan.startup.mode": "latest-offset"})
+    assert changes(capture(ORDERS, latest, tmp_path / "latest")) == []
+    orders.execute("DELETE FROM orders WHERE id = 9")
+    expected = [(DELETE, (9, "name 9"))]
+    assert changes(capture(ORDERS, latest, tmp_path / "latest")) == expected
+    offset = {"scan.startup.mode": "specific-offset"}
+    at = {"scan.startup.specific-offset.file": file, "scan.startup.specific-offset.pos": str(place)}
+    for name, more in (("file", at), ("gtid", {"scan.startup.specific-offset.gtid-set": gtid})):
+        assert changes(capture(ORDERS, latest | offset | more, tmp_path / name)) == expected
+    last = {"scan.startup.specific-offset.gtid-set": orders.execute("SELECT @@gtid_binlog_pos")[0][0]}
+    assert changes(capture(ORDERS, latest | offset | last, tmp_path / "end")) == []
+    with pytest.raises(Exception, match="has no position 4 in binlog.999999; it has binlog.0"):
+        capture(ORDERS, latest | offset | {"scan.startup.specific-offset.file": "binlog.999999"}, tmp_path / "none")
+
+
+def test_starts_at_the_first_file_and_at_a_time(mysql: MySqlServer, tmp_path: Path) -> None:
+    mysql.execute(
+        "CREATE OR REPLACE TABLE timed (id int PRIMARY KEY)",
+        "FLUSH BINARY LOGS",
+        "SET timestamp = 1700000000",
+        "INSERT INTO timed VALUES (1)",
+        "SET timestamp = 1700000010",
+        "INSERT INTO timed VALUES (2)",
+    )
+    options = mysql.options("timed")
+    columns = "id INT, o TIMESTAMP_LTZ(3) METADATA FROM 'op_ts' VIRTUAL"
+    query = "SELECT id, CAST(o AS STRING) FROM t"
+    earliest = changes(
+        capture(columns, options | {"scan.startup.mode": "earliest-offset"}, tmp_path / "a", query, batches=9)
+    )
+    assert earliest == [(INSERT, (1, "2023-11-14 22:13:20.000")), (INSERT, (2, "2023-11-14 22:13:30.000"))]
+    for ms, rows in ((1_700_000_001_000, earliest[1:]), (1_700_000_010_000, earliest[1:]), (4_000_000_000_000, [])):
+        timed = {"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": str(ms)}
+        assert changes(capture(columns, options | timed, tmp_path / str(ms), query, batches=9)) == rows
+
+
+def test_the_snapshot_alone_is_bounded(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders", **{"scan.startup.mode": "snapshot"}) | CHUNKS
+    found = changes(capture(ORDERS, options, tmp_path, batches=None))
+    assert sorted((row for _, row in found), key=repr) == rows_of(orders)
+
+
+def test_another_server_is_refused(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders")
+    capture(ORDERS, options, tmp_path)
+    orders.execute("SET GLOBAL server_id = 2")
+    try:
+        with pytest.raises(Exception, match=r"another server \(server_id 2\) than before \(server_id 1\)"):
+            capture(ORDERS, options, tmp_path)
+    finally:
+        orders.execute("SET GLOBAL server_id = 1")
+
+
+# --- several tables, kinds and metadata -------------------------------------------------------------------------------
+
+
+def test_several_tables_with_metadata(mysql: MySqlServer, tmp_path: Path) -> None:
+    for database, table in (("test", "part_1"), ("test", "part_2"), ("other", "part_1"), ("test", "party")):
+        mysql.execute(
+            f"CREATE DATABASE IF NOT EXISTS {database}", f"CREATE TABLE {database}.{table} (id int PRIMARY KEY)"
+        )
+        mysql.execute(f"INSERT INTO {database}.{table} SELECT seq FROM seq_1_to_30")
+    options = mysql.options("part_[0-9]+", **{"database-name": "test|other"}) | CHUNKS
+    columns = (
+        "id INT, d STRING METADATA FROM 'database_name' VIRTUAL, t STRING METADATA FROM 'table_name' VIRTUAL, "
+        "k STRING METADATA FROM 'row_kind' VIRTUAL"
+    )
+    first = changes(capture(columns, options, tmp_path, batches=8, batch_elements=1000))
+    parts = [("test", "part_1"), ("test", "part_2"), ("other", "part_1")]
+    expected = [(id_, database, table, "+I") for database, table in parts for id_ in range(1, 31)]
+    assert sorted(row for _, row in first) == sorted(expected)
+    mysql.execute(
+        "DELETE FROM part_2 WHERE id = 1", "UPDATE other.part_1 SET id = 99 WHERE id = 2", "DELETE FROM party"
+    )
+    second = changes(capture(columns, options, tmp_path, batch_elements=10_000))
+    assert [row for _, row in second] == [
+        (1, "test", "part_2", "-D"),
+        (2, "other", "part_1", "-U"),
+        (99, "other", "part_1", "+U"),
+    ]
+
+
+def test_changes_as_insertions(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders", **{"scan.read-changelog-as-append-only.enabled": "true"})
+    columns = "id INT, k STRING METADATA FROM 'row_kind' VIRTUAL"
+    capture(columns, options, tmp_path, batch_elements=1000)
+    orders.execute("UPDATE orders SET name = '' WHERE id = 7", "DELETE FROM orders WHERE id = 8")
+    found = changes(capture(columns, options, tmp_path))
+    assert found == [(INSERT, (7, "-U")), (INSERT, (7, "+U")), (INSERT, (8, "-D"))]
+
+
+def test_a_table_without_a_key(mysql: MySqlServer, tmp_path: Path) -> None:
+    mysql.execute("CREATE TABLE keyless (v int)")
+    with pytest.raises(Exception, match="test.keyless has no primary key"):
+        capture("v INT", mysql.options("keyless"), tmp_path / "a")
+    options = mysql.options("keyless", **{"scan.startup.mode": "latest-offset"})
+    capture("v INT", options, tmp_path / "b")
+    mysql.execute("INSERT INTO keyless VALUES (1), (1)", "DELETE FROM keyless LIMIT 1")
+    found = changes(capture("v INT", options, tmp_path / "b"))
+    assert found == [(INSERT, (1,)), (INSERT, (1,)), (DELETE, (1,))]
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+TYPES = (
+    ("tinyint", "TINYINT", "-3", -3),
+    ("tinyint(1)", "BOOLEAN", "1", True),
+    ("tinyint unsigned", "SMALLINT", "255", 255),
+    ("smallint unsigned", "INT", "65535", 65_535),
+    ("mediumint", "INT", "-8388608", -8_388_608),
+    ("mediumint unsigned", "BIGINT", "16777215", 16_777_215),
+    ("int unsigned", "BIGINT", "4294967295", 4_294_967_295),
+    ("bigint", "BIGINT", "-9000000000", -9_000_000_000),
+    ("bigint unsigned", "DECIMAL(20, 0)", "18446744073709551615", Decimal(18_446_744_073_709_551_615)),
+    ("float", "FLOAT", "16777217", 16_777_216.0),
+    ("float", "DOUBLE", "0.1", 0.10000000149011612),
+    ("double", "DOUBLE", "-1.5e300", -1.5e300),
+    ("decimal(10, 3)", "DECIMAL(10, 3)", "-12.345", Decimal("-12.345")),
+    ("decimal(50, 2)", "STRING", "1e40", "1" + 40 * "0" + ".00"),
+    ("bit(1)", "BOOLEAN", "1", True),
+    ("bit(10)", "BINARY(2)", "b'1000000101'", b"\2\5"),
+    ("date", "DATE", "'2024-02-29'", datetime.date(2024, 2, 29)),
+    ("date", "DATE", "'0000-00-00'", None),
+    ("time(3)", "TIME(3)", "'01:02:03.5'", datetime.time(1, 2, 3, 500_000)),
+    ("datetime", "TIMESTAMP(0)", "'1969-12-31 23:59:59'", datetime.datetime(1969, 12, 31, 23, 59, 59)),
+    ("datetime(6)", "TIMESTAMP(3)", "'2024-01-01 00:00:00.9876'", datetime.datetime(2024, 1, 1, 0, 0, 0, 987_000)),
+    ("datetime(6)", "TIMESTAMP(6)", "'2024-01-01 00:00:00.123456'", datetime.datetime(2024, 1, 1, 0, 0, 0, 123_456)),
+    ("datetime", "TIMESTAMP(6)", "'2024-00-01 00:00:00'", None),
+    ("timestamp(2)", "TIMESTAMP(3)", "'2024-06-01 00:00:00.25'", datetime.datetime(2024, 6, 1, 2, 0, 0, 250_000)),
+    ("year", "INT", "2024", 2024),
+    ("year", "INT", "0000", 0),
+    ("char(5)", "STRING", "'a  '", "a"),
+    ("varchar(9) charset latin1", "STRING", "'é\\n\"'", 'é\n"'),
+    ("text charset utf8mb4", "STRING", "'😀'", "😀"),
+    ("longtext", "STRING", "repeat('x', 70000)", "x" * 70_000),
+    ("json", "STRING", """'{"a": [1, null]}'""", '{"a": [1, null]}'),
+    ("binary(4)", "BINARY(4)", "'ab'", b"ab\0\0"),
+    ("varbinary(9)", "BYTES", "x'dead00'", b"\xde\xad\0"),
+    ("mediumblob", "BYTES", "x'ff'", b"\xff"),
+    ("enum('a', 'é')", "STRING", "'é'", "é"),
+    ("set('x', 'y', 'z')", "ARRAY<STRING>", "'z,x'", ["x", "z"]),
+    ("set('x', 'y')", "ARRAY<STRING>", "''", []),
+    ("set('x', 'y')", "STRING", "'y'", "y"),
+)  # fmt: skip
+
+
+def test_values_are_the_same_in_snapshot_log_and_undone(mysql: MySqlServer, tmp_path: Path) -> None:
+    names = [f"c{place}" for place in range(len(TYPES))]
+    columns = ", ".join(f"{name} {kind[0]} NULL" for name, kind in zip(names, TYPES, strict=True))
+    values, nulls = ", ".join(kind[2] for kind in TYPES), ", ".join("NULL" for _ in TYPES)
+    mysql.execute(
+        f"CREATE OR REPLACE TABLE every (id int PRIMARY KEY, {columns}, z timestamp(6) NULL) CHARSET utf8mb4",
+        "SET sql_mode = '', time_zone = '+01:00'",
+        "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
+    )
+    with closing(mysql.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SET sql_mode = '', time_zone = '+00:00'")
+        cursor.execute(f"INSERT INTO every VALUES (1, {values}, '2024-01-01 00:00:00'), (2, {nulls}, NULL)")
+        declared = ", ".join(f"{name} {kind[1]}" for name, kind in zip(names, TYPES, strict=True))
+        options = mysql.options("every", **{"server-time-zone": "Europe/Berlin"})
+        query = f"SELECT {', '.join(names)}, CAST(z AS STRING) FROM t"
+        schema = f"id INT, {declared}, z TIMESTAMP_LTZ(6)"
+        first = changes(capture(schema, options, tmp_path / "a", query))
+        expected = (*(kind[3] for kind in TYPES), "2024-01-01 00:00:00.000000")
+        assert [row for _, row in first] == [expected, (None,) * (len(TYPES) + 1)]
+        cursor.execute(f"INSERT INTO every SELECT id + 2, {', '.join(names)}, z FROM every")
+        second = changes(capture(schema, options, tmp_path / "a", query, batch_elements=10_000))
+        assert second == first
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("ALTER TABLE orders ADD COLUMN more int", "column 'more' of test.orders was added"),
+        ("ALTER TABLE orders DROP COLUMN name", "column 'name' of test.orders was dropped"),
+        ("ALTER TABLE orders MODIFY name varchar(90)", "column 'name' of test.orders has another type now"),
+        ("TRUNCATE TABLE orders", "test.orders was changed by TRUNCATE, and the log does not say which rows"),
+        ("TRUNCATE `test`.orders", "test.orders was changed by TRUNCATE, and the log does not say which rows"),
+        ("DROP TABLE IF EXISTS nothing, orders", "test.orders was changed by DROP TABLE"),
+        ("RENAME TABLE orders TO old_orders", "test.orders was changed by RENAME"),
+        ("SET STATEMENT binlog_format = STATEMENT FOR UPDATE orders SET name = '' WHERE id = 2", "binlog_format"),
+        ("SET STATEMENT binlog_row_image = MINIMAL FOR UPDATE orders SET name = 'q' WHERE id = 2", "lacks columns"),
+    ],
+)
+def test_changes_that_are_refused(orders: MySqlServer, tmp_path: Path, change: str, reason: str) -> None:
+    options = orders.options("orders")
+    capture(ORDERS, options, tmp_path, batch_elements=1000)
+    orders.execute("DROP TABLE IF EXISTS old_orders", change)
+    if change.startswith("ALTER"):
+        orders.execute("DELETE FROM orders WHERE id = 1")
+    with pytest.raises(Exception, match=reason):
+        capture(ORDERS, options, tmp_path, batch_elements=10_000)
+
+
+def test_like_named_tables_may_be_truncated(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders")
+    capture(ORDERS, options, tmp_path, batch_elements=1000)
+    orders.execute(
+        "CREATE OR REPLACE TABLE orders_old (id int)", "TRUNCATE orders_old", "CREATE DATABASE IF NOT EXISTS other"
+    )
+    orders.execute(
+        "CREATE OR REPLACE TABLE other.orders (id int)", "TRUNCATE other.orders", "DELETE FROM orders WHERE id = 1"
+    )
+    assert changes(capture(ORDERS, options, tmp_path, batch_elements=10_000)) == [(DELETE, (1, "name 1"))]
+
+
+def test_prepared_transactions_are_refused(orders: MySqlServer, tmp_path: Path) -> None:
+    options = orders.options("orders")
+    capture(ORDERS, options, tmp_path, batch_elements=1000)
+    orders.execute("XA START 'a'", "DELETE FROM orders WHERE id = 1", "XA END 'a'", "XA PREPARE 'a'")
+    try:
+        with pytest.raises(Exception, match="XA PREPARE"):
+            capture(ORDERS, options, tmp_path, batch_elements=10_000)
+    finally:
+        orders.execute("XA ROLLBACK 'a'")
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "good"),
+    [
+        ("binlog_row_metadata", "'MINIMAL'", "'FULL'"),
+        ("binlog_row_image", "'MINIMAL'", "'FULL'"),
+        ("binlog_format", "'MIXED'", "'ROW'"),
+        ("log_bin_compress", "ON", "OFF"),
+    ],
+)
+def test_what_the_log_must_have(orders: MySqlServer, tmp_path: Path, name: str, bad: str, good: str) -> None:
+    orders.execute(f"SET GLOBAL {name} = {bad}")
+    try:
+        with pytest.raises(Exception, match=f"has {name} = .*is needed"):
+            capture(ORDERS, orders.options("orders"), tmp_path)
+    finally:
+        orders.execute(f"SET GLOBAL {name} = {good}")
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "reason"),
+    [
+        ("id INT, nothing INT", {}, "column 'nothing' of test.orders does not exist; the table has id, name"),
+        ("id STRING", {}, r"column 'id' of .* has the type int\(11\), .* allowed is INT or BIGINT or DECIMAL"),
+        ("id INT", {"table-name": "nowhere"}, "no table of .* matches"),
+        ("id INT", {"scan.incremental.snapshot.chunk.key-column": "name"}, "allowed is a column of the primary key"),
+        ("id INT", {"port": "1", "connect.max-retries": "0"}, "127.0.0.1:1"),
+        ("id INT", {"server-id": "5400"}, "has no id for subtask 1"),
+    ],
+)  # fmt: skip
+def test_what_the_server_lacks(
+    orders: MySqlServer, tmp_path: Path, columns: str, given: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(Exception, match=reason):
+        capture(columns, orders.options("orders") | CHUNKS | given, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["point", "uuid", "inet6", "int GENERATED ALWAYS AS (id) STORED"])
+def test_columns_that_cannot_be_read(mysql: MySqlServer, tmp_path: Path, kind: str) -> None:
+    mysql.execute(f"CREATE OR REPLACE TABLE odd (id int PRIMARY KEY, v {kind})", "INSERT INTO odd (id) VALUES (1)")
+    with pytest.raises(Exception, match="column 'v' of test.odd (has the type .*allowed is no type|is generated)"):
+        capture("id INT, v STRING", mysql.options("odd"), tmp_path / "a")
+    options = mysql.options("odd")
+    capture("id INT", options, tmp_path / "b")
+    mysql.execute("INSERT INTO odd (id) VALUES (2)")
+    assert changes(capture("id INT", options, tmp_path / "b")) == [(INSERT, (2,))]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"scan.startup.mode": "committed-offset"}, "expected one of initial, earliest-offset"),
+        ({"scan.startup.mode": "specific-offset"}, "specific-offset.gtid-set', or 'scan.startup"),
+        ({"scan.startup.mode": "timestamp"}, "'scan.startup.timestamp-millis' with timestamp"),
+        ({"server-id": "8-5"}, "or a range such as '5400-5408'"),
+        ({"server-time-zone": "Nowhere"}, "a time zone such as"),
+        ({"table-name": "a("}, "a name or a regular expression"),
+        ({"connect.timeout": "0 s"}, "a duration above zero"),
+        ({"debezium.snapshot.mode": "never"}, "Debezium is not used"),
+        ({"scan.newly-added-table.enabled": "true"}, "not captured"),
+    ],
+)
+def test_refused_options(tmp_path: Path, given: dict[str, str], reason: str) -> None:
+    options = MySqlServer("mysql://127.0.0.1:1/test").options("orders") | given
+    with pytest.raises(ValidationException, match=reason):
+        capture("id INT", options, tmp_path)
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "chunks"),
+    [
+        ("bigint unsigned PRIMARY KEY", "seq * 7", 5),
+        ("decimal(12, 3) PRIMARY KEY", "(seq - 100) / 8", 5),
+        ("date PRIMARY KEY", "date '2024-01-01' + interval seq day", 5),
+        ("varchar(20) PRIMARY KEY", "concat(char(60 + seq * 7 % 50), seq)", 1),
+        ("binary(8) PRIMARY KEY", "concat(seq, 'a')", 1),
+        ("datetime(3) PRIMARY KEY", "timestamp '2024-01-01 00:00:00.5' + interval seq second", 1),
+        ("int, v2 int DEFAULT 5, n int AUTO_INCREMENT UNIQUE, PRIMARY KEY (k, n)", "seq DIV 30", 5),
+    ],
+)
+def test_keys_that_divide_a_table(mysql: MySqlServer, tmp_path: Path, key: str, value: str, chunks: int) -> None:
+    """A run reads some chunks; the others are read after changes, which readers undo or the log leaves out."""
+    mysql.execute(
+        f"CREATE OR REPLACE TABLE divided (k {key}, v int)",
+        f"INSERT INTO divided (k, v) SELECT {value}, seq FROM seq_1_to_200",
+    )
+    options = mysql.options("divided") | {"scan.incremental.snapshot.chunk.size": "40"}
+    found = changes(capture("v INT", options, tmp_path, batches=1, batch_elements=1, parallelism=1))
+    assert len(found) < 80 if chunks > 1 else len(found) == 200
+    mysql.execute("UPDATE divided SET v = v + 1000 WHERE v % 2 = 0", "DELETE FROM divided WHERE v % 5 = 0")
+    found += changes(capture("v INT", options, tmp_path, batches=8, batch_elements=10_000))
+    assert folded(found) == rows_of(mysql, "SELECT v FROM divided")
+
+
+def test_mysql_knows_less_of_a_snapshot(orders: MySqlServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MySQL does not tell the position of a snapshot: changes that it may have or not have are undone."""
+    options = orders.options("orders") | CHUNKS
+    found = changes(capture(ORDERS, options, tmp_path, batches=1, batch_elements=1, parallelism=1))
+    orders.execute("UPDATE orders SET name = 'w' WHERE id % 2 = 0", "DELETE FROM orders WHERE id % 5 = 0")
+    seen: list[pymysql.Connection[Any]] = []
+
+    def not_mariadb(connection: pymysql.Connection[Any]) -> bool:
+        """Say that it is MySQL, and change rows after the snapshot and before its position is asked for."""
+        if not seen:
+            orders.execute("UPDATE orders SET name = 'v' WHERE id > 100", "INSERT INTO orders VALUES (240, 'again')")
+        seen.append(connection)
+        return False
+
+    monkeypatch.setattr(server_module, "is_mariadb", not_mariadb)
+    found += changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=10_000))
+    assert seen
+    assert folded(found) == rows_of(orders)
+    assert log_end(seen[-1]) if seen[-1].open else True
