@@ -61,7 +61,11 @@ class MySqlServer:
 
 
 @contextmanager
-def mysql_server(*more: str) -> Iterator[MySqlServer]:
-    """A server of our own with a log of rows."""
-    with database_servers.mariadb(*LOG, *KEEPS, *more) as url:
+def mysql_server(*, is_restarted: bool = False) -> Iterator[MySqlServer]:
+    """A server of our own with a log of rows.
+
+    Args:
+        is_restarted: Whether it is started again when it ends.
+    """
+    with database_servers.mariadb(*LOG, *KEEPS, is_restarted=is_restarted) as url:
         yield MySqlServer(url.removeprefix("jdbc:").partition("?")[0])

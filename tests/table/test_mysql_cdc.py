@@ -18,8 +18,10 @@ from firesteel.connectors.mysql_cdc import server as server_module
 from firesteel.connectors.mysql_cdc.server import log_end
 from firesteel.table.errors import ValidationException
 from firesteel.testing import Fault
+from tests.table import cdc_faults
 from tests.table.captured_mysql import MySqlServer, mysql_server
 from tests.table.captured_tables import capture, changes, folded
+from tests.waiting import wait_for
 
 ORDERS = "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED"
 CHUNKS = {"scan.incremental.snapshot.chunk.size": "20"}
@@ -73,9 +75,7 @@ def test_changes_between_and_during_chunks(orders: MySqlServer, tmp_path: Path) 
     found = changes(capture(ORDERS, options, tmp_path, batches=2, batch_elements=20))
     assert 0 < len(found) < 250
     orders.execute("UPDATE orders SET name = concat(name, '!') WHERE id % 3 = 0", "DELETE FROM orders WHERE id % 7 = 0")
-    orders.execute(
-        "UPDATE orders SET id = id + 300 WHERE id % 11 = 0", "UPDATE orders SET id = id - 240 WHERE id > 320"
-    )
+    orders.execute("UPDATE orders SET id = id + 300 WHERE id % 11 = 0 ORDER BY id DESC")
 
     def change() -> None:
         number = 1000
@@ -99,12 +99,31 @@ def test_changes_between_and_during_chunks(orders: MySqlServer, tmp_path: Path) 
     assert folded(found) == rows_of(orders)
 
 
-def test_a_failed_batch_is_read_again(orders: MySqlServer, tmp_path: Path) -> None:
-    options = orders.options("orders") | CHUNKS
-    fault = [Fault(batch=1), Fault(batch=3)]
-    found = changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=100, faults=fault))
-    orders.execute("DELETE FROM orders WHERE id < 100")
-    found += changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=10_000, faults=[Fault(batch=1)]))
+def test_repeated_batches_read_the_same_changes(orders: MySqlServer, tmp_path: Path) -> None:
+    options, stopping = orders.options("orders") | CHUNKS, threading.Event()
+    faults = [Fault(batch, stage=0, slot=slot, after_rows=1) for batch in range(1, 12) for slot in range(2)]
+
+    def change() -> None:
+        for number in range(400):
+            if stopping.is_set():
+                return
+            key = number * 37 % 250
+            orders.execute(
+                f"UPDATE orders SET name = '{number}' WHERE id = {key}",
+                f"DELETE FROM orders WHERE id = {key * 3 % 250}",
+                f"INSERT IGNORE INTO orders VALUES ({key}, 'x')",
+            )
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        found = changes(
+            capture(ORDERS, options, tmp_path, batches=14, batch_elements=60, faults=faults, replayed=range(2, 9))
+        )
+    finally:
+        stopping.set()
+        thread.join()
+    found += changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=100_000))
     assert folded(found) == rows_of(orders)
 
 
@@ -121,7 +140,9 @@ def test_files_of_the_log(orders: MySqlServer, tmp_path: Path) -> None:
     assert [row[0] for kind, row in found if kind is AFTER] == [10 * i + j for i in range(5) for j in range(1, 10)]
     file = orders.execute("SHOW MASTER STATUS")[0][0]
     orders.execute("FLUSH BINARY LOGS", "FLUSH BINARY LOGS", "DELETE FROM orders WHERE id = 1")
-    orders.execute("PURGE BINARY LOGS TO '" + orders.execute("SHOW MASTER STATUS")[0][0] + "'")
+    newest = orders.execute("SHOW MASTER STATUS")[0][0]
+    # The server notices late that nobody reads a file any more.
+    wait_for(lambda: orders.execute(f"PURGE BINARY LOGS TO '{newest}'", "SHOW BINARY LOGS")[0][0] == newest)
     with pytest.raises(Exception, match=f"has removed {file} of its log: start the job without its savepoint"):
         capture(ORDERS, options, tmp_path)
 
@@ -156,7 +177,7 @@ def test_starts_without_a_snapshot(orders: MySqlServer, tmp_path: Path) -> None:
         assert changes(capture(ORDERS, latest | offset | more, tmp_path / name)) == expected
     last = {"scan.startup.specific-offset.gtid-set": orders.execute("SELECT @@gtid_binlog_pos")[0][0]}
     assert changes(capture(ORDERS, latest | offset | last, tmp_path / "end")) == []
-    with pytest.raises(Exception, match="has no position 4 in binlog.999999; it has binlog.0"):
+    with pytest.raises(Exception, match=r"has no position 4 in binlog\.999999; it has binlog.0"):
         capture(ORDERS, latest | offset | {"scan.startup.specific-offset.file": "binlog.999999"}, tmp_path / "none")
 
 
@@ -164,9 +185,9 @@ def test_starts_at_the_first_file_and_at_a_time(mysql: MySqlServer, tmp_path: Pa
     mysql.execute(
         "CREATE OR REPLACE TABLE timed (id int PRIMARY KEY)",
         "FLUSH BINARY LOGS",
-        "SET timestamp = 1700000000",
+        "SET timestamp = 2100000000",
         "INSERT INTO timed VALUES (1)",
-        "SET timestamp = 1700000010",
+        "SET timestamp = 2100000010",
         "INSERT INTO timed VALUES (2)",
     )
     options = mysql.options("timed")
@@ -175,8 +196,8 @@ def test_starts_at_the_first_file_and_at_a_time(mysql: MySqlServer, tmp_path: Pa
     earliest = changes(
         capture(columns, options | {"scan.startup.mode": "earliest-offset"}, tmp_path / "a", query, batches=9)
     )
-    assert earliest == [(INSERT, (1, "2023-11-14 22:13:20.000")), (INSERT, (2, "2023-11-14 22:13:30.000"))]
-    for ms, rows in ((1_700_000_001_000, earliest[1:]), (1_700_000_010_000, earliest[1:]), (4_000_000_000_000, [])):
+    assert earliest == [(INSERT, (1, "2036-07-18 13:20:00.000")), (INSERT, (2, "2036-07-18 13:20:10.000"))]
+    for ms, rows in ((2_100_000_001_000, earliest[1:]), (2_100_000_010_000, earliest[1:]), (4_000_000_000_000, [])):
         timed = {"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": str(ms)}
         assert changes(capture(columns, options | timed, tmp_path / str(ms), query, batches=9)) == rows
 
@@ -222,8 +243,8 @@ def test_several_tables_with_metadata(mysql: MySqlServer, tmp_path: Path) -> Non
     second = changes(capture(columns, options, tmp_path, batch_elements=10_000))
     assert [row for _, row in second] == [
         (1, "test", "part_2", "-D"),
-        (2, "other", "part_1", "-U"),
-        (99, "other", "part_1", "+U"),
+        (2, "other", "part_1", "-D"),
+        (99, "other", "part_1", "+I"),
     ]
 
 
@@ -238,7 +259,7 @@ def test_changes_as_insertions(orders: MySqlServer, tmp_path: Path) -> None:
 
 def test_a_table_without_a_key(mysql: MySqlServer, tmp_path: Path) -> None:
     mysql.execute("CREATE TABLE keyless (v int)")
-    with pytest.raises(Exception, match="test.keyless has no primary key"):
+    with pytest.raises(Exception, match=r"test\.keyless has no primary key"):
         capture("v INT", mysql.options("keyless"), tmp_path / "a")
     options = mysql.options("keyless", **{"scan.startup.mode": "latest-offset"})
     capture("v INT", options, tmp_path / "b")
@@ -312,7 +333,7 @@ def test_values_are_the_same_in_snapshot_log_and_undone(mysql: MySqlServer, tmp_
         assert [row for _, row in first] == [expected, (None,) * (len(TYPES) + 1)]
         cursor.execute(f"INSERT INTO every SELECT id + 2, {', '.join(names)}, z FROM every")
         second = changes(capture(schema, options, tmp_path / "a", query, batch_elements=10_000))
-        assert second == first
+        assert sorted(second, key=repr) == sorted(first, key=repr)
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
@@ -404,7 +425,7 @@ def test_what_the_server_lacks(
 @pytest.mark.parametrize("kind", ["point", "uuid", "inet6", "int GENERATED ALWAYS AS (id) STORED"])
 def test_columns_that_cannot_be_read(mysql: MySqlServer, tmp_path: Path, kind: str) -> None:
     mysql.execute(f"CREATE OR REPLACE TABLE odd (id int PRIMARY KEY, v {kind})", "INSERT INTO odd (id) VALUES (1)")
-    with pytest.raises(Exception, match="column 'v' of test.odd (has the type .*allowed is no type|is generated)"):
+    with pytest.raises(Exception, match=r"column 'v' of test\.odd (has the type .*allowed is no type|is generated)"):
         capture("id INT, v STRING", mysql.options("odd"), tmp_path / "a")
     options = mysql.options("odd")
     capture("id INT", options, tmp_path / "b")
@@ -439,7 +460,7 @@ def test_refused_options(tmp_path: Path, given: dict[str, str], reason: str) -> 
     ("key", "value", "chunks"),
     [
         ("bigint unsigned PRIMARY KEY", "seq * 7", 5),
-        ("decimal(12, 3) PRIMARY KEY", "(seq - 100) / 8", 5),
+        ("decimal(12, 3) PRIMARY KEY", "(cast(seq AS signed) - 100) / 8", 5),
         ("date PRIMARY KEY", "date '2024-01-01' + interval seq day", 5),
         ("varchar(20) PRIMARY KEY", "concat(char(60 + seq * 7 % 50), seq)", 1),
         ("binary(8) PRIMARY KEY", "concat(seq, 'a')", 1),
@@ -480,3 +501,10 @@ def test_mysql_knows_less_of_a_snapshot(orders: MySqlServer, tmp_path: Path, mon
     assert seen
     assert folded(found) == rows_of(orders)
     assert log_end(seen[-1]) if seen[-1].open else True
+
+
+@pytest.mark.spark
+def test_the_totals_of_the_example_survive_a_crash(tmp_path: Path) -> None:
+    hit, _, violation = cdc_faults.run("mariadb", [cdc_faults.SERVER, "slot"], 1, tmp_path)
+    assert hit == [cdc_faults.SERVER, "slot"]
+    assert violation == ""

@@ -38,7 +38,9 @@ _REFUSED = {
     **dict.fromkeys(range(0xA5, 0xAC), "compressed events (log_bin_compress)"),
 }
 _STATEMENT = re.compile(
-    r"\s*(?:/\*.*?\*/\s*)*(TRUNCATE|DROP\s+TABLE|RENAME|INSERT|UPDATE|DELETE|REPLACE|LOAD)\b(.*)", re.I | re.S
+    r"\s*(?:/\*.*?\*/\s*|SET\s+STATEMENT\s.*?\sFOR\s+)*"
+    r"(TRUNCATE|DROP\s+TABLE|RENAME|INSERT|UPDATE|DELETE|REPLACE|LOAD|WITH)\b(.*)",
+    re.I | re.S,
 )
 
 
@@ -108,7 +110,8 @@ class _Connector:
         if not self._left:
             raise MySqlCdcError(f"mysql-cdc: the connection to {self._settings.server} was lost")
         self._left -= 1
-        return pymysql_library().connect(**arguments)
+        given = {"database" if name == "db" else name: value for name, value in arguments.items()}  # its old name
+        return pymysql_library().connect(**given)
 
 
 class Binlog:
@@ -199,7 +202,7 @@ class Binlog:
             plain = rf"(?<![\w$.`\"])[`\"]?{re.escape(name)}(?![\w$])"
             pattern = f"{qualified}|{plain}" if schema.decode() == database else qualified
             if re.search(pattern, rest):
-                if verb in ("TRUNCATE", "DROP TABLE", "RENAME") or verb.startswith("DROP"):
+                if verb.startswith(("TRUNCATE", "DROP", "RENAME")):
                     what = f"{table} was changed by {verb}, and the log does not say which rows it had"
                 else:
                     what = f"{table} was changed by {verb} in a session whose binlog_format is not ROW"

@@ -217,7 +217,7 @@ def lsn_text(number: int) -> str:
 def copied_lines(connection: Connection[tuple[object, ...]], query: Composed) -> Iterator[bytes]:
     """Yield what a COPY sends, row by row.
 
-    psycopg's own loop takes most of the time of a snapshot (benchmarks/bench_postgres_cdc.py). A connection whose rows
+    psycopg's own loop takes most of the time of a snapshot (benchmarks/bench_cdc.py). A connection whose rows
     were not all read is closed.
 
     Raises:
