@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pymysql
@@ -27,6 +30,7 @@ class MySqlServer:
     """A server that writes its log."""
 
     url: str
+    pid_file: str = ""
 
     @property
     def port(self) -> int:
@@ -44,6 +48,11 @@ class MySqlServer:
             for statement in statements:
                 cursor.execute(statement)
             return list(cursor.fetchall())
+
+    def crash(self) -> None:
+        """Kill the server."""
+        with suppress(OSError):
+            os.kill(int(Path(self.pid_file).read_text()), signal.SIGKILL)
 
     def options(self, table: str, **more: str) -> dict[str, str]:
         """The options of a captured table."""
@@ -68,4 +77,5 @@ def mysql_server(*, is_restarted: bool = False) -> Iterator[MySqlServer]:
         is_restarted: Whether it is started again when it ends.
     """
     with database_servers.mariadb(*LOG, *KEEPS, is_restarted=is_restarted) as url:
-        yield MySqlServer(url.removeprefix("jdbc:").partition("?")[0])
+        found = MySqlServer(url.removeprefix("jdbc:").partition("?")[0])
+        yield replace(found, pid_file=found.execute("SELECT @@pid_file")[0][0])

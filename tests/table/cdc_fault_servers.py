@@ -107,7 +107,7 @@ class ChangedMariaDb:
             "CREATE USER job@'%' IDENTIFIED BY 'job'",
             "GRANT ALL ON *.* TO job@'%'",
         )
-        self._pid_file = Path(mysql.execute("SELECT @@pid_file")[0][0])
+        self.crash = mysql.crash
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Execute]:
@@ -116,10 +116,6 @@ class ChangedMariaDb:
 
     def has_job(self) -> bool:
         return bool(self.query("SELECT 1 FROM information_schema.processlist WHERE user = 'job'"))
-
-    def crash(self) -> None:
-        with contextlib.suppress(OSError):
-            os.kill(int(self._pid_file.read_text()), signal.SIGKILL)
 
     def arguments(self) -> Sequence[str]:
         return ("--host", "127.0.0.1", "--port", str(self._mysql.port), "--user", "job", "--password", "job")

@@ -219,6 +219,30 @@ def test_another_server_is_refused(orders: MySqlServer, tmp_path: Path) -> None:
         orders.execute("SET GLOBAL server_id = 1")
 
 
+def test_a_crash_gives_tables_new_numbers(tmp_path: Path) -> None:
+    """Rows in the log name their table by a number, which is another one after a crash."""
+    with mysql_server(is_restarted=True) as mysql:
+        mysql.execute("CREATE TABLE orders (id int PRIMARY KEY, name text)")
+        others = [f"other_{number}" for number in range(40)]
+        mysql.execute(*(f"CREATE TABLE {other} (id int PRIMARY KEY, name decimal(30, 2))" for other in others))
+        options = mysql.options("orders", **{"scan.startup.mode": "latest-offset"})
+        capture(ORDERS, options, tmp_path)
+        mysql.execute("INSERT INTO orders VALUES (1, 'a')")
+        mysql.crash()
+        wait_for(lambda: is_up(mysql))
+        mysql.execute(*(f"INSERT INTO {other} VALUES (7, 1.5)" for other in others))
+        mysql.execute("INSERT INTO orders VALUES (2, 'b')")
+        found = changes(capture(ORDERS, options, tmp_path, batches=8, batch_elements=10_000))
+        assert found == [(INSERT, (1, "a")), (INSERT, (2, "b"))]
+
+
+def is_up(mysql: MySqlServer) -> bool:
+    try:
+        return bool(mysql.execute("SELECT 1"))
+    except pymysql.err.OperationalError:
+        return False
+
+
 # --- several tables, kinds and metadata -------------------------------------------------------------------------------
 
 

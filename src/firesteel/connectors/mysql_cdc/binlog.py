@@ -28,6 +28,7 @@ Image = Mapping[str, object]
 """The values of a row by column."""
 
 _QUERY, _XID, _XA_PREPARE = 0x02, 0x10, 0x26
+_FILE_BEGINS = frozenset({0x04, 0x0F})
 _SET = 248
 GTID_EVENTS = frozenset({0x21, 0x22, 0xA2})
 _INSERTS, _UPDATES, _DELETES = frozenset({0x17, 0x1E}), frozenset({0x18, 0x1F}), frozenset({0x19, 0x20})
@@ -181,6 +182,9 @@ class Binlog:
         """Note where transactions begin and end."""
         kind = event.event_type  # type: ignore[attr-defined]
         text = event.query if kind == _QUERY else ""  # type: ignore[attr-defined]
+        if kind in _FILE_BEGINS:
+            # The library keeps numbers of tables over a crash, after which others have them, if it skips those.
+            self._stream.table_map.clear()
         if (kind in GTID_EVENTS or text == "BEGIN") and not self._is_inside:
             self._transaction, self._is_inside, self._has_rows = before, True, False
         elif kind == _XA_PREPARE and self._has_rows and not event.one_phase:  # type: ignore[attr-defined]
